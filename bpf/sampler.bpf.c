@@ -215,10 +215,15 @@ static __always_inline void take_registers(struct scratch *x, struct task_struct
 }
 
 /* With the used part of the stack, into the ring. */
-static __always_inline long send_sample(struct scratch *x, struct task_struct *task, __u32 tid, __u64 flag)
+static __always_inline long send_sample(struct scratch *x, struct task_struct *task, __u32 tid, __u32 most, __u64 flag)
 {
-	__u32 len = take_stack(x, x->s.regs[WREG_SP], wanted_bytes(task, tid, x->s.regs[WREG_SP], &x->s.h.flags));
+	__u32 len, want = wanted_bytes(task, tid, x->s.regs[WREG_SP], &x->s.h.flags);
 
+	if (want > most) {
+		x->s.h.flags |= WIRE_F_STACK_CUT;
+		want = most;
+	}
+	len = take_stack(x, x->s.regs[WREG_SP], want);
 	if (len > STACK_MAX)
 		len = STACK_MAX;
 	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], tid);
@@ -282,7 +287,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	x->s.pages = x->s.pages_ns = 0;
 	if (!in_kernel && wanted.pid && wanted.pid == id >> 32)
 		take_pages(&x->s);
-	if (send_sample(x, task, (__u32)id, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
+	if (send_sample(x, task, (__u32)id, STACK_MAX, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
 		count(CTR_RING_FULL);
 	else
 		count(CTR_SENT);

@@ -12,6 +12,8 @@
 #define ACCPERF_WAITS_BPF_H
 
 #define AWAY_ROWS 1024 /* a power of two */
+/* Many may leave at once, before the ring is read: their stacks must have room in it. */
+#define AWAY_STACK 16384
 
 /* Told by user space: one of so many is drawn; 0: none, but those that are away are still told of. */
 __u32 off_one_in;
@@ -91,7 +93,7 @@ static __always_inline void tell_leaving(struct scratch *x, struct task_struct *
 	}
 	if (!known)
 		ADD(away_rows[tid & (AWAY_ROWS - 1)], 1);
-	if (send_sample(x, task, tid, BPF_RB_NO_WAKEUP))
+	if (send_sample(x, task, tid, AWAY_STACK, BPF_RB_NO_WAKEUP))
 		count(CTR_OFF_LOST); /* its coming back finds no beginning */
 	else
 		count(CTR_OFF_TOLD);

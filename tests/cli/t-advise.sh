@@ -25,6 +25,11 @@ check "unknown is null" jq -e '[.candidates[] | select(.reason != null) | .calls
 accperf advise --stdio -i "$G/offload-deflate.prof" --catalogue devices.json >text 2>/dev/null
 check "one screen of text" bash -c '[ $(wc -l <text) -le 40 ] && grep -q "fast/deflate, sync: offload: " text'
 
+accperf report --stdio -i "$G/offload-deflate.prof" >report 2>/dev/null
+check "report ends with what advise found" bash -c 'tail -n 2 report | head -n 1 | grep -qE "^# .*offload: " && tail -n 1 report | grep -q "^# more: accperf advise -i "'
+accperf report --stdio -i "$G/exact-pipeline.prof" >report 2>/dev/null
+check "and with nothing where there are no calls" bash -c '! grep -q "accperf advise" report'
+
 accperf advise -i "$G/offload-uring.prof" --json >idle.json 2>err
 check "a device that is there and idle" jq -e '[.candidates[] | select(.options[0].verdict == "idle") | .name] == ["CUDA runtime", "OpenCL"]' idle.json
 for p in empty torn exact-pipeline counts-whole live-zlib offload-cuda offload-marker merge-timer; do

@@ -296,6 +296,7 @@ static void limits_and_waiting(void **state)
 static void by_its_ratio(void **state)
 {
 	struct catalogue_entry old = { .name = strdup("old"),
+				       .kinds = 1u << CATALOGUE_COMPRESS,
 				       .unit = strdup("cycles"),
 				       .engines = NAN,
 				       .has_params = true,
@@ -311,10 +312,17 @@ static void by_its_ratio(void **state)
 	f = function(&m, "encode", 1e5, 4000, 16 * KB, KB);
 	sizes(f, 8 * KB, 5e4, .5, 32 * KB, 2e5);
 	f->ns_per_call = about(1.25e5, .02);
+	f->kinds = 1u << CATALOGUE_COMPRESS;
+	sizes(function(&m, "other", 1e5, 1000, 16 * KB, KB), 8 * KB, 5e4, .5, 32 * KB, 2e5);
 	judge(&m);
+	for (size_t i = 0; i < m.advice.count; i++)
+		for (size_t k = 0; k < m.advice.at[i].options; k++)
+			assert_true(!m.advice.at[i].option[k].ratio || m.advice.at[i].candidate == named(&m, "encode"));
 	assert_string_equal(first(&m, "encode")->accelerator, "board");
 	for (size_t i = 0; i < m.advice.at[0].options; i++) {
 		const struct advise_option *o = &m.advice.at[0].option[i];
+
+		assert_ptr_equal(m.advice.at[0].candidate, named(&m, "encode"));
 
 		if (strcmp(o->accelerator, "old"))
 			continue;
@@ -465,7 +473,7 @@ static void nothing_at_all(void **state)
 	judge(&m);
 	assert_int_equal(m.candidates.count, 0);
 	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice };
-	advise_brief(&v, &out);
+	advise_brief(&v, &(struct text_style){ 0 }, &out);
 	assert_int_equal(out.len, 0);
 	advise_json(&v, &out);
 	assert_string_equal(

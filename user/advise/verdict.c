@@ -64,17 +64,6 @@ double advise_share_from(const struct candidate *c, double bytes)
 
 /* ---- which devices ---- */
 
-bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
-{
-	const struct operation *does = operation_of(NULL, a->name);
-
-	if (does && c->operation == does)
-		return true;
-	if (a->kinds) /* which of a class of operations a call ran may not be recorded */
-		return (a->kinds & c->kinds) && (!does || !c->operation || c->operation->open);
-	return !does;
-}
-
 /* Another machine's cycles are no times of this one. */
 static bool in_ns(const struct catalogue_entry *a)
 {
@@ -85,6 +74,17 @@ static bool in_ns(const struct catalogue_entry *a)
 static bool by_ratio(const struct catalogue_entry *a)
 {
 	return !in_ns(a) && a->has_params && a->p.C > 0;
+}
+
+bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
+{
+	const struct operation *does = operation_of(NULL, a->name);
+
+	if (does && c->operation == does)
+		return true;
+	if (a->kinds) /* which of a class of operations a call ran may not be recorded */
+		return (a->kinds & c->kinds) && (!does || !c->operation || c->operation->open);
+	return !does && !by_ratio(a); /* that it may take all is said of no device of other times */
 }
 
 void advise_least(struct advise_input *in, const struct catalogue *catalogue)

@@ -4,16 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
-#include "advise/gather.h"
-#include "advise/verdict.h"
+#include "cli/advised.h"
 #include "cli/cli.h"
-#include "cli/logca_devices.h"
-#include "cli/logca_source.h"
 #include "cli/pager.h"
-#include "model/catalogue.h"
-#include "offload/calib.h"
 #include "view/advise.h"
 
 struct advise_cmd {
@@ -86,11 +80,14 @@ static void release_sets(struct sets *s)
 		free(s->text[i]);
 }
 
-static int show_advice(const struct advise_cmd *o, const struct gathered *g, const struct candidates *c,
-		       const struct advice *a, struct err *e)
+static int show_advice(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
 {
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
-	struct advise_view v = { .file = o->input, .input = &g->input, .candidates = c, .advice = a, .all = o->all };
+	struct advise_view v = { .file = o->input,
+				 .input = &a->g.input,
+				 .candidates = &a->candidates,
+				 .advice = &a->advice,
+				 .all = o->all };
 	AUTO_BUF(out);
 
 	if (o->json)
@@ -102,82 +99,42 @@ static int show_advice(const struct advise_cmd *o, const struct gathered *g, con
 	return pager_write(&out, o->pager && !o->stdio && !o->json, e);
 }
 
-/* What comes with the program and what was measured here; a file that is named stands alone. */
-static int read_devices(const char *path, struct catalogue *out, struct err *e)
+static int tell_missing(const struct advise_cmd *o, const struct advised_profile *a)
 {
-	AUTO_BUF(text);
-	int r;
+	const struct gathered *g = &a->g;
 
-	*out = (struct catalogue){ 0 };
-	if (!path)
-		return logca_all_devices(out, NULL, e);
-	r = logca_slurp(path, &text, e);
-	r = r ? r : catalogue_parse(out, text.data ? text.data : "", text.len, e);
-	if (r)
-		err_prefix(e, "%s", path);
-	return r;
-}
-
-/* Devices measured here are those of the profile's machine. */
-static bool is_here(const struct gathered *g)
-{
-	struct utsname u;
-
-	return g->input.machine && !uname(&u) && !strcmp(u.nodename, g->input.machine);
+	if (*g->profile->recovery)
+		log_warn("%s: %s", o->input, g->profile->recovery);
+	if (*g->missing)
+		log_warn("%s: some verdicts cannot be given: %s", o->input, g->missing);
+	if (!a->catalogue.count)
+		log_warn("%s names no device; `accperf calibrate` measures those of this machine",
+			 o->catalogue ? o->catalogue : "the catalogue");
+	if (!g->input.has_time)
+		log_warn(
+			"%s holds no samples: the target used no CPU time while it was observed; record while it works",
+			o->input);
+	return *g->profile->recovery || *g->missing || !a->catalogue.count || !g->input.has_time ? EXIT_DEGRADED
+												 : EXIT_DONE;
 }
 
 static int cmd_advise(void *opts, int argc, char **argv)
 {
 	const struct advise_cmd *o = opts;
-	struct candidates candidates = { 0 };
-	struct catalogue catalogue = { 0 };
-	struct advice advice = { 0 };
-	struct gathered g = { 0 };
+	struct advised_profile a;
 	struct err e = { 0 };
 	struct sets sets;
-	char *host = NULL;
-	int status = EXIT_DONE, r;
+	int status, r;
 
 	if (parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	r = read_devices(o->catalogue, &catalogue, &e);
-	if (!r)
-		r = gather(&g, o->input, &e);
-	if (!r && is_here(&g))
-		host = calib_machine();
-	if (!r) {
-		advise_least(&g.input, &catalogue);
-		r = candidates_find(&g.input, sets.at, sets.count, &candidates, &e);
-	}
-	if (!r)
-		r = advise_judge(&candidates, &catalogue, host, &advice, &e);
-	if (!r)
-		r = show_advice(o, &g, &candidates, &advice, &e);
-	if (r) {
-		status = cli_fail(&e, EXIT_FAILED);
-	} else {
-		if (*g.profile->recovery)
-			log_warn("%s: %s", o->input, g.profile->recovery);
-		if (*g.missing)
-			log_warn("%s: some verdicts cannot be given: %s", o->input, g.missing);
-		if (!catalogue.count)
-			log_warn("%s names no device; `accperf calibrate` measures those of this machine",
-				 o->catalogue ? o->catalogue : "the catalogue");
-		if (!g.input.has_time)
-			log_warn(
-				"%s holds no samples: the target used no CPU time while it was observed; record while it works",
-				o->input);
-		if (*g.profile->recovery || *g.missing || !catalogue.count || !g.input.has_time)
-			status = EXIT_DEGRADED;
-	}
-	advice_release(&advice);
-	candidates_release(&candidates);
-	catalogue_release(&catalogue);
-	gathered_release(&g);
+	r = advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
+	r = r ? r : show_advice(o, &a, &e);
+	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
+	advised_release(&a);
 	release_sets(&sets);
-	free(host);
 	return status;
 }
 

@@ -126,7 +126,8 @@ static const struct opt options[] = {
 	  "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
 	{ OPT_STRING, 0, "offload", O(offload), "LIST",
-	  "record calls of offload APIs: auto, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them)",
+	  "record calls of offload APIs: auto, none, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them; "
+	  "with -p and -n auto where a process has the library of one)",
 	  0 },
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
 	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first",
@@ -546,6 +547,22 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	return status;
 }
 
+/* Advice needs calls of what could be offloaded. Unasked, a recording looks for them where a process that it attaches
+ * to has a library of such an API. */
+static int add_unasked_offload(const struct record_opts *o, const struct targets *t, struct offload_part **out,
+			       struct err *e)
+{
+	bool any = false;
+
+	if (*out || o->offload || o->tids.count || t->child)
+		return 0;
+	for (size_t i = 0; i < t->count && !any; i++)
+		any = offload_maps_any(t->procs[i].pid);
+	if (any)
+		*out = offload_part_new(&(struct offload_opts){ .list = "auto", .unasked = true }, NULL, e);
+	return any && !*out ? e->code : 0;
+}
+
 /* Probes for offload calls; NULL without an error: none were asked for. */
 static struct offload_part *offload_of(const struct record_opts *o, int argc, char **argv, struct err *e)
 {
@@ -774,7 +791,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
-	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded))
+	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded) ||
+	    add_unasked_offload(o, &t, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)

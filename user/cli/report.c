@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/advised.h"
 #include "cli/cli.h"
 #include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "cli/report_html.h"
 #include "flow/estimators.h"
+#include "view/advise.h"
 #include "view/report.h"
 #include "view/report_flow.h"
 
@@ -125,6 +127,35 @@ static void release_bytes(struct bytes *b)
 	free(b->flow_of);
 }
 
+/* The page as it is without options that look at a part of it. */
+static bool whole_page(const struct report_cmd *o)
+{
+	bool part = o->per_thread || o->callers || o->inlined || strcmp(o->by, defaults.by) ||
+		    strcmp(o->columns, defaults.columns);
+
+	for (unsigned i = 0; i < FILTER_KINDS; i++)
+		part = part || o->filter.by[i].count;
+	return !part;
+}
+
+/* What to offload, in a few lines. It needs calls; without any counted it has nothing to say. */
+static void add_advice(const struct report_cmd *o, const struct profile *p, const struct text_style *style,
+		       struct buf *out)
+{
+	struct advised_profile a;
+	struct err e = { 0 };
+
+	if (!p->has_calls && !p->has_counts)
+		return;
+	if (!advised_make(&a, o->input, NULL, NULL, 0, &e))
+		advise_brief(&(struct advise_view){ .file = o->input,
+						    .input = &a.g.input,
+						    .candidates = &a.candidates,
+						    .advice = &a.advice },
+			     style, out);
+	advised_release(&a);
+}
+
 static int show_report(const struct report_cmd *o, const struct filter *f, const struct profile *p, struct bytes *b,
 		       bool *degraded, struct err *e)
 {
@@ -186,6 +217,8 @@ static int show_report(const struct report_cmd *o, const struct filter *f, const
 		report_json(&r, &out);
 	else
 		report_text(&r, &style, &out);
+	if (!o->json && whole_page(o))
+		add_advice(o, p, &style, &out);
 	err = pager_write(&out, o->pager && !o->stdio && !o->json, e);
 	report_release(&r);
 	return err;
@@ -295,6 +328,8 @@ CLI_COMMAND(report) = {
 		"With --columns wait: what part of the time between entry and return of a function's calls, with what they\n"
 		"call, its thread was off the CPU, with the 95 % interval; ready: the part in which it would have gone on but\n"
 		"another thread had the CPU; and how many waits tell it.\n"
+		"\n"
+		"It ends with what `accperf advise` would offload, where the profile knows of calls.\n"
 		"\n"
 		"--pid, --comm, --dso and --symbol choose a part; all reading commands have those that they can obey. Each\n"
 		"takes names with commas between them, and glob patterns; different ones must all fit. One line says how\n"

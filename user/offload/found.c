@@ -72,6 +72,21 @@ static bool want_searched(void *ctx, const char *base, const char *path)
 	return false;
 }
 
+static bool known_library(void *ctx, const char *base, const char *path)
+{
+	return offload_api_of(base, NULL) != NULL;
+}
+
+static int first_found(void *ctx, struct lib_file *f)
+{
+	return 1;
+}
+
+bool offload_maps_any(int pid)
+{
+	return libs_mapped(pid, known_library, first_found, NULL, NULL) == 1;
+}
+
 bool session_wants(struct offload_session *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -518,7 +533,7 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 	if (!exe && s->returns_at_risk && !session_bears_returns(s, pid, NULL))
 		uprobe_no_returns(s->u, pid);
 	/* Perf uprobes take ten milliseconds each: only what is in use. */
-	if (!installed || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
+	if (!installed || (s->opts.unasked && !exe) || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
 		return 0;
 	f.everything = false;
 	if (!exe) {

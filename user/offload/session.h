@@ -31,6 +31,7 @@ struct offload_opts {
 	double budget;               /* share of the target's CPU time, e.g. 0.01; 0 = 0.01 */
 	unsigned records_per_second; /* and process; 0 = 1000 */
 	bool system_wide;
+	bool unasked; /* nobody asked: what cannot be had is left out, and nothing is told of it */
 	/* return addresses may be replaced, though an exception that passes ends the program */
 	bool returns;
 	int mode; /* enum uprobe_mode; 0 = the best there is */
@@ -80,6 +81,8 @@ bool offload_session_degraded(const struct offload_session *s);
 /* Nanoseconds the probes have cost the target so far, and calls seen. */
 uint64_t offload_session_cost_ns(struct offload_session *s);
 uint64_t offload_session_calls(const struct offload_session *s);
+/* Whether a process has the library of some API mapped. */
+bool offload_maps_any(int pid);
 /* Checks list and specs without touching the kernel: usage errors. */
 int offload_opts_check(const struct offload_opts *o, struct err *e);
 

@@ -377,6 +377,12 @@ static bool note_calls(void *ctx, uint32_t count)
 	return false;
 }
 
+static bool note_counts(void *ctx, uint32_t count)
+{
+	((struct profile *)ctx)->has_counts |= count > 0;
+	return false;
+}
+
 static const struct section_row rows[] = {
 	{ FMT_MODULE, sizeof(struct fmt_module), take_module, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function_record, NULL },
@@ -387,6 +393,7 @@ static const struct section_row rows[] = {
 	{ FMT_END, sizeof(struct fmt_end), take_end_record, NULL },
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_exact, NULL },
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_counts_function, NULL },
+	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), NULL, note_counts },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), NULL, note_edges },
 	{ FMT_CALL, sizeof(struct fmt_call), NULL, note_calls },
 	{ FMT_OFFLOAD_TOTAL, sizeof(struct fmt_offload_total), NULL, note_calls },

@@ -116,6 +116,7 @@ struct profile {
 	bool has_exact;
 	uint64_t accesses; /* FMT_ACCESS records, which are not kept */
 	bool has_calls;    /* of accelerators and libraries that could be one */
+	bool has_counts;   /* of executions */
 	bool has_edges;    /* the exact engine's, or those of a stored flow */
 	uint64_t samples[PROFILE_UNITS];
 	double weight[PROFILE_UNITS], weight_squares[PROFILE_UNITS];

@@ -273,6 +273,10 @@ static int offload_start(void *part, struct session *s, struct err *e)
 	p->recording = s;
 	p->opts.budget = ledger_rate(session_ledger(s), ACCOUNT_OFFLOAD);
 	p->session = offload_session_new(&p->opts, &sink, e);
+	if (!p->session && p->opts.unasked) {
+		e->code = 0;
+		return 0;
+	}
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
 	if (sampler_returns(session_sampler(s), offload_session_threads_map(p->session)))
@@ -288,6 +292,8 @@ static int offload_start(void *part, struct session *s, struct err *e)
 		r = attach_cgroup(p, t->cgroup_fd, e);
 	if (!r && t->all)
 		r = offload_session_attach_all(p->session, e);
+	if (r && p->opts.unasked)
+		e->code = r = 0;
 	return r;
 }
 
@@ -415,6 +421,8 @@ const struct source source_offload = {
 
 bool offload_part_notes(const struct offload_part *p, struct buf *out)
 {
+	if (p->opts.unasked)
+		return false;
 	if (p->notes.len)
 		buf_addstr(out, p->notes.data);
 	return p->degraded;

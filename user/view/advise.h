@@ -22,7 +22,7 @@ struct advise_view {
 
 void advise_text(const struct advise_view *v, const struct text_style *style, struct buf *out);
 /* The one to three lines that end a report; nothing where there is nothing to say. */
-void advise_brief(const struct advise_view *v, struct buf *out);
+void advise_brief(const struct advise_view *v, const struct text_style *style, struct buf *out);
 void advise_json(const struct advise_view *v, struct buf *out);
 extern const char advise_schema[];
 

@@ -277,7 +277,7 @@ static bool asks(const struct advised *d)
 	return d->options && d->option->verdict != VERDICT_KEEP && d->option->verdict != VERDICT_UNKNOWN;
 }
 
-void advise_brief(const struct advise_view *v, struct buf *out)
+void advise_brief(const struct advise_view *v, const struct text_style *style, struct buf *out)
 {
 	const struct advice *a = v->advice;
 	size_t said = 0;
@@ -285,16 +285,21 @@ void advise_brief(const struct advise_view *v, struct buf *out)
 	for (int sure = 1; sure >= 0; sure--)
 		for (size_t i = 0; i < a->count && said < BRIEF; i++) {
 			const struct advised *d = &a->at[i];
+			AUTO_BUF(line);
 
 			if (!d->options || asks(d) != sure || (!sure && said))
 				continue;
-			buf_addstr(out, "# ");
-			text_name(out, d->candidate->name, 40, 0);
+			text_name(&line, d->candidate->name, 40, 0);
 			if (d->option->predicted)
-				buf_addf(out, " to %s", d->option->accelerator);
-			buf_addf(out, ": %s\n", d->option->text);
+				buf_addf(&line, " to %s", d->option->accelerator);
+			buf_addf(&line, ": %s", d->option->text);
+			buf_addstr(out, said ? "# " : "\n# ");
+			text_wrap(out, line.data ? line.data : "", 2, 2, style->width);
 			said++;
 		}
-	if (said)
-		buf_addf(out, "# more: accperf advise -i %s\n", v->file);
+	if (said) {
+		buf_addstr(out, "# more: accperf advise -i ");
+		text_name(out, v->file, 0, 0);
+		buf_addch(out, '\n');
+	}
 }

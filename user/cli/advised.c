@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "cli/advised.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "cli/logca_devices.h"
+#include "cli/logca_source.h"
+#include "offload/calib.h"
+#include "util/buf.h"
+
+static int read_devices(const char *path, struct catalogue *out, struct err *e)
+{
+	AUTO_BUF(text);
+	int r;
+
+	*out = (struct catalogue){ 0 };
+	if (!path)
+		return logca_all_devices(out, NULL, e);
+	r = logca_slurp(path, &text, e);
+	r = r ? r : catalogue_parse(out, text.data ? text.data : "", text.len, e);
+	if (r)
+		err_prefix(e, "%s", path);
+	return r;
+}
+
+/* Devices measured here are those of the profile's machine. */
+static bool is_here(const struct gathered *g)
+{
+	struct utsname u;
+
+	return g->input.machine && !uname(&u) && !strcmp(u.nodename, g->input.machine);
+}
+
+int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
+		 size_t sets, struct err *e)
+{
+	char *host = NULL;
+	int r;
+
+	*a = (struct advised_profile){ 0 };
+	r = read_devices(catalogue, &a->catalogue, e);
+	r = r ? r : gather(&a->g, path, e);
+	if (!r && is_here(&a->g))
+		host = calib_machine();
+	if (!r) {
+		advise_least(&a->g.input, &a->catalogue);
+		r = candidates_find(&a->g.input, set, sets, &a->candidates, e);
+	}
+	r = r ? r : advise_judge(&a->candidates, &a->catalogue, host, &a->advice, e);
+	free(host);
+	return r;
+}
+
+void advised_release(struct advised_profile *a)
+{
+	advice_release(&a->advice);
+	candidates_release(&a->candidates);
+	catalogue_release(&a->catalogue);
+	gathered_release(&a->g);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A profile put through a catalogue of devices: what advise shows, and what report ends with. Included by these two.
+ * Owns what advised_release() frees; a view (view/advise.h) points into it.
+ */
+#ifndef ACCPERF_CLI_ADVISED_H
+#define ACCPERF_CLI_ADVISED_H
+
+#include "advise/gather.h"
+#include "advise/verdict.h"
+#include "model/catalogue.h"
+
+struct advised_profile {
+	struct gathered g;
+	struct catalogue catalogue;
+	struct candidates candidates;
+	struct advice advice;
+};
+
+/* catalogue: a file that stands alone; NULL: what comes with the program and what was measured here. 0, or -errno with
+ * a sentence; advised_release() in any case. */
+int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
+		 size_t sets, struct err *e);
+void advised_release(struct advised_profile *a);
+
+#endif
