@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 
+#include "kmod-free/libs.h"
 #include "proc/module.h"
 #include "tests/fixtures/fuse_server.h"
 #include "util/mounts.h"
@@ -114,7 +115,7 @@ static const char table[] = "21 26 0:20 / /proc rw,relatime - proc proc rw\n"
 			    "28 26 0:51 / /data\\040set rw - fuse.sshfs sshfs rw\n"
 			    "29 28 0:52 / /data\\040set/mem rw - tmpfs tmpfs rw\n"
 			    "30 26 0:53 / /new rw - newfs none rw\n"
-			    "31 26 0:54 / /over rw - overlay overlay rw,lowerdir=/usr:/opt,upperdir=/tmp/u\n"
+			    "31 26 0:54 / /over rw - overlay overlay rw,lowerdir=l/A:l/B\n"
 			    "32 26 0:55 / /home/me rw - tmpfs tmpfs rw\n";
 
 static void test_table(void **state)
@@ -309,6 +310,43 @@ static void test_module(void **state)
 	}
 }
 
+static bool want_lib(void *ctx, const char *base, const char *path)
+{
+	return !strcmp(base, "lib.so");
+}
+
+static int take_lib(void *ctx, struct lib_file *f)
+{
+	struct lib_file *took = ctx;
+
+	*took = *f;
+	if (f->fd >= 0)
+		took->fd = openfile_is_copy(f->fd) ? -2 : 0;
+	return 1;
+}
+
+/* A probe goes into the file, not into a copy; where the server is silent, whoever wants it is told. */
+static void test_probed(void **state)
+{
+	for (int silent = 0; silent < 2; silent++) {
+		struct lib_file took = { .fd = -3 };
+		pid_t pid;
+
+		begin(true);
+		pid = mapper();
+		*server.silent = silent ? 1ull << FUSE_READ : 0;
+		if (!silent)
+			openfile_patience(5000, 0);
+		assert_int_equal(libs_mapped(pid, want_lib, take_lib, &took, NULL), 1);
+		assert_int_equal(took.fd, silent ? -1 : 0);
+		assert_int_equal(took.waits, silent);
+		assert_true(silent || took.ino == 2);
+		openfile_await(1);
+		done(pid);
+		end(NULL);
+	}
+}
+
 /* A slow server is none that is dead: what it gives later is taken then. */
 static void test_slow(void **state)
 {
@@ -419,6 +457,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_silent, end),
 		cmocka_unit_test_teardown(test_many, end),
 		cmocka_unit_test_teardown(test_module, end),
+		cmocka_unit_test_teardown(test_probed, end),
 		cmocka_unit_test_teardown(test_slow, end),
 		cmocka_unit_test_teardown(test_memory, end),
 		cmocka_unit_test_teardown(test_arguments, end),
