@@ -30,6 +30,34 @@ expect_status 2 "a part of a profile is not for the page" accperf report --html 
 accperf report --html - a.data >stdout.html
 check "- is stdout" cmp -s stdout.html a.html
 
+# the same page on loopback: its address works once, for one browser, and for nobody who asks by another name
+accperf open a.data >address 2>said & STARTED+=($!); opened=$!
+for _ in $(seq 300); do [ -s address ] && break; sleep .1; done
+check "open: prints the command that forwards its port" grep -q 'ssh -L [0-9]*:127.0.0.1:[0-9]* ' said
+check "open: one visitor gets the page" python3 - <<'P'
+import http.client, re
+port, token = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/([0-9a-f]{32})\n", open("address").read()).groups()
+def get(path, **headers):
+    c = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    c.request("GET", path, headers=headers)
+    r = c.getresponse()
+    return r.status, r.headers, r.read()
+assert get("/")[0] == 403 and get("/" + "0" * 32)[0] == 403 and get("/" + token[:31])[0] == 403
+assert get("/" + token, Host="evil.example")[0] == 400
+assert get("/" + token, Host="127.0.0.1.evil.example")[0] == 400
+status, headers, body = get("/" + token)
+assert status == 303 and headers["Location"] == "/" and "HttpOnly; SameSite=Strict" in headers["Set-Cookie"]
+cookie = headers["Set-Cookie"].split(";")[0]
+for _ in range(2):
+    status, headers, body = get("/", Cookie="other=1; " + cookie)
+    assert status == 200 and body == open("a.html", "rb").read() and headers["Cache-Control"] == "no-store"
+assert get("/" + token)[0] == 403 and get("/", Cookie=cookie[:-1] + "x")[0] == 403 and get("/../etc/passwd", Cookie=cookie)[0] == 403
+P
+kill -INT $opened; wait $opened
+check "open: Ctrl-C ends it" [ $? = 0 ]
+expect_status 1 "open: a profile that is none" accperf open other
+expect_status 2 "open: no such port" accperf open --port 65536 a.data
+
 # the policy allows what is in the file, by digest, and nothing else
 policy() {
 	python3 - "$1" <<'P'

@@ -173,13 +173,11 @@ static int run_parts(const char *input, struct running *r, struct err *e)
 	return 0;
 }
 
-static int write_page(const char *input, const char *output, const struct running *r, struct err *e)
+static int put_together(const char *input, const struct running *r, struct buf *out, struct err *e)
 {
 	struct html_part page[PARTS];
 	const char *name = strrchr(input, '/');
 	size_t n = 0;
-	AUTO_BUF(out);
-	int err;
 
 	for (size_t i = 0; i < PARTS; i++)
 		if (!parts[i].command || cli_find(parts[i].command))
@@ -188,28 +186,37 @@ static int write_page(const char *input, const char *output, const struct runnin
 							.len = r[i].json.len,
 							.status = r[i].status,
 							.note = r[i].note.data ? r[i].note.data : "" };
-	err = html_page(name ? name + 1 : input, page, n, &out, e);
+	return html_page(name ? name + 1 : input, page, n, out, e);
+}
+
+int report_html_make(const char *input, struct buf *out, int *status, struct err *e)
+{
+	struct running r[PARTS] = { 0 };
+	int err = html_bundled() ? run_parts(input, r, e) : 0;
+
+	*status = EXIT_DONE;
 	if (!err)
-		err = pager_save(&out, output, e);
-	if (!err && strcmp(output, "-"))
-		log_info("wrote %s: %zu bytes; open it in a browser", output, out.len);
+		err = put_together(input, r, out, e);
+	if (!err && r[0].status == EXIT_DEGRADED) {
+		if (r[0].note.len)
+			log_warn("%s", r[0].note.data);
+		*status = EXIT_DEGRADED;
+	}
+	release(r);
 	return err;
 }
 
 int report_html(const char *input, const char *output)
 {
-	struct running r[PARTS] = { 0 };
 	struct err e = { 0 };
-	int err = html_bundled() ? run_parts(input, r, &e) : 0, status = EXIT_DONE;
+	AUTO_BUF(out);
+	int status, err = report_html_make(input, &out, &status, &e);
 
 	if (!err)
-		err = write_page(input, output, r, &e);
-	/* what the report itself would have warned of */
-	if (!err && r[0].status == EXIT_DEGRADED) {
-		if (r[0].note.len)
-			log_warn("%s", r[0].note.data);
-		status = EXIT_DEGRADED;
-	}
-	release(r);
-	return err ? cli_fail(&e, EXIT_FAILED) : status;
+		err = pager_save(&out, output, &e);
+	if (err)
+		return cli_fail(&e, EXIT_FAILED);
+	if (strcmp(output, "-"))
+		log_info("wrote %s: %zu bytes; open it in a browser", output, out.len);
+	return status;
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * `accperf report --html`: runs the reading commands on one profile and puts what they print as JSON into one page.
- * Included by cli/report.c. To add a part: a row in parts[] (user/html/page.h tells the rest).
+ * Included by cli/report.c, cli/open.c. To add a part: a row in parts[] (user/html/page.h tells the rest).
  */
 #ifndef ACCPERF_CLI_REPORT_HTML_H
 #define ACCPERF_CLI_REPORT_HTML_H
 
+#include "util/buf.h"
 #include "util/err.h"
 
 /* enum cli_exit; what is amiss has been said. output: "-" is stdout. */
 int report_html(const char *input, const char *output);
+/* The page alone: 0 or -errno. *status: EXIT_DEGRADED where the report itself would have warned, which has been said. */
+int report_html_make(const char *input, struct buf *out, int *status, struct err *e);
 
 #endif
