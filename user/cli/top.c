@@ -21,7 +21,7 @@
 #include "view/top.h"
 
 #define LOOK_MS 100        /* for a next part, and for the recorder's end */
-#define REST 12            /* readings are apart by what they took, times this: a twelfth of a CPU at most */
+#define REST 8             /* readings are apart by what they took, times this: an eighth of a CPU at most */
 #define REST_FULL 25       /* of bytes, calls and verdicts */
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
@@ -80,11 +80,11 @@ static const struct opt options[] = {
 struct live {
 	const struct top_opts *o;
 	struct top_recording recording;
-	struct top_reader reader;
-	struct top_moment now, full; /* shown; the latest with bytes, calls and verdicts */
+	struct top_reader quick, thorough; /* of time alone; of bytes, calls and verdicts, too: that takes longer */
+	struct top_moment now, full;       /* shown; the latest with bytes, calls and verdicts */
 	unsigned full_part;
 	struct top_view view;
-	uint64_t began, reading_began, next_time, next_full;
+	uint64_t began, next_quick, next_thorough;
 	uint64_t shown; /* tables, of --batch */
 	pid_t saver;
 	unsigned save_part; /* that will be saved when the next one has begun; 0: none */
@@ -228,29 +228,30 @@ static void show(struct live *l)
 
 /* ---- readings */
 
-static uint64_t next_reading(const struct live *l, uint64_t now, unsigned rest)
-{
-	uint64_t due = l->reading_began + (uint64_t)(l->o->delay * 1e9), rested = now + l->reader.cpu_ns * rest;
-
-	return due > rested ? due : rested;
-}
-
 /* A part that has only begun has less to tell of bytes and verdicts than the one before. */
 static bool replaces(const struct live *l, const struct top_moment *m)
 {
-	return !l->full.complete || l->reader.part == l->full_part || m->full_at >= NEW_PART_WANTS * l->o->window;
+	return !l->full.complete || l->thorough.part == l->full_part || m->full_at >= NEW_PART_WANTS * l->o->window;
 }
 
-static void take_moment(struct live *l, struct top_moment *m)
+static void take_thorough(struct live *l, struct top_moment *m)
 {
-	if (m->complete && replaces(l, m)) {
-		top_release(&l->full);
-		l->full = *m;
-		l->full_part = l->reader.part;
-		*m = (struct top_moment){ 0 };
-		top_parse(m, l->reader.text.data, l->reader.text.len, NULL);
-	} else if (m->complete) {
-		m->complete = false;
+	if (!replaces(l, m)) {
+		top_release(m);
+		return;
+	}
+	top_release(&l->full);
+	l->full = *m;
+	l->full_part = l->thorough.part;
+}
+
+/* One that is thorough shows with the next of time, but for the first and the last. */
+static void take_moment(struct live *l, const struct top_reader *r, struct top_moment *m)
+{
+	if (m->complete) {
+		take_thorough(l, m);
+		if ((l->now.function_count && !l->recording.ended) || top_parse(m, r->text.data, r->text.len, NULL))
+			return;
 	}
 	if (top_complete(m, &l->full) || l->view.frozen) {
 		top_release(m);
@@ -261,31 +262,29 @@ static void take_moment(struct live *l, struct top_moment *m)
 	show(l);
 }
 
-static void reading_ended(struct live *l)
+static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next, unsigned rest)
 {
-	int got = top_reader_take(&l->reader);
+	int got = r->out >= 0 ? top_reader_take(r) : 0;
 	struct top_moment m;
-	uint64_t now = clock_now();
+	uint64_t due, rested;
 
 	if (!got)
 		return;
-	if (got > 0 && !top_parse(&m, l->reader.text.data, l->reader.text.len, NULL))
-		take_moment(l, &m);
-	if (l->reader.full)
-		l->next_full = next_reading(l, now, REST_FULL);
-	l->next_time = next_reading(l, now, REST);
-	buf_release(&l->reader.text);
-	l->reader.text = (struct buf){ 0 };
+	due = r->began + (uint64_t)(l->o->delay * 1e9);
+	rested = clock_now() + r->cpu_ns * rest;
+	*next = due > rested ? due : rested;
+	if (got > 0 && !top_parse(&m, r->text.data, r->text.len, NULL))
+		take_moment(l, r, &m);
+	buf_release(&r->text);
+	r->text = (struct buf){ 0 };
 }
 
-static void begin_reading(struct live *l, uint64_t now)
+static void begin_reading(struct live *l, struct top_reader *r, uint64_t due, uint64_t now)
 {
-	bool full = now >= l->next_full;
-
-	if (l->reader.out >= 0 || !l->recording.part || (now < l->next_time && !l->recording.ended))
+	if (r->out >= 0 || !l->recording.part || now < due)
 		return;
-	l->reading_began = now;
-	top_read(&l->reader, top_recording_path(&l->recording, l->recording.part), l->recording.part, full, NULL);
+	top_read(r, top_recording_path(&l->recording, l->recording.part), l->recording.part, r == &l->thorough, NULL);
+	r->began = now;
 }
 
 /* ---- keys, saving */
@@ -373,7 +372,8 @@ static void look_at_recorder(struct live *l)
 	if (ended || !l->recording.ended)
 		return;
 	l->view.ended = true;
-	l->next_time = l->next_full = 0;
+	l->next_quick = UINT64_MAX;
+	l->next_thorough = 0;
 	if (!l->recording.part || l->recording.status == EXIT_FAILED || l->recording.status == EXIT_USAGE)
 		l->quit = true;
 }
@@ -381,20 +381,22 @@ static void look_at_recorder(struct live *l)
 /* All of an ended recording has been read. */
 static bool has_all(const struct live *l)
 {
-	return l->recording.ended && l->reader.out < 0 && l->next_full && l->full.complete;
+	return l->recording.ended && l->thorough.out < 0 && l->next_thorough;
 }
 
 static void watch(struct live *l, int sigfd)
 {
-	struct pollfd pf[3] = { { .fd = sigfd, .events = POLLIN },
+	struct pollfd pf[4] = { { .fd = sigfd, .events = POLLIN },
 				{ .fd = l->o->batch ? -1 : STDIN_FILENO, .events = POLLIN },
+				{ .events = POLLIN },
 				{ .events = POLLIN } };
 	uint64_t now;
 
 	l->began = clock_now();
 	while (!l->quit) {
-		pf[2].fd = l->reader.out;
-		if (poll(pf, 3, LOOK_MS) < 0 && errno != EINTR)
+		pf[2].fd = l->quick.out;
+		pf[3].fd = l->thorough.out;
+		if (poll(pf, 4, LOOK_MS) < 0 && errno != EINTR)
 			break;
 		now = clock_now();
 		if (ended_by_signal(sigfd) || (pf[1].revents & (POLLHUP | POLLERR)) ||
@@ -405,12 +407,14 @@ static void watch(struct live *l, int sigfd)
 			break;
 		if (!l->o->batch)
 			go_on_saving(l);
-		if (l->reader.out >= 0)
-			reading_ended(l);
+		reading_ended(l, &l->quick, &l->next_quick, REST);
+		reading_ended(l, &l->thorough, &l->next_thorough, REST_FULL);
 		if (l->o->batch && has_all(l))
 			break;
-		if (!has_all(l))
-			begin_reading(l, clock_now());
+		if (!has_all(l)) {
+			begin_reading(l, &l->quick, l->next_quick, now);
+			begin_reading(l, &l->thorough, l->next_thorough, now);
+		}
 		/* a changed size of the terminal comes as a key, too, and interrupts poll() */
 		if (!l->o->batch)
 			take_keys(l);
@@ -441,7 +445,8 @@ static int cmd_top(void *opts, int argc, char **argv)
 {
 	const struct top_opts *o = opts;
 	struct live l = { .o = o,
-			  .reader = { .out = -1 },
+			  .quick = { .out = -1 },
+			  .thorough = { .out = -1 },
 			  .view = { .sort = column_to_sort(o->sort), .file = l.target } };
 	struct err e = { 0 };
 	int sigfd, status;
@@ -469,7 +474,8 @@ static int cmd_top(void *opts, int argc, char **argv)
 	watch(&l, sigfd);
 	if (!o->batch)
 		top_screen_close();
-	top_reader_end(&l.reader);
+	top_reader_end(&l.quick);
+	top_reader_end(&l.thorough);
 	top_recording_end(&l.recording, l.save_part);
 	if (l.save_part && top_save_now(top_recording_path(&l.recording, l.save_part), o->output, &e))
 		cli_fail(&e, EXIT_FAILED);
@@ -499,8 +505,8 @@ CLI_COMMAND(top) = {
 	.details =
 		"Records as `accperf record` does, at the same cost, and shows what is known by now: functions with their\n"
 		"time and its interval, instructions, bytes in and out, operations per byte, calls, offload calls and\n"
-		"verdicts. Time is refreshed each second, the rest as often as reading it takes no more than a twenty-fifth\n"
-		"of a CPU; intervals narrow as samples come. What is not known is a question mark; where bytes a second\n"
+		"verdicts. Time is refreshed each second, or so often that reading takes no more than an eighth of a CPU; the\n"
+		"rest more seldom, for a twenty-fifth of one; intervals narrow as samples come. What is not known is a question mark; where bytes a second\n"
 		"are not known, their share of all bytes stands there.\n"
 		"\n"
 		"Keys: up and down choose a function, Enter opens its callers, flows and verdict; s and S sort, r turns the\n"

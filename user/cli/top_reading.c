@@ -25,7 +25,7 @@
 #include "view/top.h"
 
 #define PART "part"
-#define NICE 10        /* readers give way to what is observed */
+#define NICE 5         /* readers give way to what is observed */
 #define SAVE_TRIES 600 /* of a tenth of a second */
 #define HURRY_TRIES 40 /* of a quarter of a second: it may be in the midst of a large file's names */
 #define SAID_MOST 4000

@@ -44,6 +44,7 @@ struct top_reader {
 	bool full;
 	unsigned part;
 	struct buf text;
+	uint64_t began;  /* the caller's */
 	uint64_t cpu_ns; /* that it took, once it has ended */
 };
 
