@@ -11,7 +11,7 @@
 
 /* enum cli_exit; what is amiss has been said. output: "-" is stdout. */
 int report_html(const char *input, const char *output);
-/* The page alone: 0 or -errno. *status: EXIT_DEGRADED where the report itself would have warned, which has been said. */
+/* The page alone: 0 or -errno. *status: EXIT_DEGRADED where the report itself would have warned; that has been said. */
 int report_html_make(const char *input, struct buf *out, int *status, struct err *e);
 
 #endif

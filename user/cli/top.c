@@ -160,10 +160,8 @@ static int start_recorder(const struct top_opts *o, struct top_recording *r, str
 	}
 	if (!o->inherit)
 		argv[n++] = (char *)(uintptr_t) "--no-inherit";
-	if (strcmp(o->offload, "none")) {
-		argv[n++] = (char *)(uintptr_t) "--offload";
-		argv[n++] = (char *)(uintptr_t)o->offload;
-	}
+	argv[n++] = (char *)(uintptr_t) "--offload";
+	argv[n++] = (char *)(uintptr_t)o->offload;
 	argv[n++] = (char *)(uintptr_t) "--effort";
 	argv[n++] = (char *)(uintptr_t)o->effort;
 	argv[n++] = (char *)(uintptr_t) "--rotate";
