@@ -443,8 +443,23 @@ bool sampler_behind(const struct sampler *s, uint64_t *last)
 	return !s->feed.left;
 }
 
+/* The kernel sees to it that timers are a control group's; everybody passes the scheduler. */
+static int follow_group(struct sampler *s, struct err *e)
+{
+	uint32_t zero = 0, fd = (uint32_t)s->cgroup_fd;
+
+	if (s->bpf->bss->follow == FOLLOW_CGROUP)
+		return 0;
+	if (bpf_map_update_elem(bpf_map__fd(s->bpf->maps.cgroup), &zero, &fd, BPF_ANY))
+		return err_set(e, -errno, "the control group's switches cannot be told apart: %s", strerror(errno));
+	s->bpf->bss->follow = FOLLOW_CGROUP;
+	return 0;
+}
+
 int sampler_waits(struct sampler *s, uint32_t one_in, struct err *e)
 {
+	if (s->cgroup_fd >= 0 && follow_group(s, e))
+		return e ? e->code : -EOPNOTSUPP;
 	if (s->by_thread)
 		return err_set(e, -EOPNOTSUPP,
 			       "timers belong to threads here, and others' switches cannot be told apart");
