@@ -74,6 +74,7 @@ static void json_comes_back(void **state)
 	assert_int_equal(top_parse(&again, once.data, once.len, NULL), 0);
 	top_json(&again, &twice);
 	assert_string_equal(once.data, twice.data);
+	top_release(&again);
 	assert_int_equal(top_parse(&again, "[1", 2, NULL), -EINVAL);
 	assert_int_equal(top_parse(&again, "{}", 2, NULL), -EINVAL);
 	top_release(&m);
