@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,16 +69,19 @@ int main(int argc, char **argv)
 		return sum() == 4950 ? 0 : 1;
 	}
 	if (!strcmp(how, "oom")) {
-		struct rlimit r = { 300 << 20, 300 << 20 };
+		/* the program has its memory before the limit is set: what runs out is the engine's */
+		size_t bytes = 256 << 20, pages = 0;
+		char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		FILE *f = fopen("/proc/self/statm", "r");
+		struct rlimit r;
 
+		if (p == MAP_FAILED || !f || fscanf(f, "%zu", &pages) != 1)
+			return 5;
+		r.rlim_cur = r.rlim_max = pages * 4096 + (100 << 20);
 		setrlimit(RLIMIT_AS, &r);
-		for (;;) {
-			char *p = malloc(1 << 20);
-
-			if (!p)
-				return 5;
-			memset(p, 1, 1 << 20);
-		}
+		for (size_t i = 0; i < bytes; i += 1 << 20)
+			memset(p + i, 1, 1 << 20);
+		return 5;
 	}
 	return 0;
 }

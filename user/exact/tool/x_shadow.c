@@ -16,21 +16,32 @@ static High *high[HIGH_HASH];
 #define RESERVE (48u << 20)
 static void *reserve;
 
+/* What valgrind takes for itself at once; where it finds none it ends without asking anybody. */
+#define ITS_OWN (8u << 20)
+
+static Bool room_for_valgrind(void)
+{
+	void *p = VG_(am_shadow_alloc)(ITS_OWN);
+
+	if (p)
+		VG_(am_munmap_valgrind)((Addr)p, ITS_OWN);
+	return p != NULL;
+}
+
 void *shadow_alloc(SizeT n)
 {
 	void *p = VG_(am_shadow_alloc)(n);
 
-	if (!p) {
-		/* what was measured so far can still be written, from what was put aside for it */
-		if (reserve) {
-			VG_(am_munmap_valgrind)((Addr)reserve, RESERVE);
-			reserve = NULL;
-			out_snapshot("memory ran out: the engine needs several times the program's own; "
-				     "--no-unique and --semantics quad need less",
-				     False);
-		}
-		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
+	/* what was measured so far can still be written, from what was put aside for it */
+	if (reserve && (!p || !room_for_valgrind())) {
+		VG_(am_munmap_valgrind)((Addr)reserve, RESERVE);
+		reserve = NULL;
+		out_snapshot("memory ran out: the engine needs several times the program's own; "
+			     "--no-unique and --semantics quad need less",
+			     False);
 	}
+	if (!p)
+		VG_(out_of_memory_NORETURN)("accperf: shadow memory", n);
 	shadow_bytes += n;
 	return p;
 }
