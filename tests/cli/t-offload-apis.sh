@@ -16,7 +16,7 @@ own() { jq -r 'to_entries[]|[.key, .value.calls, .value.in, .value.out, .value.i
 # recorded NAME APIS COMMAND...: into NAME.data, the program's own account into NAME.json
 recorded() {
 	local name=$1 apis=$2; shift 2
-	accperf record -q -o "$name.data" --offload "$apis" --offload-exact -- "$@" >"$name.json" 2>"$name.err" && jq -e 'length > 0' "$name.json" >/dev/null && return 0
+	accperf record -q -F 997 -o "$name.data" --offload "$apis" --offload-exact -- "$@" >"$name.json" 2>"$name.err" && jq -e 'length > 0' "$name.json" >/dev/null && return 0
 	cat "$name.err"; return 1
 }
 missing() { # rows of the table that no program here called
