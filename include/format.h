@@ -105,6 +105,7 @@ enum fmt_section {
 	FMT_COUNTS_LINK = 83,   /* struct fmt_counts_link: the last of an id wins */
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
 	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
+	FMT_SEGMENT = 86,       /* struct fmt_segment: what a thread did between two system calls */
 				/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
@@ -885,5 +886,51 @@ struct fmt_counts_burst {
 	uint32_t own_us; /* that it took of the recorder's CPU time */
 };
 _Static_assert(sizeof(struct fmt_counts_burst) == 80, "fmt_counts_burst");
+
+enum fmt_segment_state {
+	FMT_SEG_TIMED = 1,    /* drawn for its time alone; all others were carried on in the recorder */
+	FMT_SEG_VERIFIED = 2, /* it came to the entry that was observed, with the same registers */
+	FMT_SEG_DIVERGED = 3, /* to another, or to none */
+	FMT_SEG_CENSORED =
+		4,        /* longer than it was followed, in instructions or in time: `ns` is the least that it took */
+	FMT_SEG_LOST = 5, /* its entry was not seen: `ns` is unknown, 0 */
+	FMT_SEG_STATES = 6
+};
+
+/* Why it is not verified. */
+enum fmt_segment_cause {
+	FMT_SEGC_NONE = 0,
+	FMT_SEGC_ENTRY = 1,     /* another system call, or from elsewhere */
+	FMT_SEGC_REGISTERS = 2, /* the same, with other registers */
+	FMT_SEGC_BRANCH = 3,    /* unknown branch or target */
+	FMT_SEGC_MEMORY = 4,    /* memory that is not mapped, or too much of it */
+	FMT_SEGC_CODE = 5,      /* code that is written while it runs, or cannot be read */
+	FMT_SEGC_STUCK = 6,     /* it would crash, or turn without end */
+	FMT_SEGC_CLOCK = 7,     /* it read the clock, which is another one by now */
+	FMT_SEGC_SIGNAL = 8,    /* a signal came in between */
+	FMT_SEGC_HORIZON = 9,   /* more instructions than are carried on */
+	FMT_SEGC_LONG = 10,     /* no entry for so long */
+	FMT_SEGC_UNSEEN = 11,   /* the next that was seen of the thread is a return: a filter refused the entry */
+	FMT_SEGC_PAGES = 12,    /* what came with it was lost */
+	FMT_SEGC_DENIED = 13,   /* its memory may not be read */
+	FMT_SEGCS = 14
+};
+
+/* From the return of a system call to the next entry of the same thread. Drawn by count: `weight` is the number of such
+ * segments that this one stands for, among those of its kind (TIMED, or carried on). */
+struct fmt_segment {
+	uint64_t begun; /* ns */
+	double weight;
+	double ns;             /* CPU time in user mode, without `gap_ns` and with faults; may be below 0 by chance */
+	uint64_t instructions; /* VERIFIED; otherwise as far as it was carried on */
+	uint32_t stretch;      /* segments with the same number were drawn in the same piece of time */
+	uint32_t pid, tid;
+	uint32_t state, cause; /* enum fmt_segment_state, fmt_segment_cause */
+	uint32_t taken_ns;     /* that taking its pages took, before it began */
+	uint32_t gap_ns;       /* between both observations and user code, as measured: taken off */
+	uint32_t faults;       /* of pages, whose kernel time is in `ns` */
+	int32_t nr, entry_nr;  /* system calls at both ends; -1: unknown */
+};
+_Static_assert(sizeof(struct fmt_segment) == 72, "fmt_segment");
 
 #endif

@@ -73,6 +73,7 @@ struct emu {
 	struct safe safe[SAFES]; /* of this run; their arrays are kept */
 	uint32_t safes;
 	bool tells; /* of accesses */
+	bool to_entry;
 	emu_watcher *watcher;
 	void *watcher_ctx;
 };
@@ -89,6 +90,7 @@ const char *emu_end_str(enum emu_end end)
 		[EMU_STUCK] = "stuck",
 		[EMU_ASTRAY] = "went astray",
 		[EMU_WAITS] = "waits for another thread",
+		[EMU_ENTRY] = "enters the kernel",
 	};
 
 	return end < EMU_ENDS ? name[end] : "unknown";
@@ -317,6 +319,10 @@ static void doubt_changed(struct emu *e, struct emu_result *out)
 
 	if (first == UINT32_MAX)
 		return;
+	if (out->end == EMU_ENTRY) {
+		out->changed = true;
+		return;
+	}
 	while (k && e->safe[k - 1].loaded > first)
 		k--;
 	if (!k || e->safe[k - 1].insns >= out->insns)
@@ -523,6 +529,8 @@ static int step_code(struct emu *e, struct code *c, struct emu_result *out, uint
 	case EMU_OP_RET: return go_back(e, c, to);
 	case EMU_OP_SYSCALL:
 		out->syscalls++;
+		if (e->to_entry)
+			return EMU_ENTRY;
 		if (gives_up(s))
 			return EMU_ASTRAY;
 		if (waits(e))
@@ -575,9 +583,21 @@ static void set_start(struct emu *e, const struct emu_start *start)
 			  (f & 128 ? EMU_SF : 0) | (f & 1024 ? EMU_DF : 0) | (f & 2048 ? EMU_OF : 0));
 	s->flags_known = EMU_ARITH | EMU_DF;
 	e->tells = start->access;
+	e->to_entry = start->to_entry;
 	emu_mem_begin(e->mem, start);
 	emu_before(e->before, e->mem, s);
 	emu_mem_tell(e->mem, start->access, start->access_ctx); /* what was looked up so far is no access */
+}
+
+/* Of a segment all is wanted or nothing; its last instruction is carried out, but for what the kernel does. */
+static void end_segment(struct emu *e, struct code *c, int end, uint64_t to, struct emu_result *out)
+{
+	out->end = (enum emu_end)end;
+	if (end != EMU_ENTRY)
+		return;
+	note_met_code(e, c);
+	out->insns++;
+	e->s.r[WREG_IP] = to;
 }
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
@@ -608,6 +628,10 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 				pass_safe(e, out, loaded);
 			loaded = emu_mem_loaded(e->mem);
 			continue;
+		}
+		if (e->to_entry) {
+			end_segment(e, c, end, to, out);
+			break;
 		}
 		/* nothing went wrong: it goes no further */
 		if (end == EMU_WAITS || (end == EMU_FAULT && emu_mem_full(e->mem))) {
@@ -655,6 +679,14 @@ uint64_t emu_runs_of(const struct emu *e, uint64_t ip)
 	const struct code *c = v ? (const struct code *)(uintptr_t)*v : NULL;
 
 	return c && c->met ? c->runs : 0;
+}
+
+bool emu_register(const struct emu *e, unsigned reg, uint64_t *value)
+{
+	if (reg >= WREG_FLAGS || !(e->s.known >> reg & 1))
+		return false;
+	*value = e->s.r[reg];
+	return true;
 }
 
 const struct emu_call *emu_calls(const struct emu *e, size_t *count)

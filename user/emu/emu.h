@@ -38,7 +38,8 @@ enum emu_end {
 	 * first page that was is taken back */
 	EMU_ASTRAY = 7,
 	EMU_WAITS = 8, /* until another thread has written something: this copy of memory is this thread's alone */
-	EMU_ENDS = 9
+	EMU_ENTRY = 9, /* it enters the kernel, up to where it was wanted */
+	EMU_ENDS = 10
 };
 const char *emu_end_str(enum emu_end end);
 
@@ -77,6 +78,9 @@ struct emu_start {
 	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0:
 	 * none. */
 	uint32_t guesses;
+	/* Up to the next system call, all of it or nothing: what is not known ends the run, no call is left early. The
+	 * instruction that enters the kernel is the last one counted. */
+	bool to_entry;
 	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions
 	 * without a rule, and of unknown places, go untold. */
 	emu_access_fn *access;
@@ -92,7 +96,9 @@ struct emu_result {
 	uint32_t syscalls, pages;
 	uint32_t unknown;  /* instructions without a rule */
 	uint32_t unlisted; /* words of late memory that nobody looks at again: too many */
-	bool changed;      /* it ends where it first read late memory that changed before the run was over */
+	/* it ends where it first read late memory that changed before the run was over; EMU_ENTRY: some did, and the
+	 * caller has another proof */
+	bool changed;
 };
 
 struct emu_count {
@@ -133,6 +139,8 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 /* Of the last run: instructions that ran, in the order in which they were first met. */
 size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max);
 uint64_t emu_runs_of(const struct emu *e, uint64_t ip);
+/* A general register when the last run ended, by its number (abi.h); false: unknown. WREG_IP: of what is next. */
+bool emu_register(const struct emu *e, unsigned reg, uint64_t *value);
 const struct emu_call *emu_calls(const struct emu *e, size_t *count);
 /* With an `end` other than EMU_DONE all that was on the thread's stack before the run is cut, too; the sample's stack
  * tells what that is, from frame `returned` on (as many returns left the frame of the sample and its callers). */

@@ -313,7 +313,7 @@ void emulate_report(struct emulate *r)
 	session_count_anew(r->s, "bursts: pages touched", r->n.pages, false);
 	session_count_anew(r->s, "bursts: pages as old as the sample", r->n.given, false);
 	session_count_anew(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
-	for (unsigned i = 0; i < EMU_ENDS; i++) {
+	for (unsigned i = 0; i < EMU_ENTRY; i++) {
 		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
 		session_count_anew(r->s, name, r->n.end[i], false);
 	}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A made process with a known speed, seen through segments: what is told of it, and when nothing is. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "counts/segment_rate.h"
+#include "util/random.h"
+
+#define STRETCHES 24
+#define CARRIED 6 /* in each */
+#define TIMED 30
+#define MOST (STRETCHES * (CARRIED + TIMED))
+#define TAKEN 6000 /* ns, for pages; a segment is longer by as much, at most */
+
+static uint64_t chance = 1;
+
+static double draw(void)
+{
+	return random_unit(&chance);
+}
+
+/* Long ones run at .5 instructions a ns, short ones, three times as often, at 2: time would tell far too few. */
+struct piece {
+	double insns, ns;
+};
+
+static struct piece one(void)
+{
+	struct piece p;
+
+	if (draw() < 0.25)
+		p = (struct piece){ .insns = 20000 + 20000 * draw() };
+	else
+		p = (struct piece){ .insns = 4000 + 8000 * draw() };
+	p.ns = p.insns / (p.insns > 19000 ? 0.5 : 2) * (0.9 + 0.2 * draw());
+	return p;
+}
+
+static const double TRUTH = (0.25 * 30000 + 0.75 * 8000) / (0.25 * 60000 + 0.75 * 4000);
+
+static size_t made(struct fmt_segment *s, double diverge)
+{
+	size_t n = 0;
+	double disturbs = TAKEN * draw();
+
+	for (uint32_t h = 1; h <= STRETCHES; h++)
+		for (unsigned i = 0; i < CARRIED + TIMED; i++) {
+			bool carried = i < CARRIED;
+			bool diverged = draw() < diverge;
+			struct piece p = one();
+
+			s[n++] = (struct fmt_segment){
+				.stretch = h,
+				.weight = carried ? 100 : 20,
+				.ns = p.ns + (carried ? disturbs : 0),
+				.instructions = carried && !diverged ? (uint64_t)p.insns : 0,
+				.state = !carried   ? FMT_SEG_TIMED
+					 : diverged ? FMT_SEG_DIVERGED
+						    : FMT_SEG_VERIFIED,
+				.cause = carried && diverged ? FMT_SEGC_BRANCH : FMT_SEGC_NONE,
+				.taken_ns = carried ? TAKEN : 0,
+				.gap_ns = 300,
+			};
+		}
+	return n;
+}
+
+static struct segment_rate rate_of(const struct fmt_segment *s, size_t n)
+{
+	uint64_t dropped = 0;
+	struct segment_rate r = segment_rate(s, n, &dropped);
+
+	assert_int_equal(dropped, 0);
+	return r;
+}
+
+static void intervals_hold(void **state)
+{
+	struct fmt_segment s[MOST];
+	unsigned held = 0, rounds = 400;
+	double mean = 0, width = 0;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		struct segment_rate r = rate_of(s, made(s, 0));
+
+		assert_true(r.known);
+		assert_null(r.why);
+		assert_int_equal(r.count[FMT_SEG_VERIFIED], STRETCHES * CARRIED);
+		assert_int_equal(r.stretches, STRETCHES);
+		held += r.low <= TRUTH && TRUTH <= r.high;
+		mean += r.per_ns / rounds;
+		width += log(r.high / r.low) / rounds;
+	}
+	/* with the disturbed times it would be a tenth less */
+	assert_true(fabs(mean / TRUTH - 1) < 0.04);
+	assert_in_range(held, rounds * 92 / 100, rounds * 99 / 100);
+	assert_true(width < 0.6);
+}
+
+/* Diverged ones are as fast as others here; that they might not be makes the interval wider. */
+static void what_diverged_widens(void **state)
+{
+	struct fmt_segment s[MOST];
+	struct segment_rate whole = rate_of(s, made(s, 0)), part = rate_of(s, made(s, 0.4)), none;
+
+	assert_true(part.known);
+	assert_true(part.low <= TRUTH && TRUTH <= part.high);
+	assert_true(part.verified < 0.8 && part.verified > 0.3);
+	assert_true(part.var_unverified > 0);
+	assert_true(whole.var_unverified < 1e-9);
+	assert_true(part.high / part.low > whole.high / whole.low);
+	assert_true(part.cause[FMT_SEGC_BRANCH] > 20);
+	none = rate_of(s, made(s, 0.9));
+	assert_false(none.known);
+	assert_true(isnan(none.per_ns) && isnan(none.low) && isnan(none.high));
+	assert_non_null(none.why);
+}
+
+/* The same time in segments that nobody saw end. */
+static void long_ones_are_told(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n = made(s, 0);
+	struct segment_rate r;
+
+	for (size_t i = 0; i < n; i++)
+		if (s[i].state == FMT_SEG_VERIFIED && i % 2) {
+			s[i].state = FMT_SEG_CENSORED;
+			s[i].cause = FMT_SEGC_LONG;
+			s[i].ns = 3e7;
+		}
+	r = rate_of(s, n);
+	assert_false(r.known);
+	assert_non_null(strstr(r.why, "longer than any"));
+	assert_true(r.verified < 0.01);
+	for (size_t i = 0; i < n; i++)
+		if (s[i].state == FMT_SEG_CENSORED) {
+			s[i].state = FMT_SEG_LOST;
+			s[i].cause = FMT_SEGC_UNSEEN;
+			s[i].ns = 0;
+		}
+	r = rate_of(s, n);
+	assert_true(r.verified > 0.4 && r.verified < 0.6);
+}
+
+static void too_little_is_unknown(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n = made(s, 0);
+	struct segment_rate r = rate_of(NULL, 0);
+
+	assert_false(r.known);
+	assert_non_null(strstr(r.why, "no system call"));
+	assert_true(isnan(r.verified));
+	/* of one piece of time the scatter between pieces is unknown */
+	for (size_t i = 0; i < n; i++)
+		s[i].stretch = 1;
+	r = rate_of(s, n);
+	assert_false(r.known);
+	assert_non_null(strstr(r.why, "too few"));
+	/* the gap is all there is */
+	n = made(s, 0);
+	for (size_t i = 0; i < n; i++)
+		s[i].ns = i % 2 ? 20 : -20;
+	r = rate_of(s, n);
+	assert_false(r.known);
+	assert_true(isnan(r.per_ns));
+}
+
+static void faults_are_the_kernels(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n;
+	struct segment_rate r;
+	double plain;
+
+	chance = 7;
+	n = made(s, 0);
+	plain = rate_of(s, n).per_ns;
+	for (size_t i = 0; i < n; i++) {
+		s[i].faults = 2;
+		s[i].ns += 2000;
+	}
+	r = rate_of(s, n);
+	assert_true(r.known);
+	assert_true(fabs(r.per_ns / plain - 1) < 1e-9);
+	assert_true(r.var_prices > 0.001);
+}
+
+static void damage_is_passed_over(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n;
+	uint64_t dropped = 0;
+	struct segment_rate r;
+
+	chance = 9;
+	n = made(s, 0);
+	s[0].weight = NAN;
+	s[1].ns = INFINITY;
+	s[2].state = 77;
+	s[3].cause = 1000;
+	s[4].instructions = UINT64_MAX;
+	s[5].instructions = 0; /* verified */
+	s[6].weight = -1;
+	s[7].state = 0;
+	r = segment_rate(s, n, &dropped);
+	assert_int_equal(dropped, 8);
+	assert_true(r.known);
+	assert_true(r.low <= TRUTH && TRUTH <= r.high);
+	for (int i = 0; i < FMT_SEG_STATES + 2; i++)
+		assert_non_null(segment_state_str((enum fmt_segment_state)i));
+	for (int i = 0; i < FMT_SEGCS + 2; i++)
+		assert_non_null(segment_cause_str((enum fmt_segment_cause)i));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_hold),         cmocka_unit_test(what_diverged_widens),
+		cmocka_unit_test(long_ones_are_told),     cmocka_unit_test(too_little_is_unknown),
+		cmocka_unit_test(faults_are_the_kernels), cmocka_unit_test(damage_is_passed_over),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

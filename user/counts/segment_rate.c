@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/segment_rate.h"
+
+#include <math.h>
+
+#include "util/normal.h"
+
+#define VERIFIED_LEAST 20 /* fewer tell nothing of how they differ */
+#define STRETCHES_LEAST 4 /* nor do fewer pieces of time */
+#define PART_LEAST 0.2    /* of the time: what is known of less says little of the rest */
+#define SPREAD_LEAST 0.3  /* of the log of a segment's rate: what is not verified is so for a reason */
+#define FAULT_NS 1000.0   /* that the kernel takes for a page fault, */
+#define FAULT_OFF 0.5     /* within that part of it */
+#define GAP_OFF 0.15      /* part of the gap by which it may differ from what was measured on ourselves */
+#define SD_MOST 0.354     /* of the log of the rate: within a factor of two, 95 times of a hundred */
+#define AMOUNT_MOST 1e15  /* of anything in a record: more is damage */
+#define WEIGHT_MOST 1e9
+
+const char *segment_state_str(enum fmt_segment_state state)
+{
+	static const char *const name[FMT_SEG_STATES] = {
+		[FMT_SEG_TIMED] = "timed",       [FMT_SEG_VERIFIED] = "verified", [FMT_SEG_DIVERGED] = "diverged",
+		[FMT_SEG_CENSORED] = "censored", [FMT_SEG_LOST] = "lost",
+	};
+
+	return (unsigned)state < FMT_SEG_STATES && name[state] ? name[state] : "unknown";
+}
+
+const char *segment_cause_str(enum fmt_segment_cause cause)
+{
+	static const char *const name[FMT_SEGCS] = {
+		[FMT_SEGC_NONE] = "none",
+		[FMT_SEGC_ENTRY] = "another system call",
+		[FMT_SEGC_REGISTERS] = "other registers",
+		[FMT_SEGC_BRANCH] = "unknown branch",
+		[FMT_SEGC_MEMORY] = "memory not there",
+		[FMT_SEGC_CODE] = "code not to be followed",
+		[FMT_SEGC_STUCK] = "stuck",
+		[FMT_SEGC_CLOCK] = "read the clock",
+		[FMT_SEGC_SIGNAL] = "signal",
+		[FMT_SEGC_HORIZON] = "too many instructions",
+		[FMT_SEGC_LONG] = "too long",
+		[FMT_SEGC_UNSEEN] = "entry not seen",
+		[FMT_SEGC_PAGES] = "pages lost",
+		[FMT_SEGC_DENIED] = "memory may not be read",
+	};
+
+	return (unsigned)cause < FMT_SEGCS ? name[cause] : "unknown";
+}
+
+/* Weighted sums; over all segments, or over one piece of time. */
+struct sums {
+	double insns, known_ns; /* of verified ones */
+	double carried, carried_ns, timed, timed_ns;
+	double open_ns;              /* of censored ones, at least */
+	double lost;                 /* of carried ones */
+	double taken, gap, fault_ns; /* of carried ones */
+};
+
+static bool makes_sense(const struct fmt_segment *s)
+{
+	return s->state >= FMT_SEG_TIMED && s->state < FMT_SEG_STATES && s->cause < FMT_SEGCS && s->weight > 0 &&
+	       s->weight < WEIGHT_MOST && fabs(s->ns) < AMOUNT_MOST && s->instructions < (uint64_t)AMOUNT_MOST &&
+	       (s->state != FMT_SEG_VERIFIED || s->instructions);
+}
+
+/* In user mode: what faults took is the kernel's. */
+static double user_ns(const struct fmt_segment *s)
+{
+	return s->ns - s->faults * FAULT_NS;
+}
+
+/* One that is longer than any is followed for is so whether it was carried on or only timed. */
+static void add_segment(struct sums *to, const struct fmt_segment *s)
+{
+	double w = s->weight, ns = user_ns(s);
+
+	switch (s->state) {
+	case FMT_SEG_TIMED:
+		if (s->cause == FMT_SEGC_LONG || s->cause == FMT_SEGC_UNSEEN)
+			return;
+		to->timed += w;
+		to->timed_ns += w * ns;
+		return;
+	case FMT_SEG_LOST: to->lost += w; return;
+	case FMT_SEG_CENSORED:
+		if (s->cause == FMT_SEGC_LONG) {
+			to->open_ns += w * ns;
+			return;
+		}
+		break;
+	case FMT_SEG_VERIFIED:
+		to->insns += w * (double)s->instructions;
+		to->known_ns += w * ns;
+		break;
+	default: break;
+	}
+	to->carried += w;
+	to->carried_ns += w * ns;
+	to->taken += w * s->taken_ns;
+	to->gap += w * s->gap_ns;
+	to->fault_ns += w * s->faults * FAULT_NS;
+}
+
+/* How much one verified segment's rate differs from another's, by the time that they take. */
+static double spread_of_rates(const struct fmt_segment *s, size_t n)
+{
+	double weight = 0, mean = 0, square = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double ns = user_ns(&s[i]), w = s[i].weight * ns, rate;
+
+		if (!makes_sense(&s[i]) || s[i].state != FMT_SEG_VERIFIED || !(ns > 0))
+			continue;
+		rate = log((double)s[i].instructions / ns);
+		weight += w;
+		mean += w * rate;
+		square += w * rate * rate;
+	}
+	mean /= weight;
+	return weight > 0 ? fmax(SPREAD_LEAST, sqrt(fmax(0, square / weight - mean * mean))) : INFINITY;
+}
+
+/* What taking pages added to each carried segment's time, ns: between nothing and what the taking itself took, which
+ * is as many lines of the caches; and as measured, by how much longer than the timed ones they are. */
+struct disturbance {
+	double ns, var;  /* var: of what is assumed alone */
+	double measured; /* the part of `ns` that rests on what was measured */
+};
+
+static struct disturbance disturbance_of(const struct sums *all, double measured_var)
+{
+	double most = all->taken / all->carried, assumed = most / 2, assumed_var = most * most / 12;
+	double measured = all->timed > 0 ? all->carried_ns / all->carried - all->timed_ns / all->timed : NAN;
+	double part = measured_var > 0 && !isnan(measured) ? assumed_var / (assumed_var + measured_var) : 0;
+	struct disturbance d = { .measured = part, .var = (1 - part) * (1 - part) * assumed_var };
+
+	d.ns = part > 0 ? part * measured + (1 - part) * assumed : assumed;
+	return d;
+}
+
+/* What one piece of time adds to the mean time of carried ones, and to that of timed ones. */
+static double carried_apart(const struct sums *all, const struct sums *h)
+{
+	return (h->carried_ns - all->carried_ns / all->carried * h->carried) / all->carried;
+}
+
+static double timed_apart(const struct sums *all, const struct sums *h)
+{
+	return all->timed > 0 ? (h->timed_ns - all->timed_ns / all->timed * h->timed) / all->timed : 0;
+}
+
+struct walk {
+	const struct fmt_segment *s;
+	size_t n, at;
+};
+
+/* The sums of the next piece of time; false: there are no more. */
+static bool next_stretch(struct walk *w, struct sums *out)
+{
+	uint32_t stretch;
+
+	*out = (struct sums){ 0 };
+	if (w->at == w->n)
+		return false;
+	for (stretch = w->s[w->at].stretch; w->at < w->n && w->s[w->at].stretch == stretch; w->at++)
+		if (makes_sense(&w->s[w->at]))
+			add_segment(out, &w->s[w->at]);
+	return true;
+}
+
+static double variance_of_disturbance(const struct sums *all, const struct fmt_segment *s, size_t n, double stretches)
+{
+	struct walk w = { .s = s, .n = n };
+	struct sums h;
+	double sum = 0;
+
+	while (next_stretch(&w, &h)) {
+		double apart = carried_apart(all, &h) - timed_apart(all, &h);
+
+		sum += apart * apart;
+	}
+	return sum * stretches / (stretches - 1);
+}
+
+/* Of the log of the rate, by how the pieces of time differ: linearised. */
+static double variance_by_chance(const struct sums *all, const struct disturbance *d, const struct fmt_segment *s,
+				 size_t n, double stretches)
+{
+	double rate = all->insns / all->known_ns, mean = all->carried_ns / all->carried, clean = mean - d->ns, sum = 0;
+	struct walk w = { .s = s, .n = n };
+	struct sums h;
+
+	while (next_stretch(&w, &h)) {
+		double c = carried_apart(all, &h), t = timed_apart(all, &h);
+		double off =
+			(h.insns - rate * h.known_ns) / all->insns + c / mean - (c - d->measured * (c - t)) / clean;
+
+		sum += off * off;
+	}
+	return sum * stretches / (stretches - 1);
+}
+
+/* Half the width of 95 % in standard deviations that are themselves estimated from so many pieces. */
+static double half_width(double pieces)
+{
+	double z = Z95, df = pieces - 1;
+
+	return z + (z * z * z + z) / (4 * df) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * df * df);
+}
+
+static double square(double x)
+{
+	return x * x;
+}
+
+static void estimate_rate(struct segment_rate *r, const struct sums *all, const struct fmt_segment *s, size_t n)
+{
+	double m = (double)r->stretches, mean = all->carried_ns / all->carried, clean, rate, half, open;
+	struct disturbance d = disturbance_of(all, variance_of_disturbance(all, s, n, m));
+
+	clean = mean - d.ns;
+	if (!(clean > 0)) {
+		r->why = "segments are too short for their time to be measured";
+		return;
+	}
+	open = 1 - r->verified;
+	rate = all->insns / all->known_ns * mean / clean;
+	r->var_chance = variance_by_chance(all, &d, s, n, m);
+	r->var_unverified = square(open * spread_of_rates(s, n));
+	r->var_prices = d.var / square(clean) + square(GAP_OFF * all->gap / all->carried / clean) +
+			square(FAULT_OFF * all->fault_ns / all->carried / clean);
+	half = half_width(m) / Z95 * sqrt(r->var_chance + r->var_unverified + r->var_prices);
+	if (!(half <= SD_MOST)) {
+		r->why = r->var_unverified > r->var_chance + r->var_prices
+				 ? "too much of the time is in segments that were not verified"
+			 : r->var_prices > r->var_chance ? "segments are too short for their time to be measured"
+							 : "segments differ too much: record for longer";
+		return;
+	}
+	r->known = true;
+	r->per_ns = rate;
+	r->low = rate * exp(-Z95 * half);
+	r->high = rate * exp(Z95 * half);
+}
+
+static const char *too_few(const struct segment_rate *r, const struct sums *all)
+{
+	uint64_t carried = r->count[FMT_SEG_VERIFIED] + r->count[FMT_SEG_DIVERGED] + r->count[FMT_SEG_CENSORED] +
+			   r->count[FMT_SEG_LOST];
+
+	if (!carried && !r->count[FMT_SEG_TIMED])
+		return "no system call came back while segments were drawn";
+	if (all->open_ns > all->known_ns && all->open_ns > 0)
+		return "most of the time lies in segments that are longer than any is followed for";
+	if (carried >= VERIFIED_LEAST && r->verified < PART_LEAST)
+		return "too much of the time is in segments that were not verified";
+	if (r->count[FMT_SEG_VERIFIED] < VERIFIED_LEAST || r->stretches < STRETCHES_LEAST)
+		return "too few segments were verified: record for longer";
+	return all->known_ns > 0 ? NULL : "segments are too short for their time to be measured";
+}
+
+struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t *dropped)
+{
+	struct segment_rate r = { .per_ns = NAN,
+				  .low = NAN,
+				  .high = NAN,
+				  .verified = NAN,
+				  .var_chance = NAN,
+				  .var_unverified = NAN,
+				  .var_prices = NAN };
+	struct walk w = { .s = s, .n = n };
+	struct sums all = { 0 }, h;
+	double time;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!makes_sense(&s[i])) {
+			++*dropped;
+			continue;
+		}
+		r.count[s[i].state]++;
+		r.cause[s[i].cause]++;
+		r.instructions += s[i].state == FMT_SEG_VERIFIED ? s[i].instructions : 0;
+		add_segment(&all, &s[i]);
+	}
+	while (next_stretch(&w, &h))
+		r.stretches++;
+	/* a lost one took as long as any, for all that is known */
+	time = all.carried_ns + all.open_ns + (all.carried > 0 ? all.lost * all.carried_ns / all.carried : 0);
+	if (time > 0)
+		r.verified = fmax(0, fmin(1, all.known_ns / time));
+	r.why = too_few(&r, &all);
+	if (!r.why)
+		estimate_rate(&r, &all, s, n);
+	return r;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Instructions per nanosecond of a process's own code, by segments: what its threads do between two system calls. They
+ * were drawn by count, so each had the same chance whatever it cost, and sums over them are Horvitz-Thompson estimates.
+ * Some were carried on by the recorder: their instructions are known where the end was what was observed. Others were
+ * only timed: to take pages for the former pushes the thread's own data out of its caches.
+ *
+ *	rate = instructions / time of the verified ones * (time of those that were carried on, as disturbed / as it is)
+ *
+ * The interval holds what chance does (by the scatter between pieces of time, linearised), what the segments that are
+ * not verified may do (they run as fast as the verified ones, but for what those differ among each other), and what the
+ * prices taken off may be wrong by. Pure arithmetic. Included by counts, view and tests.
+ */
+#ifndef ACCPERF_COUNTS_SEGMENT_RATE_H
+#define ACCPERF_COUNTS_SEGMENT_RATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format.h"
+
+struct segment_rate {
+	bool known;
+	double per_ns, low, high; /* 95 %; NaN: unknown */
+	const char *why;          /* not known: the reason; NULL: it is */
+	uint64_t count[FMT_SEG_STATES], cause[FMT_SEGCS];
+	uint64_t stretches;
+	uint64_t instructions; /* of the verified ones */
+	double verified;       /* part of the carried ones' time that is of verified ones; NaN: none was carried on */
+	/* Parts of the variance of the rate's log: chance, what is not verified, prices. NaN: unknown. */
+	double var_chance, var_unverified, var_prices;
+};
+
+/* Records are untrusted; those that make no sense are passed over and counted in *dropped. In the order of time. */
+struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t *dropped);
+
+const char *segment_state_str(enum fmt_segment_state state);
+const char *segment_cause_str(enum fmt_segment_cause cause);
+
+#endif
