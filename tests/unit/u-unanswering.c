@@ -162,6 +162,49 @@ static void test_table(void **state)
 	mounts_release(&m);
 }
 
+/* What an overlay's layers lie on, by our own table; one whose layers are named as their host sees them leads back to
+ * itself, as a container's does. */
+static void test_overlays(void **state)
+{
+	char dir[] = "/tmp/accperf-u-overlay.XXXXXX", options[256], text[1024], lower[64], upper[64];
+	struct mounts m;
+	uint64_t device;
+
+	begin(true);
+	snprintf(text, sizeof(text),
+		 "26 1 254:0 / / rw - ext4 /dev/vda rw\n"
+		 "31 26 0:54 / /a rw - overlay overlay rw,lowerdir=%s/x:/usr,upperdir=/var\n"
+		 "32 26 0:55 / /b rw - overlay overlay rw,lowerdir=/usr:/var,upperdir=/var\n",
+		 folder);
+	assert_int_equal(mounts_parse(&m, text), 0);
+	assert_int_equal(mounts_of_path(&m, "/a/x", &device), MOUNT_SERVED);
+	if (!own_is_served)
+		assert_int_equal(mounts_of_path(&m, "/b/x", &device), MOUNT_LOCAL);
+	mounts_release(&m);
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(lower, sizeof(lower), "%s/l", dir);
+	snprintf(upper, sizeof(upper), "%s/u", dir);
+	assert_false(mkdir(lower, 0700) || mkdir(upper, 0700));
+	snprintf(options, sizeof(options), "lowerdir=%s:%s", lower, upper);
+	if (!mount("overlay", dir, "overlay", MS_RDONLY, options)) {
+		assert_int_equal(mounts_read(&m, 0), 0);
+		assert_true(m.served); /* the FUSE server's is */
+		assert_int_equal(mounts_of_path(&m, dir, &device), MOUNT_LOCAL);
+		mounts_release(&m);
+		umount2(dir, MNT_DETACH);
+		/* the kernel says that the table has changed */
+		assert_int_equal(mounts_read(&m, (uint32_t)getpid()), 0);
+		assert_null(strstr(m.text, dir));
+		mounts_release(&m);
+	} else {
+		print_message("no overlay can be mounted: %s\n", strerror(errno));
+	}
+	rmdir(lower);
+	rmdir(upper);
+	rmdir(dir);
+}
+
 static void test_copy(void **state)
 {
 	struct stat st, as_seen;
@@ -472,6 +515,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
+		cmocka_unit_test_teardown(test_overlays, end),
 		cmocka_unit_test_teardown(test_copy, end),
 		cmocka_unit_test_teardown(test_silent, end),
 		cmocka_unit_test_teardown(test_many, end),

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +46,17 @@ static char *next_word(char *p)
 /* "36 35 98:0 /root /point rw,noatime shared:1 - ext3 /dev/root rw,errors=continue" */
 static bool parse_line(char *p, struct line *l)
 {
-	*l = (struct line){ 0 };
-	if (sscanf(p, "%u %*u %u:%u", &l->id, &l->major, &l->minor) != 3)
+	char *end;
+
+	*l = (struct line){ .id = (unsigned)strtoul(p, &end, 10) };
+	if (end == p)
 		return false;
-	for (int i = 0; i < 4; i++)
-		p = next_word(p);
+	p = next_word(next_word(p));
+	l->major = (unsigned)strtoul(p, &end, 10);
+	if (end == p || *end != ':')
+		return false;
+	l->minor = (unsigned)strtoul(end + 1, NULL, 10);
+	p = next_word(next_word(p));
 	l->point = p;
 	l->point_len = word_len(p);
 	while (*p && *p != '\n' && strncmp(p, "- ", 2) != 0)
@@ -116,6 +123,30 @@ static enum mount_kind of_path(const struct mounts *m, const char *path, uint64_
 	return best.point ? kind_of(&best, depth) : MOUNT_UNKNOWN;
 }
 
+static bool is_one_of(const struct line *l, const char *const *type, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (is_type(l, type[i]))
+			return true;
+	return false;
+}
+
+static bool is_local_type(const struct line *l)
+{
+	return is_one_of(l, local, sizeof(local) / sizeof(*local));
+}
+
+static bool is_overlay(const struct line *l)
+{
+	return is_type(l, "overlay");
+}
+
+/* systemd mounts one there on every machine, and no target's file is in it. */
+static bool is_binfmt(const struct line *l)
+{
+	return is_type(l, "autofs") && l->point_len > 6 && !memcmp(l->point, "/proc/", 6);
+}
+
 static int read_text(int fd, char **text)
 {
 	size_t len = 0, cap = 0;
@@ -131,52 +162,89 @@ static int read_text(int fd, char **text)
 	return n < 0 ? -errno : 0;
 }
 
-static int read_table(struct mounts *m, uint32_t pid)
-{
-	char name[48];
-	int fd, err;
+/* ---- our own table, which every overlay's layers are looked up in: kept until the kernel says that it changed */
 
-	*m = (struct mounts){ 0 };
-	snprintf(name, sizeof(name), pid ? "/proc/%u/mountinfo" : "/proc/self/mountinfo", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	err = read_text(fd, &m->text);
-	close(fd);
-	if (err)
-		mounts_release(m);
-	return err;
+static struct {
+	pid_t pid; /* a child shares the descriptor, and what it asks is no longer told here */
+	char space[40];
+	int fd;
+	struct mounts m;
+	bool has_server; /* a line, overlays aside, is of a served kind */
+} own = { .fd = -1 };
+
+static bool is_current(const char *space)
+{
+	struct pollfd pf = { .fd = own.fd, .events = POLLPRI };
+
+	return own.fd >= 0 && own.pid == getpid() && !strcmp(own.space, space) && poll(&pf, 1, 0) == 0;
+}
+
+static void find_served(struct mounts *m);
+
+static void drop_own(void)
+{
+	/* in a child the number may be another file's by now */
+	if (own.fd >= 0 && own.pid == getpid())
+		close(own.fd);
+	own.fd = -1;
+	mounts_release(&own.m);
+}
+
+static int read_own(void)
+{
+	char space[sizeof(own.space)] = "";
+	ssize_t n = readlink("/proc/self/ns/mnt", space, sizeof(space) - 1);
+	char *at;
+	struct line l;
+	int err;
+
+	if (n > 0 && is_current(space))
+		return 0;
+	drop_own();
+	own.pid = getpid();
+	own.fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	err = own.fd < 0 ? -errno : read_text(own.fd, &own.m.text);
+	if (err) {
+		drop_own();
+		return err;
+	}
+	memcpy(own.space, space, sizeof(space));
+	own.has_server = false;
+	at = own.m.text;
+	while (!own.has_server && next_line(&at, &l))
+		own.has_server = !is_local_type(&l) && !is_overlay(&l) && !is_binfmt(&l);
+	own.m.served = own.m.rechecks = false;
+	find_served(&own.m);
+	return 0;
 }
 
 /* A layer of an overlay that lies on a served file system, as far as layers are named by whole paths of ours:
- * "lowerdir=/a:/b,upperdir=/c", or "lowerdir+=/a". */
+ * "lowerdir=/a:/b,upperdir=/c", or "lowerdir+=/a". Deeper than two the kernel stacks none: what leads there is a
+ * container's own, whose layers' names are of the host and lead back to itself. */
 static bool has_served_layer(const struct line *l, int depth)
 {
 	const char *p = l->options, *end = p + word_len(p);
-	struct mounts ours = { 0 };
 	bool served = false;
 
-	if (depth > 2 || read_table(&ours, 0))
-		return depth > 2;
+	if (depth > 2 || !own.m.text || !own.has_server)
+		return false;
 	for (; p + 1 < end && !served; p++) {
 		char *path;
 
 		if ((*p != '=' && *p != ':') || p[1] != '/')
 			continue;
 		path = strndup(p + 1, strcspn(p + 1, ":, \n"));
-		served = path && of_path(&ours, path, NULL, depth + 1) == MOUNT_SERVED;
+		served = path && of_path(&own.m, path, NULL, depth + 1) == MOUNT_SERVED;
 		free(path);
 	}
-	mounts_release(&ours);
 	return served;
 }
 
 static enum mount_kind kind_of(const struct line *l, int depth)
 {
-	for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
-		if (is_type(l, local[i]))
-			return MOUNT_LOCAL;
-	if (is_type(l, "overlay"))
+	if (is_local_type(l))
+		return MOUNT_LOCAL;
+	if (is_overlay(l))
 		return has_served_layer(l, depth) ? MOUNT_SERVED : MOUNT_LOCAL;
 	return MOUNT_SERVED;
 }
@@ -184,12 +252,6 @@ static enum mount_kind kind_of(const struct line *l, int depth)
 static bool is_fuse(const struct line *l)
 {
 	return l->type_len >= 4 && !memcmp(l->type, "fuse", 4);
-}
-
-/* systemd mounts one there on every machine, and no target's file is in it. */
-static bool is_binfmt(const struct line *l)
-{
-	return is_type(l, "autofs") && l->point_len > 6 && !memcmp(l->point, "/proc/", 6);
 }
 
 static void find_served(struct mounts *m)
@@ -207,20 +269,60 @@ static void find_served(struct mounts *m)
 
 int mounts_parse(struct mounts *m, const char *text)
 {
-	*m = (struct mounts){ .text = strdup(text) };
+	*m = (struct mounts){ 0 };
+	read_own(); /* without it overlays are local */
+	m->text = strdup(text);
 	if (!m->text)
 		return -ENOMEM;
 	find_served(m);
 	return 0;
 }
 
+static int copy_own(struct mounts *m)
+{
+	int err = read_own();
+
+	if (err)
+		return err;
+	*m = own.m;
+	m->text = strdup(own.m.text);
+	return m->text ? 0 : -ENOMEM;
+}
+
+static bool sees_what_we_see(uint32_t pid)
+{
+	char name[48], ours[40], link[40];
+	ssize_t n, len = readlink("/proc/self/ns/mnt", ours, sizeof(ours));
+
+	snprintf(name, sizeof(name), "/proc/%u/ns/mnt", pid);
+	n = readlink(name, link, sizeof(link));
+	if (n <= 0 || n != len || memcmp(ours, link, (size_t)n) != 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%u/root", pid);
+	return readlink(name, link, sizeof(link)) == 1 && *link == '/';
+}
+
 int mounts_read(struct mounts *m, uint32_t pid)
 {
-	int err = read_table(m, pid);
+	char name[48];
+	int fd, err;
 
-	if (!err)
-		find_served(m);
-	return err;
+	*m = (struct mounts){ 0 };
+	if (!pid || sees_what_we_see(pid))
+		return copy_own(m);
+	snprintf(name, sizeof(name), "/proc/%u/mountinfo", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = read_text(fd, &m->text);
+	close(fd);
+	if (err) {
+		mounts_release(m);
+		return err;
+	}
+	read_own();
+	find_served(m);
+	return 0;
 }
 
 void mounts_release(struct mounts *m)
