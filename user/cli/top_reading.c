@@ -13,13 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "advise/gather.h"
-#include "advise/verdict.h"
+#include "cli/advised.h"
 #include "cli/cli.h"
-#include "cli/logca_devices.h"
 #include "cli/pager.h"
-#include "model/catalogue.h"
-#include "offload/calib.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 #include "view/top.h"
@@ -46,11 +42,14 @@ static void remove_folder(struct top_recording *r)
 /* A child has no part in the terminal, and does not outlive us. */
 static void begin_child(pid_t parent, int end_by)
 {
-	sigset_t none;
+	sigset_t unread;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+	/* what ends a recorder waits until it reads its signals: sent before, it would leave the folder behind */
+	sigemptyset(&unread);
+	if (end_by == SIGTERM)
+		sigaddset(&unread, SIGTERM);
+	sigprocmask(SIG_SETMASK, &unread, NULL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGWINCH, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, end_by);
@@ -181,38 +180,14 @@ void top_recording_remove(struct top_recording *r)
 
 /* ---- a reader */
 
-static int judge_moment(struct gathered *g, struct candidates *c, struct catalogue *devices, struct advice *a,
-			struct err *e)
-{
-	char *host = calib_machine();
-	int err = logca_all_devices(devices, NULL, e);
-
-	if (!err) {
-		advise_least(&g->input, devices);
-		err = candidates_find(&g->input, NULL, 0, c, e);
-	}
-	if (!err)
-		err = advise_judge(c, devices, host, a, e);
-	free(host);
-	return err;
-}
-
 static int read_all_of_it(const char *path, struct top_moment *m, struct err *e)
 {
-	struct candidates candidates = { 0 };
-	struct catalogue devices = { 0 };
-	struct advice advice = { 0 };
-	struct gathered g = { 0 };
-	int err = gather(&g, path, e);
+	struct advised_profile a;
+	int err = advised_make(&a, path, NULL, NULL, 0, e);
 
 	if (!err)
-		err = judge_moment(&g, &candidates, &devices, &advice, e);
-	if (!err)
-		err = top_build(&(struct top_source){ g.profile, &g.shares, &g, &candidates, &advice }, m);
-	advice_release(&advice);
-	candidates_release(&candidates);
-	catalogue_release(&devices);
-	gathered_release(&g);
+		err = top_build(&(struct top_source){ a.g.profile, &a.g.shares, &a.g, &a.candidates, &a.advice }, m);
+	advised_release(&a);
 	return err;
 }
 
