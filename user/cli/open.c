@@ -19,10 +19,11 @@
 
 #include "cli/cli.h"
 #include "cli/report_html.h"
+#include "util/clock.h"
 
 #define SECRET 32 /* hex digits */
 #define REQUEST_MOST 8192
-#define PATIENCE_S 5 /* with a visitor who asks slowly */
+#define PATIENCE_MS 5000 /* with one visitor in all; Ctrl-C waits for that at most */
 #define COOKIE "accperf"
 
 struct open_cmd {
@@ -88,15 +89,33 @@ static int listen_here(unsigned port, unsigned *got, struct err *e)
 	return fd;
 }
 
-static void send_bytes(int fd, const char *data, size_t len)
+struct visitor {
+	int fd;
+	uint64_t until_ms;
+};
+
+/* Something can be read or written before the visitor's time is over. */
+static bool in_time(const struct visitor *v, short what)
+{
+	struct pollfd pf = { .fd = v->fd, .events = what };
+	uint64_t now = clock_now() / 1000000;
+
+	return now < v->until_ms && poll(&pf, 1, (int)(v->until_ms - now)) > 0;
+}
+
+static void send_bytes(const struct visitor *v, const char *data, size_t len)
 {
 	ssize_t n;
 
-	for (; len && (n = send(fd, data, len, MSG_NOSIGNAL)) > 0; len -= (size_t)n)
-		data += n;
+	for (; len && in_time(v, POLLOUT); len -= (size_t)n, data += n) {
+		n = send(v->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return;
+		n = n < 0 ? 0 : n;
+	}
 }
 
-static void answer(int fd, const char *status, const char *header, const struct buf *body)
+static void answer(const struct visitor *v, const char *status, const char *header, const struct buf *body)
 {
 	AUTO_BUF(head);
 
@@ -107,9 +126,9 @@ static void answer(int fd, const char *status, const char *header, const struct 
 		status, header, body ? body->len : 0);
 	if (buf_failed(&head))
 		return;
-	send_bytes(fd, head.data, head.len);
+	send_bytes(v, head.data, head.len);
 	if (body)
-		send_bytes(fd, body->data, body->len);
+		send_bytes(v, body->data, body->len);
 }
 
 /* The value of a header, up to its line's end; NULL: it is not there. */
@@ -154,33 +173,31 @@ static bool has_cookie(const char *request, const struct served *s)
 
 static void serve_one(int fd, struct served *s)
 {
-	struct timeval patience = { .tv_sec = PATIENCE_S };
+	struct visitor v = { fd, clock_now() / 1000000 + PATIENCE_MS };
 	char request[REQUEST_MOST + 1], header[200];
 	size_t got = 0, len;
-	ssize_t n = 1;
+	ssize_t n;
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	request[0] = 0;
-	while (got < REQUEST_MOST && !strstr(request, "\r\n\r\n") &&
+	while (got < REQUEST_MOST && !strstr(request, "\r\n\r\n") && in_time(&v, POLLIN) &&
 	       (n = recv(fd, request + got, REQUEST_MOST - got, 0)) > 0) {
 		got += (size_t)n;
 		request[got] = 0;
 	}
 	if (strncmp(request, "GET /", 5) || !strstr(request, "\r\n\r\n") || !asked_by_our_name(request)) {
-		answer(fd, "400 Bad Request", "", NULL);
+		answer(&v, "400 Bad Request", "", NULL);
 		return;
 	}
 	len = strcspn(request + 5, " ?\r\n");
 	if (!len && has_cookie(request, s)) {
-		answer(fd, "200 OK", "", &s->page);
+		answer(&v, "200 OK", "", &s->page);
 	} else if (!s->used && same_secret(request + 5, len, s->token)) {
 		s->used = true;
 		snprintf(header, sizeof(header),
 			 "Location: /\r\nSet-Cookie: " COOKIE "=%s; HttpOnly; SameSite=Strict; Path=/\r\n", s->cookie);
-		answer(fd, "303 See Other", header, NULL);
+		answer(&v, "303 See Other", header, NULL);
 	} else {
-		answer(fd, "403 Forbidden", "", NULL);
+		answer(&v, "403 Forbidden", "", NULL);
 	}
 }
 
