@@ -138,14 +138,14 @@ static bool whole_page(const struct report_cmd *o)
 	return !part;
 }
 
-/* What to offload, in a few lines. It needs calls; without any counted it has nothing to say. */
+/* What to offload, in a few lines: where offload calls were recorded, for whoever wants more waits for it (advise). */
 static void add_advice(const struct report_cmd *o, const struct profile *p, const struct text_style *style,
 		       struct buf *out)
 {
 	struct advised_profile a;
 	struct err e = { 0 };
 
-	if (!p->has_calls && !p->has_counts)
+	if (!p->has_calls)
 		return;
 	if (!advised_make(&a, o->input, NULL, NULL, 0, &e))
 		advise_brief(&(struct advise_view){ .file = o->input,
@@ -329,7 +329,7 @@ CLI_COMMAND(report) = {
 		"call, its thread was off the CPU, with the 95 % interval; ready: the part in which it would have gone on but\n"
 		"another thread had the CPU; and how many waits tell it.\n"
 		"\n"
-		"It ends with what `accperf advise` would offload, where the profile knows of calls.\n"
+		"It ends with what `accperf advise` would offload, where it holds offload calls.\n"
 		"\n"
 		"--pid, --comm, --dso and --symbol choose a part; all reading commands have those that they can obey. Each\n"
 		"takes names with commas between them, and glob patterns; different ones must all fit. One line says how\n"
