@@ -24,9 +24,9 @@ Q := $(if $(V),,@)
 say = $(if $(or $(V),$(findstring s,$(firstword -$(MAKEFLAGS)))),,@printf '  %-8s %s\n' '$(1)' '$(patsubst $(CURDIR)/%,%,$(2))')
 
 B := build$(if $(SAN),/asan)
-LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson
-CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson)
-LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lprotobuf-c -lZydis -ljansson -lm -ldl -lpthread
+LIBS_PC := libbpf libdw libelf libzstd zydis libxxhash jansson yaml-0.1
+CFLAGS_PC := $(shell pkg-config --cflags libbpf libdw libelf libzstd libxxhash jansson yaml-0.1)
+LDLIBS := -lbpf -ldw -lelf -lzstd -lz -lprotobuf-c -lZydis -ljansson -lyaml -lm -ldl -lpthread
 CLI_LIBS = $(if $(TOP_OK),$(shell pkg-config --libs ncursesw))
 # Under the sanitizers -O2 takes twice as long to compile and finds no more; without it gcc guesses at lengths.
 OPT ?= $(if $(SAN),-O1 -Wno-format-truncation,-O2)

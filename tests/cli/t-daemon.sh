@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The daemon all its life: it starts and stops recorders with processes, survives their end and its own, a full disk and
+# a wrong configuration, and says so.
+. "$(dirname "$0")/../lib.sh"
+need jq && need python3 || { echo "needs jq and python3"; exit 77; }
+
+cat >bad.yaml <<-'EOF'
+	storage:
+	  folder: var
+	  segment_tme: 5s
+	limits:
+	  memory: 1K
+	servces: {}
+	services:
+	  a: {pid: [1, x], min_age: [1]}
+	EOF
+expect_status 2 "a configuration with errors is wrong usage" accperf daemon --check --config bad.yaml
+told() { grep -qF "bad.yaml:$1: $2" "$TMP/err"; }
+check "each with its line and column: a value" told 2:11 "folder wants a whole path"
+check "a key, and what was meant" told 3:3 "there is no key 'segment_tme' in storage; did you mean 'segment_time'"
+check "a limit" told 5:11 "memory must lie between"
+check "a section" told 6:1 "there is no key 'servces'"
+check "an item of a list" told 8:16 "pid wants the number of a process, not 'x'"
+check "a list where none belongs" told 8:29 "min_age wants one value"
+printf 'a: [1\nb: 2' >syntax.yaml
+expect_status 2 "no YAML at all" accperf daemon --check --config syntax.yaml
+check "says where" grep -q 'syntax.yaml:2:2: this is not YAML' "$TMP/err"
+expect_status 2 "no file at all" accperf daemon --check --config none.yaml
+accperf daemon --example >example.yaml
+expect_status 0 "the example is in order" accperf daemon --check --config example.yaml
+
+[ "$(id -u)" = 0 ] || { skip "recording" "needs root"; exit 0; }
+mkdir disk; mount -t tmpfs -o size=6M none disk 2>/dev/null || { skip "recording" "no tmpfs can be mounted"; exit 0; }
+daemon=; unmount() { [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null; sleep 1; umount -l "$TMP/disk"; cleanup; }; trap unmount EXIT
+
+# Names that no other process on this machine has.
+A=dA$$ B=dB$$ C=dC$$
+cp "$WORKLOADS/tightloop" $A; for n in $B $C; do cp "$(command -v sleep)" $n; done
+config() { cat <<-EOF
+	storage: {folder: $TMP/disk/store, segment_time: 60s, reserve: 1M, keep_size: 4M, segment_size: 1M}
+	limits: {scan: 200ms, budget: 90%}
+	services:
+	  hot: {name: "$A", min_age: ${1:-500ms}, what: time}
+	  never: {name: $C, min_age: 1h}
+	${2:-}
+	EOF
+}
+config >d.yaml
+cat >listen.py <<-'EOF'
+	import socket
+	s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind("notify")
+	while True: print(s.recv(1000).decode(), flush=True)
+	EOF
+python3 listen.py >notified 2>&1 & STARTED+=($!)
+until [ -S notify ]; do sleep 0.05; done
+begin() { NOTIFY_SOCKET=$TMP/notify WATCHDOG_USEC=1000000 accperf daemon --config d.yaml 2>>log & daemon=$!; }
+logs() { grep -E "$1" log; }
+ended() { [ -n "$daemon" ] && ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$daemon/status" 2>/dev/null; }
+within() { local i n=$(($1 * 10)); shift; for i in $(seq $n); do "$@" >/dev/null && return 0; ended && break; sleep 0.1; done; tail -n 5 log; return 1; }
+profiles() { ls disk/store/"$1" 2>/dev/null | wc -l; }
+newest() { printf '%s\n' disk/store/"$1"/* | tail -n 1; }
+recorders() { pgrep -P "${daemon:-1}" | wc -l; }
+is() { [ "$("${@:3}")" "$1" "$2" ]; }
+report() { accperf report --json -i "$1" 2>/dev/null; }
+started_anew() { ./$A --loop & target=$!; STARTED+=($target); }
+
+started_anew; start ./$C 600
+begin
+check "it is ready, and systemd hears of it" within 5 grep -q READY=1 notified
+check "it records what matches" within 5 logs "level=info event=recording service=hot msg=\"recording process $target\""
+check "in a folder of the service" within 5 is -ge 1 profiles hot
+check "that only its owner reads" test "$(stat -c %a disk/store disk/store/hot "$(newest hot)" | tr '\n' ' ')" = "700 700 600 "
+sleep 1.2
+kill -USR1 $daemon
+check "SIGUSR1 ends a profile, and begins the next" within 5 is -ge 2 profiles hot
+first=$(printf '%s\n' disk/store/hot/* | head -n 1)
+whole() { [ "$(report "$1" | jq -r '"\(.recovery) \(.samples > 3) \([.functions[] | select(.name == "spin_hot")] | length)"')" = "null true 1" ] || { report "$1" | head -c 400; return 1; }; }
+check "the one before is whole, and has names" whole "$first"
+check "the watchdog is fed" grep -q WATCHDOG=1 notified
+check "systemd's status says what is done" within 3 grep -q 'STATUS=recording 1 of 2 services' notified
+
+# a recorder that is killed
+rec=$(pgrep -P $daemon); kill -9 $rec
+check "a recorder that is killed is told" within 5 logs 'level=warn event=recorder-failed service=hot msg="its recorder was ended by signal 9.*next try is in 1 s'
+check "and replaced" within 8 is -ge 3 profiles hot
+
+# the target ends, another comes
+kill $target; started_anew
+check "a service that starts anew is recorded anew" within 8 logs "event=recording service=hot msg=\"recording process $target"
+
+# reloading
+printf 'services: {x: {nam: y}}' >d.yaml; kill -HUP $daemon
+check "a wrong configuration is told by line and column" within 5 logs "event=config msg=\"d.yaml:1:16: there is no key 'nam'"
+check "and the old one stays" logs event=config-kept
+start ./$B 600
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; kill -HUP $daemon
+check "a right one is taken" within 5 logs 'level=notice event=config-loaded msg="d.yaml is in force: 3 services"'
+check "with its new service" within 8 is -ge 1 profiles other
+check "and the old ones go on" within 5 is -eq 2 recorders
+
+# a full disk
+sleep 0.5; dd if=/dev/zero of=disk/filler bs=64K count=85 2>/dev/null
+check "a reserve of the disk is left alone" within 5 logs '^<3>level=error event=disk-full msg=".*lower the reserve"'
+check "all old profiles went first" logs 'event=removed msg="[0-9]+ profiles removed'
+check "nothing is recorded" within 8 is -eq 0 recorders
+rm disk/filler
+check "when there is space again it goes on" within 5 logs event=disk-free
+check "for all services" within 8 is -eq 2 recorders
+
+# the daemon ends
+sampled() { [ -e "$(newest "$1")" ] && [ "$(report "$(newest "$1")" | jq .samples)" -gt 3 ]; }
+within 9 sampled hot
+began=$(date +%s%N); kill -TERM $daemon; wait $daemon; status=$?; took=$((($(date +%s%N) - began) / 1000000))
+check "SIGTERM ends it in order" test $status = 0
+check "within two seconds (it took $took ms)" test $took -le 2000
+check "systemd hears of that" grep -q STOPPING=1 notified
+check "and the profile is whole" whole "$(newest hot)"
+check "what was too young was never recorded" test ! -e disk/store/never
+check "each line has a level, an event and a sentence" bash -c '! grep -vE "^<[3-6]>level=[a-z]+ event=[a-z-]+ (service=[a-z]+ )?msg=\".+\"$" log'
+
+# the daemon is killed, alone and with its recorder: nobody is left, and a second at most is lost
+config 0s >d.yaml
+gone() { [ ! -e "/proc/$1" ]; }
+# when its last sample was, ms of the time of day
+last() { accperf export --firefox -i "$(newest hot)" -o - 2>/dev/null | jq '[.meta.startTime + ([.threads[].samples.time[]] | max)] | add | floor'; }
+for with in "" "" recorder; do
+	rm -rf disk/store/hot; begin
+	within 9 sampled hot; sleep 0.$((RANDOM % 10))
+	rec=$(pgrep -P $daemon); killed=$(date +%s%3N)
+	kill -9 $daemon ${with:+$rec}; wait $daemon 2>/dev/null; daemon=
+	check "kill -9 of the daemon ${with:+and its recorder }leaves no recorder" within 9 gone "$rec"
+	check "and loses a second at most ($(($(last) - killed)) ms after it)" test "$(last)" -ge $((killed - 1050))
+done

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The daemon's configuration, its choice of processes, what it keeps, and what each service may cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "daemon/account.h"
+#include "daemon/config.h"
+#include "daemon/keeper.h"
+#include "daemon/retention.h"
+#include "daemon/say.h"
+#include "daemon/watched.h"
+
+/* ---- configuration */
+
+static struct daemon_config taken(const char *text)
+{
+	struct daemon_config c;
+	AUTO_BUF(errors);
+	unsigned n = config_parse(text, strlen(text), &c, &errors);
+
+	if (n)
+		print_error("%.*s", (int)errors.len, errors.data);
+	assert_int_equal(n, 0);
+	return c;
+}
+
+static void refused(const char *text, const char *want)
+{
+	struct daemon_config c;
+	AUTO_BUF(errors);
+
+	assert_true(config_parse(text, strlen(text), &c, &errors) > 0);
+	buf_addch(&errors, 0);
+	if (!strstr(errors.data, want))
+		print_error("%s lacks %s\n", errors.data, want);
+	assert_non_null(strstr(errors.data, want));
+	assert_null(c.services);
+}
+
+static void defaults_are_those_of_the_example(void **state)
+{
+	struct daemon_config c = taken("services: {a: {name: x}}"), d;
+	AUTO_BUF(text);
+
+	(void)state;
+	config_example(&text);
+	d = taken(text.data);
+	assert_string_equal(c.folder, "/var/lib/accperf");
+	assert_true(c.segment_time == 600 && c.keep_age == 7 * 86400.0 && c.scan == 2);
+	assert_true(c.segment_size == 16 << 20 && c.keep_size == 1 << 30 && c.reserve == 1 << 30);
+	assert_true(c.budget == 0.01 && c.memory == 128 << 20);
+	assert_true(c.services[0].min_age == 10 && c.services[0].weight == 1);
+	assert_string_equal(c.services[0].effort, "low");
+	assert_true(d.segment_time == c.segment_time && d.reserve == c.reserve && d.budget == c.budget);
+	config_release(&c);
+	config_release(&d);
+}
+
+static void lists_and_units_are_taken(void **state)
+{
+	struct daemon_config c = taken("storage:\n  keep_age: 90s\n  segment_size: 100000\nlimits:\n  budget: 0.5%\n"
+				       "  scan: 250ms\nservices:\n  a-1:\n    pid: [12, 3]\n    name: 'ng*'\n"
+				       "    cgroup:\n    - /a\n    - \"*b\"\n    weight: 2.5\n");
+
+	(void)state;
+	assert_true(c.keep_age == 90 && c.segment_size == 100000 && c.budget == 0.005 && c.scan == 0.25);
+	assert_int_equal(c.services[0].pids.count, 2);
+	assert_string_equal(c.services[0].pids.items[1], "3");
+	assert_string_equal(c.services[0].names.items[0], "ng*");
+	assert_string_equal(c.services[0].cgroups.items[1], "*b");
+	assert_true(c.services[0].weight == 2.5);
+	config_release(&c);
+}
+
+static void what_is_wrong_has_its_place(void **state)
+{
+	char deep[3000] = "services: ";
+
+	(void)state;
+	refused("", "1:1: the file is empty");
+	refused("services", "1:1: this is no list of keys");
+	refused("services: {}", "1:1: no service");
+	refused("services:\n  a: {name: x}\nlimits: {memory: 1}", "3:18: memory must lie between 32M and 1T");
+	refused("limits: {budget: 101%}\nservices: {a: {name: x}}", "1:18: budget must lie between 0.01% and 100%");
+	refused("limits: {budget: 1}\nservices: {a: {name: x}}", "1:18: budget wants a share");
+	refused("limits: {scan: -1s}\nservices: {a: {name: x}}", "1:16: scan wants a time");
+	refused("limits: {scan: nan}\nservices: {a: {name: x}}", "1:16: scan wants a time");
+	refused("limits: {scan: 1e999s}\nservices: {a: {name: x}}", "1:16: scan ");
+	refused("services: {a: {}}", "1:12: service 'a' says of no process");
+	refused("services: {a: {pid: 1.5}}", "1:21: pid wants the number of a process");
+	refused("services: {a: {pid: []}}", "1:21: pid wants at least one");
+	refused("services: {a: {name: x}, a: {name: y}}", "1:26: service 'a' is there twice");
+	refused("services: {../a: {name: x}}", "1:12: a service's name is a folder's");
+	refused("services: {a: {name: x, effort: lo}}", "1:33: effort must be one of low|default|high, not 'lo'");
+	refused("services: {a: {name: x, efort: low}}", "did you mean 'effort'?");
+	refused("storage: {segment_size: 2G}\nservices: {a: {name: x}}", "segment_size must not exceed keep_size");
+	refused("a: \x01", "this is not YAML");
+	refused("services: {a: {name: x}}\n? [b]\n: 3\n", "a key is one word");
+	refused("services: &s\n  a: *s\n", "there is no key 'a' in service 'a'");
+	memset(deep + strlen(deep), '[', sizeof(deep) - strlen(deep) - 1);
+	refused(deep, "this is not YAML");
+}
+
+static void errors_without_end_are_cut(void **state)
+{
+	struct daemon_config c;
+	AUTO_BUF(text);
+	AUTO_BUF(errors);
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		buf_addf(&text, "k%d: 1\n", i);
+	assert_int_equal(config_parse(text.data, text.len, &c, &errors), 100);
+	buf_addch(&errors, 0);
+	assert_non_null(strstr(errors.data, "and 80 more\n"));
+}
+
+static void a_service_is_the_same_by_all_its_keys(void **state)
+{
+	struct daemon_config a = taken("services: {a: {name: [x, y]}}"), b = taken("services: {a: {name: [x, y]}}"),
+			     c = taken("services: {a: {name: [x, y], weight: 2}}"),
+			     d = taken("services: {a: {name: x}}");
+
+	(void)state;
+	assert_true(config_same_service(&a.services[0], &b.services[0]));
+	assert_false(config_same_service(&a.services[0], &c.services[0]));
+	assert_false(config_same_service(&a.services[0], &d.services[0]));
+	config_release(&a);
+	config_release(&b);
+	config_release(&c);
+	config_release(&d);
+}
+
+/* ---- whose a process is */
+
+static void the_first_service_that_takes_it_has_it(void **state)
+{
+	struct daemon_config c = taken("services:\n"
+				       "  one: {pid: 7}\n"
+				       "  two: {name: 'ng?nx', cgroup: '*/web/*'}\n"
+				       "  three: {name: [nginx, java]}\n"
+				       "  four: {cgroup: '/kubepods*'}\n");
+	struct watched_traits t = { .pid = 7, .comm = "nginx", .program = "", .cgroup = "/a/web/b" };
+
+	(void)state;
+	assert_int_equal(watched_service_of(&c, &t), 0);
+	t.pid = 8;
+	assert_int_equal(watched_service_of(&c, &t), 1);
+	t.cgroup = "/a/web";
+	assert_int_equal(watched_service_of(&c, &t), 2);
+	t.comm = "main";
+	t.program = "java"; /* threads may be called otherwise than the file */
+	assert_int_equal(watched_service_of(&c, &t), 2);
+	t.program = "";
+	assert_int_equal(watched_service_of(&c, &t), WATCHED_NONE);
+	t.cgroup = "/kubepods.slice/pod/x";
+	assert_int_equal(watched_service_of(&c, &t), 3);
+	config_release(&c);
+}
+
+/* ---- what is kept */
+
+#define S 1000000000ll
+static struct retention all_is_well(void)
+{
+	return (struct retention){
+		.age = 100, .total = 1000, .reserve = 500, .now = 1000 * S, .free = 500, .ages = true
+	};
+}
+
+static void the_oldest_go_first(void **state)
+{
+	struct kept_file f[] = { { .time = 990 * S, .bytes = 600 },
+				 { .time = 950 * S, .bytes = 300 },
+				 { .time = 970 * S, .bytes = 200 } };
+	struct retention r = all_is_well();
+	struct retained d = retention_choose(&r, f, 3);
+
+	(void)state;
+	assert_int_equal(f[0].time, 950 * S);
+	assert_true(f[0].goes && !f[1].goes && !f[2].goes);
+	assert_true(d.gone == 1 && d.gone_bytes == 300 && d.count == 2 && d.bytes == 800 && !d.full);
+}
+
+static void age_counts_only_with_a_clock(void **state)
+{
+	struct kept_file f[] = { { .time = 899 * S, .bytes = 1 }, { .time = 901 * S, .bytes = 1 } };
+	struct retention r = all_is_well();
+
+	(void)state;
+	retention_choose(&r, f, 2);
+	assert_true(f[0].goes && !f[1].goes);
+	r.ages = false;
+	retention_choose(&r, f, 2);
+	assert_true(!f[0].goes && !f[1].goes);
+	r.ages = true;
+	r.now = 0; /* the clock was set back: all of them are of the future */
+	retention_choose(&r, f, 2);
+	assert_true(!f[0].goes && !f[1].goes);
+}
+
+static void the_reserve_takes_what_is_complete(void **state)
+{
+	struct kept_file f[] = { { .time = 901 * S, .bytes = 100, .open = true },
+				 { .time = 902 * S, .bytes = 100 },
+				 { .time = 903 * S, .bytes = 100 } };
+	struct retention r = all_is_well();
+	struct retained d;
+
+	(void)state;
+	r.free = 401;
+	d = retention_choose(&r, f, 3);
+	assert_true(!f[0].goes && f[1].goes && !f[2].goes && !d.full);
+	r.free = 200;
+	d = retention_choose(&r, f, 3);
+	assert_true(!f[0].goes && f[1].goes && f[2].goes && d.full);
+	assert_false(retention_choose(&(struct retention){ 0 }, NULL, 0).full);
+}
+
+static void only_our_files_are_ours(void **state)
+{
+	(void)state;
+	assert_true(keeper_is_ours("20261125T220838Z-1234.000001"));
+	assert_true(keeper_is_ours("20261125T220838Z-1234.1000001"));
+	assert_false(keeper_is_ours("20261125T220838Z-1234.00001"));
+	assert_false(keeper_is_ours("20261125T220838Z-1234.000001.old"));
+	assert_false(keeper_is_ours("20261125T220838Z-1234"));
+	assert_false(keeper_is_ours("20261125T220838Z-.000001"));
+	assert_false(keeper_is_ours("accperf.data"));
+	assert_false(keeper_is_ours(""));
+}
+
+/* ---- the budget */
+
+/* Hours of a service that costs `begin` for the first five seconds of a turn and `each` a second after: the part of the
+ * time that it is recorded, and what it cost a second. */
+static double an_age(double rate, double begin, double each, double *cost)
+{
+	struct account a;
+	double recorded = 0, spent = 0;
+	bool on = false;
+
+	account_open(&a, rate);
+	for (int s = 0; s < 20000; s++) {
+		bool may = account_may(&a, rate);
+
+		if (may && !on)
+			account_begin(&a);
+		on = may;
+		account_earn(&a, rate, 1);
+		if (on) {
+			double now = a.turn_s < 5 ? begin / 5 : each;
+
+			account_spend(&a, now, 1);
+			spent += now;
+			recorded++;
+		}
+	}
+	*cost = spent / 20000;
+	return recorded / 20000;
+}
+
+static void what_fits_is_recorded_all_the_time(void **state)
+{
+	double cost;
+
+	(void)state;
+	assert_true(an_age(0.1, 0.6, 0.05, &cost) == 1);
+	assert_true(cost < 0.051);
+}
+
+static void what_does_not_fit_is_recorded_by_turns(void **state)
+{
+	double cost, part = an_age(0.02, 0.6, 0.05, &cost);
+
+	(void)state;
+	assert_true(cost <= 0.0205 && cost >= 0.018);
+	assert_true(part > 0.2 && part < 0.4);
+	part = an_age(0.0001, 3, 0.5, &cost); /* one CPU, a hundredth of a percent */
+	assert_true(cost <= 0.0005 && part < 0.002);
+	an_age(0.01, 50, 50, &cost); /* something is very wrong with it */
+	assert_true(cost <= 0.02);
+}
+
+static void idle_time_is_saved_for_ten_minutes(void **state)
+{
+	struct account a;
+
+	(void)state;
+	account_open(&a, 0.1);
+	account_earn(&a, 0.1, 1e6);
+	assert_true(a.credit > 59.9 && a.credit < 60.1);
+}
+
+/* ---- the log */
+
+static void a_line_is_logfmt(void **state)
+{
+	AUTO_BUF(line);
+
+	(void)state;
+	say_line(SAY_WARN, "recorder", "web", "a \"b\" \\ \n\033[31m", &line);
+	assert_string_equal(line.data, "level=warn event=recorder service=web msg=\"a \\\"b\\\" \\\\ ??[31m\"\n");
+	buf_clear(&line);
+	say_line(SAY_INFO, "started", NULL, "", &line);
+	assert_string_equal(line.data, "level=info event=started msg=\"\"\n");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults_are_those_of_the_example),
+		cmocka_unit_test(lists_and_units_are_taken),
+		cmocka_unit_test(what_is_wrong_has_its_place),
+		cmocka_unit_test(errors_without_end_are_cut),
+		cmocka_unit_test(a_service_is_the_same_by_all_its_keys),
+		cmocka_unit_test(the_first_service_that_takes_it_has_it),
+		cmocka_unit_test(the_oldest_go_first),
+		cmocka_unit_test(age_counts_only_with_a_clock),
+		cmocka_unit_test(the_reserve_takes_what_is_complete),
+		cmocka_unit_test(only_our_files_are_ours),
+		cmocka_unit_test(what_fits_is_recorded_all_the_time),
+		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
+		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
+		cmocka_unit_test(a_line_is_logfmt),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf daemon: reads its configuration, and runs until it is asked to end. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "daemon/daemon.h"
+
+#define CONFIG "/etc/accperf/daemon.yaml"
+
+struct daemon_opts {
+	const char *config;
+	bool check, example;
+};
+
+static const struct daemon_opts defaults = { .config = CONFIG };
+
+#define O(field) offsetof(struct daemon_opts, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 0, "config", O(config), "FILE", "what to record, and what that may cost (" CONFIG ")", 0 },
+	{ OPT_BOOL, 0, "check", O(check), NULL, "look the configuration through, and end: 0, or 2 with every error",
+	  0 },
+	{ OPT_BOOL, 0, "example", O(example), NULL,
+	  "print a configuration with every key, what it means and its default", 0 },
+	OPT_END,
+};
+
+static int read_config(const struct daemon_opts *o, struct daemon_config *c)
+{
+	struct err e = { 0 };
+	AUTO_BUF(errors);
+	unsigned count = daemon_read_config(o->config, c, &errors, &e);
+
+	if (e.code)
+		return cli_fail(&e, EXIT_USAGE);
+	for (char *at = errors.data, *end; count && at && (end = strchr(at, '\n')); at = end + 1)
+		log_error("%.*s", (int)(end - at), at);
+	return count ? EXIT_USAGE : EXIT_DONE;
+}
+
+static int cmd_daemon(void *opts, int argc, char **argv)
+{
+	const struct daemon_opts *o = opts;
+	struct daemon_config c;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	int status;
+
+	if (o->example) {
+		config_example(&out);
+		fputs(buf_failed(&out) ? "" : out.data, stdout);
+		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+	}
+	status = read_config(o, &c);
+	if (status != EXIT_DONE)
+		return status;
+	if (o->check) {
+		printf("%s is in order: %zu service%s\n", o->config, c.service_count, c.service_count == 1 ? "" : "s");
+		config_release(&c);
+		return EXIT_DONE;
+	}
+	return daemon_run(o->config, &c, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
+CLI_COMMAND(daemon) = {
+	.name = "daemon",
+	.summary = "record services all day, within a budget, on this machine",
+	.order = 15,
+	.run = cmd_daemon,
+	.options = options,
+	.opt_size = sizeof(struct daemon_opts),
+	.defaults = &defaults,
+	.usage = "[--config FILE] [--check | --example]",
+	.details =
+		"Watches for processes of the services that its configuration names, records them while they run, and\n"
+		"keeps what was recorded: profiles of ten minutes each, in a folder for each service, which every reading\n"
+		"command takes. The oldest go first, by age and by total, and a reserve of the disk is left alone.\n\n"
+		"It stays in the foreground, for systemd: it tells when it is ready, that it is alive, and what it does.\n"
+		"SIGTERM ends it within two seconds, with every profile whole; SIGHUP reads the configuration again, and\n"
+		"keeps the old one where the new has errors; SIGUSR1 ends the present profiles, and the next begin. Its log\n"
+		"is logfmt on stderr, a line a sentence, with journald's priorities.\n\n"
+		"Recorders are processes of their own (`accperf record`). One that fails takes nothing else with it, and\n"
+		"is started again after 1, 2, 4 to 300 seconds. Where the daemon is killed they end by themselves, in\n"
+		"order; where they are killed as well, a profile lacks its last second at most. Nothing stays attached.\n\n"
+		"All of it, what the watched processes lose included, takes no more than limits.budget of the machine's\n"
+		"CPUs, over hours: a service that has spent its part rests, and is recorded by turns. Together the daemon\n"
+		"and its recorders hold no more than limits.memory.\n\n"
+		"Needs what `accperf record` needs. What is recorded of a target, and what never, its page tells.",
+	.examples = "accperf daemon --example >daemon.yaml\tA configuration to begin with\n"
+		    "accperf daemon --check --config daemon.yaml\tWhether it is in order\n"
+		    "accperf daemon --config daemon.yaml\tIn the foreground; Ctrl-C ends it\n",
+};

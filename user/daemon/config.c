@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "util/clean.h"
+#include "util/grow.h"
+#include "util/suggest.h"
+
+#define MOST_ERRORS 20
+#define MOST_SERVICES 64
+#define MOST_ITEMS 64
+#define MOST_TEXT 1000
+#define MOST_NAME 40 /* of a service: it is a folder's name */
+
+enum key_type { KEY_TEXT, KEY_FOLDER, KEY_TIME, KEY_SIZE, KEY_SHARE, KEY_NUMBER, KEY_CHOICE, KEY_LIST, KEY_PIDS };
+
+struct key {
+	const char *section; /* of the file; "": of a service */
+	const char *name;
+	enum key_type type;
+	size_t offset;
+	const char *standard; /* as it is written; NULL: none */
+	double least, most;
+	const char *choices, *help;
+};
+
+#define C(field) offsetof(struct daemon_config, field)
+#define S(field) offsetof(struct config_service, field)
+#define YEAR 31622400.0
+#define TERA 1099511627776.0
+static const struct key keys[] = {
+	{ "storage", "folder", KEY_FOLDER, C(folder), "/var/lib/accperf", 0, 0, NULL,
+	  "where profiles are kept, a folder for each service; the daemon removes old ones, and nothing else there" },
+	{ "storage", "segment_time", KEY_TIME, C(segment_time), "10m", 1, 86400, NULL,
+	  "a profile ends after so long, and the next begins" },
+	{ "storage", "segment_size", KEY_SIZE, C(segment_size), "16M", 65536, TERA, NULL,
+	  "and earlier when it is about so large" },
+	{ "storage", "keep_age", KEY_TIME, C(keep_age), "7d", 1, 10 * YEAR, NULL,
+	  "profiles older than that are removed" },
+	{ "storage", "keep_size", KEY_SIZE, C(keep_size), "1G", 65536, 1024 * TERA, NULL,
+	  "the oldest are removed where all together take more" },
+	{ "storage", "reserve", KEY_SIZE, C(reserve), "1G", 0, 1024 * TERA, NULL,
+	  "free space of the file system that is left alone: the oldest go first, then recording rests" },
+	{ "limits", "budget", KEY_SHARE, C(budget), "1%", 0.0001, 1, NULL,
+	  "what all of it may take of all CPUs: the daemon, its recorders, and what the watched processes lose" },
+	{ "limits", "memory", KEY_SIZE, C(memory), "128M", 33554432, TERA, NULL,
+	  "what the daemon and its recorders may hold; above it the largest recorder ends" },
+	{ "limits", "scan", KEY_TIME, C(scan), "2s", 0.1, 60, NULL, "how often to look for new processes" },
+	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
+	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
+	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
+	{ "", "cgroup", KEY_LIST, S(cgroups), NULL, 0, 0, NULL,
+	  "control groups, as /proc/PID/cgroup has them after its last colon; * stands for any text, / included" },
+	{ "", "min_age", KEY_TIME, S(min_age), "10s", 0, 86400, NULL,
+	  "processes that live for less are not recorded, unless their parents are" },
+	{ "", "weight", KEY_NUMBER, S(weight), "1", 0.01, 100, NULL,
+	  "the budget is split by that over the services that run" },
+	{ "", "effort", KEY_CHOICE, S(effort), "low", 0, 0, "low|default|high",
+	  "what its processes may lose while they are recorded: 0.5, 1 or 5 % of their time" },
+	{ "", "what", KEY_CHOICE, S(what), "all", 0, 0, "all|time",
+	  "time: stacks alone, which costs a third; all: accesses, waits and counts, too" },
+	{ "", "offload", KEY_TEXT, S(offload), "auto", 0, 0, NULL,
+	  "calls of these libraries are recorded: auto, none, or some of those that `accperf record --offload help` lists" },
+};
+#define KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static const char *const sections[][2] = {
+	{ "storage", "Profiles on disk" },
+	{ "limits", "What it may cost" },
+	{ "services", "What is recorded: a name each, with pid, name or cgroup, all of which have to agree" },
+};
+#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
+
+struct reading {
+	yaml_document_t doc;
+	struct buf *errors;
+	unsigned count;
+};
+
+static void complain(struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void complain(struct reading *r, yaml_mark_t at, const char *fmt, ...)
+{
+	AUTO_BUF(clean);
+	char text[500];
+	va_list ap;
+
+	if (++r->count > MOST_ERRORS)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	clean_add(&clean, text, CLEAN_TEXT);
+	buf_addf(r->errors, "%zu:%zu: %s\n", at.line + 1, at.column + 1, clean.data ? clean.data : "out of memory");
+}
+
+/* ---- values */
+
+static const struct {
+	const char *text;
+	double factor;
+} time_units[] = { { "ms", 0.001 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } },
+  size_units[] = { { "", 1 }, { "K", 1024 }, { "M", 1048576 }, { "G", 1073741824 }, { "T", TERA } },
+  plain_units[] = { { "", 1 } }, share_units[] = { { "%", 0.01 } };
+
+/* NaN: not a number with one of the type's units. */
+static double number_with_unit(const char *text, enum key_type type)
+{
+	size_t n = type == KEY_TIME   ? sizeof(time_units) / sizeof(time_units[0])
+		   : type == KEY_SIZE ? sizeof(size_units) / sizeof(size_units[0])
+				      : 1;
+	char *end;
+	double v;
+
+	if (strspn(text, "0123456789.") == 0)
+		return NAN;
+	v = strtod(text, &end);
+	for (size_t i = 0; i < n; i++) {
+		const char *unit = type == KEY_TIME    ? time_units[i].text
+				   : type == KEY_SIZE  ? size_units[i].text
+				   : type == KEY_SHARE ? share_units[i].text
+						       : plain_units[i].text;
+		double factor = type == KEY_TIME    ? time_units[i].factor
+				: type == KEY_SIZE  ? size_units[i].factor
+				: type == KEY_SHARE ? share_units[i].factor
+						    : 1;
+
+		if (!strcmp(end, unit))
+			return v * factor;
+	}
+	return NAN;
+}
+
+static const char *form_of(enum key_type type)
+{
+	return type == KEY_TIME    ? "a time such as 500ms, 90s, 10m, 1h or 7d"
+	       : type == KEY_SIZE  ? "a size such as 64K, 16M or 1G"
+	       : type == KEY_SHARE ? "a share such as 0.5% or 1%"
+				   : "a number";
+}
+
+/* How a limit is written. */
+static void spell(double v, enum key_type type, char *out, size_t size)
+{
+	static const char letters[] = "KMGT";
+	int i = -1;
+
+	if (type == KEY_SIZE) {
+		for (; i < 3 && v >= 1024; i++)
+			v /= 1024;
+		snprintf(out, size, i < 0 ? "%.0f" : "%.0f%c", v, i < 0 ? 0 : letters[i]);
+	} else if (type == KEY_TIME) {
+		snprintf(out, size, v >= 86400 ? "%gd" : "%gs", v >= 86400 ? v / 86400 : v);
+	} else {
+		snprintf(out, size, type == KEY_SHARE ? "%g%%" : "%g", type == KEY_SHARE ? v * 100 : v);
+	}
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+	size_t n = strlen(text);
+
+	for (const char *at = choices; n && at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+		if (!strncmp(at, text, n) && (at[n] == '|' || !at[n]))
+			return true;
+	return false;
+}
+
+static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
+{
+	double v = number_with_unit(text, k->type);
+	char least[40], most[40];
+
+	if (isnan(v)) {
+		complain(r, at, "%s wants %s, not '%.60s'", k->name, form_of(k->type), text);
+	} else if (v < k->least || v > k->most) {
+		spell(k->least, k->type, least, sizeof(least));
+		spell(k->most, k->type, most, sizeof(most));
+		complain(r, at, "%s must lie between %s and %s, and '%.60s' does not", k->name, least, most, text);
+	} else if (k->type == KEY_SIZE) {
+		*(uint64_t *)into = (uint64_t)v;
+	} else {
+		*(double *)into = v;
+	}
+}
+
+static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
+{
+	char **where = into;
+
+	if (!*text || strlen(text) > MOST_TEXT)
+		complain(r, at, "%s wants a text of 1 to %d bytes", k->name, MOST_TEXT);
+	else if (k->type == KEY_FOLDER && *text != '/')
+		complain(r, at, "%s wants a whole path, which begins with /, not '%.60s'", k->name, text);
+	else if (k->type == KEY_CHOICE && !is_choice(k->choices, text))
+		complain(r, at, "%s must be one of %s, not '%.60s'", k->name, k->choices, text);
+	else if (*where || !(*where = strdup(text)))
+		complain(r, at, "out of memory");
+}
+
+static void take_item(struct reading *r, const struct key *k, const yaml_node_t *n, struct config_list *list)
+{
+	const char *text = n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : "";
+	double pid = k->type == KEY_PIDS ? number_with_unit(text, KEY_NUMBER) : 1;
+	char *copy;
+
+	if (n->type != YAML_SCALAR_NODE || !*text || strlen(text) > MOST_TEXT)
+		complain(r, n->start_mark, "%s wants a text of 1 to %d bytes, or a list of such", k->name, MOST_TEXT);
+	else if (!(pid >= 1 && pid <= 4194304 && floor(pid) == pid))
+		complain(r, n->start_mark, "%s wants the number of a process, not '%.60s'", k->name, text);
+	else if (list->count >= MOST_ITEMS)
+		complain(r, n->start_mark, "%s takes %d at most; a pattern takes many", k->name, MOST_ITEMS);
+	else if (!(copy = strdup(text)) || !GROW_ONE(list->items, list->count))
+		complain(r, n->start_mark, "out of memory"), free(copy);
+	else
+		list->items[list->count++] = copy;
+}
+
+static void take_value(struct reading *r, const struct key *k, const yaml_node_t *n, void *base)
+{
+	void *into = (char *)base + k->offset;
+
+	if (k->type == KEY_LIST || k->type == KEY_PIDS) {
+		if (n->type != YAML_SEQUENCE_NODE) {
+			take_item(r, k, n, into);
+			return;
+		}
+		for (yaml_node_item_t *i = n->data.sequence.items.start; i < n->data.sequence.items.top; i++)
+			take_item(r, k, yaml_document_get_node(&r->doc, *i), into);
+		if (n->data.sequence.items.start == n->data.sequence.items.top)
+			complain(r, n->start_mark, "%s wants at least one", k->name);
+	} else if (n->type != YAML_SCALAR_NODE) {
+		complain(r, n->start_mark, "%s wants one value, no list and no further keys", k->name);
+	} else if (k->type == KEY_TEXT || k->type == KEY_FOLDER || k->type == KEY_CHOICE) {
+		take_text(r, k, n->start_mark, (const char *)n->data.scalar.value, into);
+	} else {
+		take_number(r, k, n->start_mark, (const char *)n->data.scalar.value, into);
+	}
+}
+
+/* ---- keys */
+
+static const char *key_text(struct reading *r, const yaml_node_t *n)
+{
+	if (n->type == YAML_SCALAR_NODE && n->data.scalar.length == strlen((const char *)n->data.scalar.value))
+		return (const char *)n->data.scalar.value;
+	complain(r, n->start_mark, "a key is one word");
+	return NULL;
+}
+
+static void unknown_key(struct reading *r, yaml_mark_t at, const char *name, const char *where, struct suggestion *s)
+{
+	if (s->name)
+		complain(r, at, "there is no key '%.60s' in %s; did you mean '%s'?", name, where, s->name);
+	else
+		complain(r, at, "there is no key '%.60s' in %s; `accperf daemon --example` prints all that there are",
+			 name, where);
+}
+
+/* Those of one section, or of one service; what is not given has its default. */
+static void take_section_keys(struct reading *r, const yaml_node_t *map, const char *section, const char *where,
+			      void *base)
+{
+	bool given[KEYS] = { false };
+
+	for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
+		const yaml_node_t *kn = yaml_document_get_node(&r->doc, p->key);
+		const char *name = key_text(r, kn);
+		struct suggestion s = { 0 };
+		size_t i;
+
+		for (i = 0; name && i < KEYS; i++) {
+			if (strcmp(keys[i].section, section))
+				continue;
+			if (!strcmp(keys[i].name, name))
+				break;
+			suggest(&s, name, strlen(name), keys[i].name);
+		}
+		if (!name)
+			continue;
+		if (i == KEYS) {
+			unknown_key(r, kn->start_mark, name, where, &s);
+		} else if (given[i]) {
+			complain(r, kn->start_mark, "%s is there twice in %s", name, where);
+		} else {
+			given[i] = true;
+			take_value(r, &keys[i], yaml_document_get_node(&r->doc, p->value), base);
+		}
+	}
+	for (size_t i = 0; i < KEYS; i++) {
+		yaml_mark_t none = { 0 };
+
+		if (given[i] || strcmp(keys[i].section, section) || !keys[i].standard)
+			continue;
+		if (keys[i].type == KEY_TEXT || keys[i].type == KEY_FOLDER || keys[i].type == KEY_CHOICE)
+			take_text(r, &keys[i], none, keys[i].standard, (char *)base + keys[i].offset);
+		else
+			take_number(r, &keys[i], none, keys[i].standard, (char *)base + keys[i].offset);
+	}
+}
+
+static bool good_name(const char *s)
+{
+	return strlen(s) <= MOST_NAME && *s && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == 0 && *s != '-';
+}
+
+static void take_service(struct reading *r, const yaml_node_t *kn, const yaml_node_t *n, struct daemon_config *c)
+{
+	const char *name = key_text(r, kn);
+	struct config_service *s;
+	char where[MOST_NAME + 20];
+
+	if (!name)
+		return;
+	if (!good_name(name)) {
+		complain(r, kn->start_mark,
+			 "a service's name is a folder's: 1 to %d of a-z, 0-9, _ and -, which '%.60s' is not",
+			 MOST_NAME, name);
+		return;
+	}
+	for (size_t i = 0; i < c->service_count; i++)
+		if (!strcmp(c->services[i].name, name)) {
+			complain(r, kn->start_mark, "service '%s' is there twice", name);
+			return;
+		}
+	if (n->type != YAML_MAPPING_NODE) {
+		complain(r, n->start_mark, "service '%s' wants keys: pid, name or cgroup at least", name);
+		return;
+	}
+	if (c->service_count >= MOST_SERVICES || !GROW_ONE(c->services, c->service_count)) {
+		complain(r, kn->start_mark, "%d services at most; patterns take many processes into one",
+			 MOST_SERVICES);
+		return;
+	}
+	s = &c->services[c->service_count++];
+	*s = (struct config_service){ .name = strdup(name) };
+	snprintf(where, sizeof(where), "service '%s'", name);
+	take_section_keys(r, n, "", where, s);
+	if (!s->pids.count && !s->names.count && !s->cgroups.count)
+		complain(r, kn->start_mark, "service '%s' says of no process that it is its: pid, name or cgroup does",
+			 name);
+}
+
+static void take_section(struct reading *r, const yaml_node_t *n, size_t which, struct daemon_config *c)
+{
+	const char *name = sections[which][0];
+
+	if (n->type != YAML_MAPPING_NODE) {
+		complain(r, n->start_mark, "%s wants keys, one a line and further to the right", name);
+		return;
+	}
+	if (strcmp(name, "services")) {
+		take_section_keys(r, n, name, name, c);
+		return;
+	}
+	for (yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top; p++)
+		take_service(r, yaml_document_get_node(&r->doc, p->key), yaml_document_get_node(&r->doc, p->value), c);
+}
+
+static void take_sections(struct reading *r, const yaml_node_t *root, struct daemon_config *c)
+{
+	static const yaml_node_t empty = { .type = YAML_MAPPING_NODE };
+	bool given[SECTIONS] = { false };
+
+	if (root->type != YAML_MAPPING_NODE) {
+		complain(r, root->start_mark, "this is no list of keys: it wants sections such as 'services:'");
+		return;
+	}
+	for (yaml_node_pair_t *p = root->data.mapping.pairs.start; p < root->data.mapping.pairs.top; p++) {
+		const yaml_node_t *kn = yaml_document_get_node(&r->doc, p->key);
+		const char *name = key_text(r, kn);
+		struct suggestion s = { 0 };
+		size_t i = 0;
+
+		for (; name && i < SECTIONS && strcmp(sections[i][0], name); i++)
+			suggest(&s, name, strlen(name), sections[i][0]);
+		if (!name)
+			continue;
+		if (i == SECTIONS) {
+			unknown_key(r, kn->start_mark, name, "the file", &s);
+		} else if (given[i]) {
+			complain(r, kn->start_mark, "%s is there twice", name);
+		} else {
+			given[i] = true;
+			take_section(r, yaml_document_get_node(&r->doc, p->value), i, c);
+		}
+	}
+	for (size_t i = 0; i < SECTIONS; i++)
+		if (!given[i] && strcmp(sections[i][0], "services"))
+			take_section_keys(r, &empty, sections[i][0], sections[i][0], c);
+	if (!r->count && !c->service_count)
+		complain(r, root->start_mark, "no service: say what is recorded, in 'services:'");
+	if (!r->count && c->segment_size > c->keep_size)
+		complain(r, root->start_mark, "segment_size must not exceed keep_size: nothing would be kept");
+}
+
+unsigned config_parse(const char *text, size_t len, struct daemon_config *c, struct buf *errors)
+{
+	struct reading r = { .errors = errors };
+	yaml_parser_t p;
+	yaml_node_t *root;
+
+	*c = (struct daemon_config){ 0 };
+	if (!yaml_parser_initialize(&p)) {
+		complain(&r, (yaml_mark_t){ 0 }, "out of memory");
+		return r.count;
+	}
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
+	if (!yaml_parser_load(&p, &r.doc)) {
+		complain(&r, p.problem_mark, "this is not YAML: %s%s%s", p.problem ? p.problem : "unreadable",
+			 p.context ? ", " : "", p.context ? p.context : "");
+		yaml_parser_delete(&p);
+		return r.count;
+	}
+	root = yaml_document_get_root_node(&r.doc);
+	if (root)
+		take_sections(&r, root, c);
+	else
+		complain(&r, (yaml_mark_t){ 0 }, "the file is empty: say what is recorded, in 'services:'");
+	yaml_document_delete(&r.doc);
+	yaml_parser_delete(&p);
+	if (r.count > MOST_ERRORS)
+		buf_addf(errors, "and %u more\n", r.count - MOST_ERRORS);
+	if (r.count)
+		config_release(c);
+	return r.count;
+}
+
+/* ---- lifetime, comparison */
+
+static void release_list(struct config_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->items[i]);
+	free(l->items);
+}
+
+void config_release(struct daemon_config *c)
+{
+	for (size_t i = 0; i < c->service_count; i++) {
+		struct config_service *s = &c->services[i];
+
+		release_list(&s->pids);
+		release_list(&s->names);
+		release_list(&s->cgroups);
+		free(s->name);
+		free(s->effort);
+		free(s->what);
+		free(s->offload);
+	}
+	free(c->services);
+	free(c->folder);
+	*c = (struct daemon_config){ 0 };
+}
+
+static bool same_list(const struct config_list *a, const struct config_list *b)
+{
+	bool same = a->count == b->count;
+
+	for (size_t i = 0; same && i < a->count; i++)
+		same = !strcmp(a->items[i], b->items[i]);
+	return same;
+}
+
+bool config_same_service(const struct config_service *a, const struct config_service *b)
+{
+	return !strcmp(a->name, b->name) && same_list(&a->pids, &b->pids) && same_list(&a->names, &b->names) &&
+	       same_list(&a->cgroups, &b->cgroups) && a->min_age == b->min_age && a->weight == b->weight &&
+	       !strcmp(a->effort, b->effort) && !strcmp(a->what, b->what) && !strcmp(a->offload, b->offload);
+}
+
+/* ---- documentation */
+
+static void example_key(const struct key *k, const char *indent, struct buf *out)
+{
+	buf_addf(out, "%s# %s%s%s%s\n", indent, k->help, k->choices ? " (" : "", k->choices ? k->choices : "",
+		 k->choices ? ")" : "");
+	if (k->standard)
+		buf_addf(out, "%s%s: %s\n", indent, k->name, k->standard);
+	else
+		buf_addf(out, "%s%s%s: %s\n", indent, strcmp(k->name, "name") ? "# " : "", k->name,
+			 k->type == KEY_PIDS       ? "[1234, 5678]"
+			 : strcmp(k->name, "name") ? "\"/system.slice/nginx.service\""
+						   : "nginx");
+}
+
+void config_example(struct buf *out)
+{
+	buf_addstr(out,
+		   "# Configuration of `accperf daemon`; `accperf daemon --check --config FILE` looks it through.\n");
+	for (size_t s = 0; s < SECTIONS; s++) {
+		bool services = !strcmp(sections[s][0], "services");
+
+		buf_addf(out, "\n# %s\n%s:\n%s", sections[s][1], sections[s][0], services ? "  web:\n" : "");
+		for (size_t i = 0; i < KEYS; i++)
+			if (!strcmp(keys[i].section, services ? "" : sections[s][0]))
+				example_key(&keys[i], services ? "    " : "  ", out);
+	}
+}
+
+void config_manual(struct buf *out)
+{
+	for (size_t s = 0; s < SECTIONS; s++) {
+		bool services = !strcmp(sections[s][0], "services");
+
+		buf_addf(out, ".SH %s\n%s.\n", sections[s][0], sections[s][1]);
+		for (size_t i = 0; i < KEYS; i++) {
+			const struct key *k = &keys[i];
+
+			if (strcmp(k->section, services ? "" : sections[s][0]))
+				continue;
+			buf_addf(out, ".TP\n.B %s\n%s", k->name, k->help);
+			if (k->choices)
+				buf_addf(out, ". One of %s", k->choices);
+			if (k->standard)
+				buf_addf(out, ". Default: %s", k->standard);
+			buf_addstr(out, ".\n");
+		}
+	}
+}

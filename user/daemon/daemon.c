@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "daemon/daemon_priv.h"
+#include "daemon/notify.h"
+#include "util/clock.h"
+
+#define CONFIG_MOST (1u << 20)
+#define SECOND 1000000000ull
+#define SAY_AGAIN (3600 * SECOND)
+#define MEASURE_EVERY (2 * SECOND)
+#define SWEEP_EVERY (60 * SECOND)
+#define STOPPING_STEP (20 * SECOND / 1000)
+#define MOST_POLLED 130
+
+/* ---- configuration */
+
+unsigned daemon_read_config(const char *path, struct daemon_config *c, struct buf *errors, struct err *e)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	char piece[4096], *line, *rest;
+	AUTO_BUF(text);
+	AUTO_BUF(found);
+	struct stat st;
+	ssize_t n = 0;
+	unsigned count;
+
+	*c = (struct daemon_config){ 0 };
+	if (fd < 0 || fstat(fd, &st)) {
+		err_set(e, -errno, "%s cannot be read: %s; `accperf daemon --example` prints one to begin with", path,
+			strerror(errno));
+	} else if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_MOST) {
+		err_set(e, -EINVAL, "%s is no configuration: it is no file of 1 MB at most", path);
+	} else {
+		while (text.len <= CONFIG_MOST && (n = read(fd, piece, sizeof(piece))) > 0)
+			buf_add(&text, piece, (size_t)n);
+		if (n < 0 || buf_failed(&text))
+			err_set(e, n < 0 ? -errno : -ENOMEM, "%s cannot be read", path);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (e->code)
+		return 0;
+	count = config_parse(text.data ? text.data : "", text.len, c, &found);
+	buf_addch(&found, 0);
+	rest = found.data;
+	while (count && rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			buf_addf(errors, "%s:%s\n", path, line);
+	return count;
+}
+
+void daemon_say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
+{
+	struct service_state *s = &d->services[service];
+	uint64_t hash = 14695981039346656037ull, now = clock_now();
+	unsigned oldest = 0;
+
+	for (const char *at = text; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
+	for (unsigned i = 0; i < SAID_SLOTS; i++) {
+		if (s->said[i].hash == hash && now - s->said[i].at < SAY_AGAIN)
+			return;
+		if (s->said[i].at < s->said[oldest].at)
+			oldest = i;
+	}
+	s->said[oldest].hash = hash;
+	s->said[oldest].at = now;
+	say(level, event, d->c.services[service].name, "%s", text);
+}
+
+/* A service that is as it was keeps its account and its recorders. */
+static int take_services(struct daemon *d, struct daemon_config *next)
+{
+	struct service_state *states = calloc(next->service_count + 1, sizeof(*states));
+	bool all = next->segment_time != d->c.segment_time || next->memory != d->c.memory;
+
+	if (!states)
+		return -ENOMEM;
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		struct recorder *r = &d->recorders[i];
+		uint32_t was = r->service;
+
+		r->service = WATCHED_NONE;
+		for (uint32_t k = 0; k < next->service_count && was != WATCHED_NONE; k++)
+			if (config_same_service(&next->services[k], &d->c.services[was]))
+				r->service = k;
+		if (all || r->service == WATCHED_NONE)
+			recorder_end(r, RECORDER_STOP);
+	}
+	for (size_t i = 0; i < d->c.service_count; i++)
+		for (size_t k = 0; k < next->service_count; k++)
+			if (config_same_service(&next->services[k], &d->c.services[i]))
+				states[k] = d->services[i];
+	free(d->services);
+	d->services = states;
+	return 0;
+}
+
+static void reload_config(struct daemon *d)
+{
+	struct daemon_config next;
+	struct err e = { 0 };
+	AUTO_BUF(errors);
+	char *line, *rest;
+	unsigned count;
+
+	d->reload = false;
+	notify_say("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, clock_now() / 1000);
+	count = daemon_read_config(d->config_path, &next, &errors, &e);
+	buf_addch(&errors, 0);
+	rest = errors.data;
+	while (count && rest && (line = strsep(&rest, "\n")))
+		if (*line)
+			say(SAY_ERROR, "config", NULL, "%s", line);
+	if (e.code)
+		say(SAY_ERROR, "config", NULL, "%s", e.text);
+	if (!count && !e.code && strcmp(next.folder, d->c.folder)) {
+		say(SAY_ERROR, "config", NULL, "storage.folder can be changed by a restart only");
+		config_release(&next);
+		count = 1;
+	}
+	if (!count && !e.code && take_services(d, &next)) {
+		say(SAY_ERROR, "config", NULL, "out of memory");
+		config_release(&next);
+		count = 1;
+	}
+	if (count || e.code) {
+		say(SAY_WARN, "config-kept", NULL, "the configuration stays as it was; correct it, and reload again");
+	} else {
+		config_release(&d->c);
+		d->c = next;
+		watched_forget_services(&d->watched);
+		d->next_scan = d->next_sweep = 0;
+		say(SAY_NOTICE, "config-loaded", NULL, "%s is in force: %zu service%s", d->config_path,
+		    d->c.service_count, d->c.service_count == 1 ? "" : "s");
+	}
+	notify_say("READY=1");
+}
+
+/* ---- the loop */
+
+static int daemon_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void take_signals(struct daemon *d, int fd)
+{
+	struct signalfd_siginfo si;
+
+	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGTERM || si.ssi_signo == SIGINT)
+			d->stopping = true;
+		d->reload |= si.ssi_signo == SIGHUP;
+		for (size_t i = 0; si.ssi_signo == SIGUSR1 && i < d->recorder_count; i++)
+			recorder_next(&d->recorders[i]);
+	}
+}
+
+static void wait_for_something(struct daemon *d, int signals, uint64_t until)
+{
+	struct pollfd pf[MOST_POLLED] = { { .fd = signals, .events = POLLIN } };
+	uint64_t now = clock_now(), ns = until > now ? until - now : 0;
+	struct timespec t = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+	nfds_t n = 1;
+
+	for (size_t i = 0; i < d->recorder_count && n < MOST_POLLED; i++)
+		if (d->recorders[i].said >= 0)
+			pf[n++] = (struct pollfd){ .fd = d->recorders[i].said, .events = POLLIN };
+	ppoll(pf, n, &t, NULL);
+	take_signals(d, signals);
+}
+
+static bool is_due(uint64_t *when, uint64_t now, uint64_t every)
+{
+	if (now < *when)
+		return false;
+	*when = now + every;
+	return true;
+}
+
+static void tell_status(const struct daemon *d)
+{
+	unsigned recorded = 0;
+
+	for (uint32_t i = 0; i < d->c.service_count; i++)
+		recorded += turns_running(d, i) > 0;
+	notify_say("STATUS=%srecording %u of %zu services; %zu profiles, %.1f MB", d->full ? "disk full; " : "",
+		   recorded, d->c.service_count, d->keeper.kept.count, (double)d->keeper.kept.bytes / 1e6);
+}
+
+static void one_round(struct daemon *d, uint64_t watchdog)
+{
+	uint64_t now = clock_now();
+
+	if (watchdog && is_due(&d->next_watchdog, now, watchdog))
+		notify_say("WATCHDOG=1");
+	if (is_due(&d->next_second, now, SECOND)) {
+		disk_look_at_clock(d);
+		turns_rotate(d);
+		disk_look(d, is_due(&d->next_sweep, now, SWEEP_EVERY));
+		tell_status(d);
+	}
+	if (is_due(&d->next_measure, now, MEASURE_EVERY) && now > d->measured_at)
+		turns_measure(d);
+	if (is_due(&d->next_scan, now, (uint64_t)(d->c.scan * 1e9)))
+		turns_scan(d);
+}
+
+static uint64_t next_moment(const struct daemon *d, uint64_t watchdog)
+{
+	uint64_t next = d->next_second < d->next_scan ? d->next_second : d->next_scan;
+
+	return watchdog && d->next_watchdog < next ? d->next_watchdog : next;
+}
+
+static void loop_until_stopped(struct daemon *d, int signals)
+{
+	uint64_t watchdog = notify_watchdog();
+
+	notify_say("READY=1");
+	while (!d->stopping) {
+		if (d->reload)
+			reload_config(d);
+		one_round(d, watchdog);
+		wait_for_something(d, signals, next_moment(d, watchdog));
+		turns_reap(d);
+	}
+	notify_say("STOPPING=1");
+	turns_end_all(d, RECORDER_STOP);
+	while (d->recorder_count) {
+		wait_for_something(d, signals, clock_now() + STOPPING_STEP);
+		turns_reap(d);
+	}
+}
+
+int daemon_run(const char *path, struct daemon_config *c, struct err *e)
+{
+	struct daemon d = { .config_path = path, .c = *c, .next_number = 1, .keeper.dir = -1 };
+	struct rlimit most = { c->memory, c->memory };
+	int signals = daemon_signals();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	*c = (struct daemon_config){ 0 };
+	d.cpus = cpus > 0 ? (unsigned)cpus : 1;
+	d.measured_at = clock_now();
+	d.services = calloc(d.c.service_count + 1, sizeof(*d.services));
+	setrlimit(RLIMIT_DATA, &most);
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	if (signals < 0 || !d.services) {
+		err_set(e, signals < 0 ? -errno : -ENOMEM, "the daemon cannot begin: %s",
+			signals < 0 ? strerror(errno) : "out of memory");
+	} else if (!keeper_open(&d.keeper, d.c.folder, e)) {
+		say(SAY_NOTICE, "started", NULL, "%zu service%s, profiles in %s", d.c.service_count,
+		    d.c.service_count == 1 ? "" : "s", d.c.folder);
+		loop_until_stopped(&d, signals);
+		say(SAY_NOTICE, "stopped", NULL, "asked to; no recorder is left");
+	}
+	keeper_close(&d.keeper);
+	watched_release(&d.watched);
+	free(d.recorders);
+	free(d.services);
+	config_release(&d.c);
+	if (signals >= 0)
+		close(signals);
+	return e->code;
+}

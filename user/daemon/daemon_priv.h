@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the parts of the daemon's loop share. Included by user/daemon. */
+#ifndef ACCPERF_DAEMON_DAEMON_PRIV_H
+#define ACCPERF_DAEMON_DAEMON_PRIV_H
+
+#include "daemon/account.h"
+#include "daemon/config.h"
+#include "daemon/keeper.h"
+#include "daemon/recorder.h"
+#include "daemon/say.h"
+#include "daemon/watched.h"
+
+#define SAID_SLOTS 32u
+
+struct service_state {
+	struct account account;
+	double rate;       /* seconds of CPU time a second that it may take; 0: it does not run */
+	double cost;       /* seconds, since the daemon began */
+	uint64_t retry_at; /* after a failure */
+	unsigned failures; /* in a row */
+	uint64_t failed, turns;
+	bool spread; /* more recorders than are good: all end, and one begins */
+	struct {
+		uint64_t hash, at;
+	} said[SAID_SLOTS]; /* what need not be said again soon */
+};
+
+struct daemon {
+	const char *config_path;
+	struct daemon_config c;
+	struct service_state *services; /* by index in c */
+	struct watched watched;
+	struct keeper keeper;
+	struct recorder *recorders;
+	size_t recorder_count, recorder_cap;
+	uint32_t next_number;
+	unsigned cpus;
+	bool stopping, full, reload;
+	uint64_t memory; /* of all of us */
+	double own_cpu;  /* the daemon's own, as last measured */
+	uint64_t measured_at;
+	int64_t clock_offset; /* time of day less time since boot */
+	uint64_t ages_from;   /* age counts again */
+	uint64_t next_scan, next_second, next_measure, next_sweep, next_watchdog;
+};
+
+/* As say(), but the same sentence of the same service once an hour at most. service: index. */
+void daemon_say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text);
+
+/* ---- turns.c: who is recorded, and who rests */
+/* Looks for processes, and starts recorders where there are new ones. */
+void turns_scan(struct daemon *d);
+/* Books what was spent, and ends turns that cannot be paid; memory, too. */
+void turns_measure(struct daemon *d);
+/* Recorders that have ended; their lines. */
+void turns_reap(struct daemon *d);
+/* Files that are large enough end. */
+void turns_rotate(struct daemon *d);
+void turns_end_all(struct daemon *d, enum recorder_end why);
+size_t turns_running(const struct daemon *d, uint32_t service);
+
+/* ---- disk.c */
+/* Removes what is too old or too much; recording rests while the reserve is not there. */
+void disk_look(struct daemon *d, bool sweep);
+/* Steps of the clock. */
+void disk_look_at_clock(struct daemon *d);
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Space for profiles: the daemon's side of keeper.h. */
+#include "daemon/daemon_priv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "util/clock.h"
+
+#define MORE 8                    /* recording goes on when this part of the reserve is there beyond it */
+#define STEP_S 60                 /* a clock that jumps further was set */
+#define AGES_REST 600000000000ull /* after that nothing goes by its age: it may be set back soon */
+
+static bool is_written(void *ctx, const char *service, const char *file)
+{
+	const struct daemon *d = ctx;
+	char name[KEEPER_NAME + 20];
+
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		const struct recorder *r = &d->recorders[i];
+		size_t n = strlen(r->name);
+
+		if (r->pid <= 0 || strcmp(r->folder, service) || strncmp(file, r->name, n) || file[n] != '.')
+			continue;
+		snprintf(name, sizeof(name), "%s.%06u", r->name, r->segment);
+		if (strcmp(file, name) >= 0) /* its next one may be there already */
+			return true;
+	}
+	return false;
+}
+
+static void sweep_now(struct daemon *d)
+{
+	uint64_t removed = d->keeper.removed, refused = d->keeper.refused, now = clock_now();
+	int err = keeper_sweep(&d->keeper, &d->c, now >= d->ages_from, is_written, d);
+
+	if (err)
+		say(SAY_ERROR, "disk-unreadable", NULL,
+		    "%s cannot be listed: %s; profiles are not removed until it can", d->keeper.path, strerror(-err));
+	if (d->keeper.removed > removed)
+		say(SAY_INFO, "removed", NULL, "%" PRIu64 " profiles removed, the oldest; %zu are left, %.1f MB",
+		    d->keeper.removed - removed, d->keeper.kept.count, (double)d->keeper.kept.bytes / 1e6);
+	if (d->keeper.refused > refused)
+		say(SAY_ERROR, "disk-unremovable", NULL,
+		    "%" PRIu64 " profiles cannot be removed; %s and what is in it must belong to the daemon's user",
+		    d->keeper.refused - refused, d->keeper.path);
+}
+
+void disk_look(struct daemon *d, bool sweep)
+{
+	uint64_t space = keeper_free(&d->keeper);
+
+	if (sweep || space < d->c.reserve) {
+		sweep_now(d);
+		space = keeper_free(&d->keeper);
+	}
+	if (!d->full && space < d->c.reserve) {
+		d->full = true;
+		turns_end_all(d, RECORDER_DISK);
+		say(SAY_ERROR, "disk-full", NULL,
+		    "%s has %.1f MB left, less than storage.reserve (%.1f MB), with all old profiles removed: nothing is recorded "
+		    "until there is more; remove something else there, or lower the reserve",
+		    d->keeper.path, (double)space / 1e6, (double)d->c.reserve / 1e6);
+	} else if (d->full && space >= d->c.reserve + d->c.reserve / MORE) {
+		d->full = false;
+		say(SAY_NOTICE, "disk-free", NULL, "%s has %.1f MB again: recording goes on", d->keeper.path,
+		    (double)space / 1e6);
+	}
+}
+
+void disk_look_at_clock(struct daemon *d)
+{
+	int64_t offset = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)clock_ns(CLOCK_BOOTTIME);
+	int64_t step = offset - d->clock_offset;
+
+	if (d->clock_offset && (step > STEP_S * 1000000000ll || step < -STEP_S * 1000000000ll)) {
+		d->ages_from = clock_now() + AGES_REST;
+		say(SAY_NOTICE, "clock-step", NULL,
+		    "the clock was set by %+.0f s; for ten minutes no profile is removed for its age",
+		    (double)step / 1e9);
+	}
+	d->clock_offset = offset;
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/say.h"
+#include "util/clock.h"
+
+#define SELF "/proc/self/exe" /* also where it was replaced by a newer one: the two are of one version */
+#define RING "4M"
+#define MOST_ARGUMENTS 32
+#define NAMES_NS 60000000000ull /* that the last names may take */
+#define SECOND 1000000000ull
+
+static unsigned arguments(const struct recorder_opts *o, const char *output, const char *rotate, const char **argv)
+{
+	unsigned n = 0;
+
+	argv[n++] = "accperf";
+	argv[n++] = "record";
+	argv[n++] = "-q";
+	argv[n++] = "-p";
+	argv[n++] = o->pids;
+	argv[n++] = "--effort";
+	argv[n++] = o->effort;
+	argv[n++] = "--offload";
+	argv[n++] = o->offload;
+	argv[n++] = "--ring-size";
+	argv[n++] = RING;
+	argv[n++] = "--rotate";
+	argv[n++] = rotate;
+	argv[n++] = "-o";
+	argv[n++] = output;
+	if (!strcmp(o->what, "time")) {
+		argv[n++] = "--no-accesses";
+		argv[n++] = "--no-windows";
+		argv[n++] = "--no-syscalls";
+		argv[n++] = "--no-waits";
+		argv[n++] = "--counts";
+		argv[n++] = "off";
+	}
+	argv[n] = NULL;
+	return n;
+}
+
+/* After fork(): nothing but what may be done between threads. */
+static void become(const struct recorder_opts *o, pid_t parent, int said, const char *const *argv)
+{
+	struct rlimit most = { o->memory, o->memory };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0); /* Ctrl-C is for the daemon */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent || null < 0)
+		_exit(127);
+	setrlimit(RLIMIT_DATA, &most);
+	dup2(null, STDIN_FILENO);
+	dup2(said, STDOUT_FILENO);
+	dup2(said, STDERR_FILENO);
+	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	execv(o->program ? o->program : SELF, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *e)
+{
+	const char *argv[MOST_ARGUMENTS];
+	char output[PATH_MAX + NAME_MAX + KEEPER_NAME], rotate[40];
+	pid_t parent = getpid();
+	int fd[2];
+
+	r->said = -1;
+	snprintf(output, sizeof(output), "%s/%s/%s", o->folder, r->folder, r->name);
+	snprintf(rotate, sizeof(rotate), "%.0fs", o->segment_time);
+	arguments(o, output, rotate, argv);
+	if (pipe2(fd, O_CLOEXEC))
+		return err_set(e, -errno, "no pipe for a recorder: %s", strerror(errno));
+	fcntl(fd[0], F_SETFL, O_NONBLOCK);
+	r->pid = fork();
+	if (!r->pid)
+		become(o, parent, fd[1], argv);
+	close(fd[1]);
+	if (r->pid < 0) {
+		err_set(e, -errno, "no recorder can be started: %s", strerror(errno));
+		close(fd[0]);
+		return e->code;
+	}
+	r->said = fd[0];
+	r->began = clock_now();
+	return 0;
+}
+
+void recorder_end(struct recorder *r, enum recorder_end why)
+{
+	if (r->pid <= 0)
+		return;
+	if (!r->ending) {
+		r->ending = clock_now();
+		r->why = why;
+	}
+	r->asked++;
+	kill(r->pid, SIGTERM);
+}
+
+void recorder_next(const struct recorder *r)
+{
+	if (r->pid > 0 && !r->ending && r->segment)
+		kill(r->pid, SIGUSR1);
+}
+
+void recorder_press(struct recorder *r, bool hurry)
+{
+	uint64_t since = r->ending ? clock_now() - r->ending : 0;
+
+	if (r->pid <= 0 || !r->ending)
+		return;
+	if (since > (hurry ? 17 * SECOND / 10 : 2 * NAMES_NS))
+		kill(r->pid, SIGKILL);
+	else if (since > (hurry ? SECOND : NAMES_NS) && r->asked < 2)
+		recorder_end(r, r->why);
+}
+
+/* ---- what it says */
+
+static const char *told(char *line, int *level)
+{
+	static const struct {
+		const char *before;
+		int level;
+	} kinds[] = { { "accperf: error: ", SAY_ERROR },
+		      { "accperf: warning: ", SAY_WARN },
+		      { "accperf: ", SAY_INFO } };
+
+	*level = SAY_INFO;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		size_t n = strlen(kinds[i].before);
+
+		if (strncmp(line, kinds[i].before, n))
+			continue;
+		*level = kinds[i].level;
+		return line + n;
+	}
+	return line;
+}
+
+const char *recorder_line(struct recorder *r, int *level)
+{
+	static char whole[sizeof(r->line) + 1];
+	char *end;
+	ssize_t n;
+
+	for (;;) {
+		end = memchr(r->line, '\n', r->line_len);
+		if (end || r->line_len == sizeof(r->line)) {
+			size_t len = end ? (size_t)(end - r->line) : r->line_len, all = end ? len + 1 : len;
+
+			memcpy(whole, r->line, len);
+			whole[len] = 0;
+			memmove(r->line, r->line + all, r->line_len -= all);
+			if (len)
+				return told(whole, level);
+			continue;
+		}
+		n = r->said >= 0 ? read(r->said, r->line + r->line_len, sizeof(r->line) - r->line_len) : 0;
+		if (n <= 0)
+			break;
+		r->line_len += (size_t)n;
+	}
+	if (r->said >= 0 && !n) {
+		close(r->said);
+		r->said = -1;
+	}
+	return NULL;
+}
+
+/* ---- what it takes */
+
+static double cpu_of(pid_t pid)
+{
+	unsigned long v[4];
+	char path[64], text[1024], *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu", &v[0], &v[1], &v[2],
+			   &v[3]) != 4)
+		return 0;
+	return (double)(v[0] + v[1] + v[2] + v[3]) / (double)sysconf(_SC_CLK_TCK);
+}
+
+uint64_t recorder_memory_of(pid_t pid)
+{
+	static const char *const files[] = { "smaps_rollup", "status" };
+	unsigned long long kb = 0;
+	char path[64], line[256];
+
+	for (unsigned i = 0; i < 2 && !kb; i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/%s", pid, files[i]);
+		f = fopen(path, "re");
+		while (f && !kb && fgets(line, sizeof(line), f))
+			if (sscanf(line, i ? "VmRSS: %llu kB" : "Pss: %llu kB", &kb) != 1)
+				kb = 0;
+		if (f)
+			fclose(f);
+	}
+	return kb * 1024;
+}
+
+double recorder_measure(struct recorder *r)
+{
+	double now = cpu_of(r->pid), before = r->cpu;
+
+	r->memory = recorder_memory_of(r->pid);
+	if (!(now > before))
+		return 0;
+	r->cpu = now;
+	return now - before;
+}
+
+bool recorder_ended(struct recorder *r, int *status, double *cpu)
+{
+	struct rusage use;
+	double now;
+
+	*cpu = 0;
+	if (r->pid <= 0 || wait4(r->pid, status, WNOHANG, &use) != r->pid)
+		return false;
+	r->pid = 0;
+	now = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+	      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+	if (now > r->cpu)
+		*cpu = now - r->cpu;
+	return true;
+}
+
+void recorder_release(struct recorder *r)
+{
+	if (r->said >= 0)
+		close(r->said);
+	r->said = -1;
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who is recorded: recorders begin with processes, end with them, and rest where the budget is spent. */
+#include "daemon/daemon_priv.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "util/clock.h"
+#include "util/grow.h"
+
+#define MOST_RECORDERS 4u /* of a service: each costs a few MB and a timer's ticks */
+#define MOST_PIDS 256u    /* of a recorder, by number; their children come with them */
+#define SECOND 1000000000ull
+#define RETRY_MOST_S 300u
+#define MEMORY_REST (60 * SECOND)
+
+static const struct {
+	const char *name;
+	double share;
+} efforts[] = { { "low", 0.005 }, { "default", 0.01 }, { "high", 0.05 } };
+
+static double share_of(const struct config_service *s)
+{
+	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
+		if (!strcmp(efforts[i].name, s->effort))
+			return efforts[i].share;
+	return 0;
+}
+
+size_t turns_running(const struct daemon *d, uint32_t service)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->recorder_count; i++)
+		n += d->recorders[i].pid > 0 && d->recorders[i].service == service;
+	return n;
+}
+
+void turns_end_all(struct daemon *d, enum recorder_end why)
+{
+	for (size_t i = 0; i < d->recorder_count; i++)
+		if (!d->recorders[i].ending || why == RECORDER_STOP)
+			recorder_end(&d->recorders[i], why);
+}
+
+static void end_service(struct daemon *d, uint32_t service, enum recorder_end why)
+{
+	for (size_t i = 0; i < d->recorder_count; i++)
+		if (d->recorders[i].service == service && !d->recorders[i].ending)
+			recorder_end(&d->recorders[i], why);
+}
+
+/* ---- beginning */
+
+static bool wants_recorder(const struct watched_process *p, uint32_t service)
+{
+	return p->service == service && p->root && p->old_enough && p->recorder == WATCHED_NONE;
+}
+
+/* The numbers of those that are not recorded yet, as a list; how many, and the first. */
+static unsigned list_new(const struct daemon *d, uint32_t service, struct buf *list, int *first)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->watched.count && n < MOST_PIDS; i++) {
+		const struct watched_process *p = &d->watched.at[i];
+
+		if (!wants_recorder(p, service))
+			continue;
+		if (!n++)
+			*first = p->pid;
+		buf_addf(list, "%s%d", n > 1 ? "," : "", p->pid);
+	}
+	return n;
+}
+
+static void give_to(struct daemon *d, uint32_t service, uint32_t recorder, unsigned most)
+{
+	for (size_t i = 0; i < d->watched.count && most; i++) {
+		struct watched_process *p = &d->watched.at[i];
+
+		if (!wants_recorder(p, service))
+			continue;
+		p->recorder = recorder;
+		most--;
+	}
+	watched_inherit(&d->watched);
+}
+
+static void failed_once(struct daemon *d, uint32_t service, const char *why)
+{
+	struct service_state *s = &d->services[service];
+	unsigned rest = s->failures < 8 ? 1u << s->failures : RETRY_MOST_S;
+	char text[900];
+
+	s->failures++;
+	s->failed++;
+	s->retry_at = clock_now() + rest * SECOND;
+	snprintf(text, sizeof(text), "%s; the next try is in %u s", why, rest);
+	daemon_say_seldom(d, SAY_WARN, "recorder-failed", service, text);
+}
+
+static void begin_recorder(struct daemon *d, uint32_t service)
+{
+	const struct config_service *s = &d->c.services[service];
+	struct service_state *state = &d->services[service];
+	struct recorder r = { .number = d->next_number, .service = service, .said = -1 };
+	struct recorder_opts o = { .folder = d->keeper.path,
+				   .effort = s->effort,
+				   .what = s->what,
+				   .offload = s->offload,
+				   .segment_time = d->c.segment_time,
+				   .memory = d->c.memory };
+	struct err e = { 0 };
+	AUTO_BUF(pids);
+	AUTO_BUF(text);
+	int first = 0;
+	unsigned n = list_new(d, service, &pids, &first);
+
+	if (!n || buf_failed(&pids) || !GROW(d->recorders, d->recorder_count, d->recorder_cap, 16))
+		return;
+	snprintf(r.folder, sizeof(r.folder), "%s", s->name);
+	o.pids = pids.data;
+	if (keeper_begin(&d->keeper, s->name, first, r.name, &e) || recorder_start(&r, &o, &e)) {
+		failed_once(d, service, e.text);
+		return;
+	}
+	d->next_number++;
+	if (!turns_running(d, service))
+		account_begin(&state->account);
+	state->turns++;
+	d->recorders[d->recorder_count++] = r;
+	give_to(d, service, r.number, n);
+	buf_addf(&text, "recording process%s %s", n > 1 ? "es" : "", pids.data);
+	daemon_say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
+}
+
+/* By weight, of what all may take, over the services that have processes. */
+static void split_budget(struct daemon *d)
+{
+	double weights = 0;
+	bool runs[d->c.service_count + 1];
+
+	memset(runs, 0, sizeof(runs));
+	for (size_t i = 0; i < d->watched.count; i++)
+		if (d->watched.at[i].root && d->watched.at[i].old_enough)
+			runs[d->watched.at[i].service] = true;
+	for (size_t i = 0; i < d->c.service_count; i++)
+		weights += runs[i] ? d->c.services[i].weight : 0;
+	for (size_t i = 0; i < d->c.service_count; i++) {
+		struct service_state *s = &d->services[i];
+		double rate = runs[i] ? d->c.budget * d->cpus * d->c.services[i].weight / weights : 0;
+
+		if (rate > 0 && !s->rate && !s->turns)
+			account_open(&s->account, rate);
+		s->rate = rate;
+	}
+}
+
+void turns_scan(struct daemon *d)
+{
+	struct err e = { 0 };
+	uint64_t now = clock_now();
+
+	if (watched_look(&d->watched, &d->c, &e)) {
+		say(SAY_ERROR, "proc-unreadable", NULL, "%s; the next try is at the next scan", e.text);
+		return;
+	}
+	split_budget(d);
+	for (uint32_t i = 0; i < d->c.service_count; i++) {
+		struct service_state *s = &d->services[i];
+		bool wanted = false;
+
+		for (size_t k = 0; k < d->watched.count && !wanted; k++)
+			wanted = wants_recorder(&d->watched.at[k], i);
+		if (!wanted || d->full || d->stopping || now < s->retry_at || !account_may(&s->account, s->rate))
+			continue;
+		if (turns_running(d, i) < MOST_RECORDERS) {
+			begin_recorder(d, i);
+			continue;
+		}
+		end_service(d, i, RECORDER_TURN);
+		daemon_say_seldom(
+			d, SAY_INFO, "together", i,
+			"its recorders end, and one begins for all its processes; a moment between is not recorded");
+	}
+}
+
+/* ---- while it runs */
+
+void turns_rotate(struct daemon *d)
+{
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		struct recorder *r = &d->recorders[i];
+
+		if (r->pid <= 0)
+			continue;
+		while (keeper_size(&d->keeper, r->folder, r->name, r->segment + 1) >= 0)
+			r->segment++;
+		if (r->segment && r->cut != r->segment &&
+		    keeper_size(&d->keeper, r->folder, r->name, r->segment) >= (int64_t)d->c.segment_size) {
+			r->cut = r->segment;
+			recorder_next(r);
+		}
+	}
+}
+
+static double own_cpu(void)
+{
+	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+}
+
+static void end_largest(struct daemon *d)
+{
+	struct recorder *largest = NULL;
+	char text[400];
+
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		struct recorder *r = &d->recorders[i];
+
+		if (r->pid > 0 && r->ending && r->why == RECORDER_MEMORY)
+			return; /* it gives its memory back in a moment */
+		if (r->pid > 0 && !r->ending && (!largest || r->memory > largest->memory))
+			largest = r;
+	}
+	if (!largest || largest->service == WATCHED_NONE)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"all together hold more than limits.memory (%.0f MB), and its recorder is the largest: it ends, and begins anew in a "
+		"minute; raise the limit, or watch less",
+		(double)d->c.memory / 1048576);
+	daemon_say_seldom(d, SAY_WARN, "memory", largest->service, text);
+	d->services[largest->service].retry_at = clock_now() + MEMORY_REST;
+	recorder_end(largest, RECORDER_MEMORY);
+}
+
+static void book(struct daemon *d, uint32_t service, double cpu, double seconds)
+{
+	struct service_state *s = &d->services[service];
+
+	s->cost += cpu;
+	account_spend(&s->account, cpu, seconds);
+	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
+		return;
+	end_service(d, service, RECORDER_TURN);
+	daemon_say_seldom(
+		d, SAY_NOTICE, "by-turns", service,
+		"its part of limits.budget is spent, so it is recorded by turns; more of it: a larger budget or weight, or "
+		"`what: time`");
+}
+
+void turns_measure(struct daemon *d)
+{
+	uint64_t now = clock_now();
+	double seconds = (double)(now - d->measured_at) / 1e9, own = own_cpu() - d->own_cpu, weights = 0;
+	double spent[d->c.service_count + 1];
+
+	memset(spent, 0, sizeof(spent));
+	d->measured_at = now;
+	d->own_cpu += own;
+	d->memory = recorder_memory_of(getpid());
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		struct recorder *r = &d->recorders[i];
+		double cpu = r->pid > 0 ? recorder_measure(r) : 0;
+
+		d->memory += r->pid > 0 ? r->memory : 0;
+		if (r->pid > 0 && r->service != WATCHED_NONE)
+			spent[r->service] +=
+				cpu + share_of(&d->c.services[r->service]) * watched_cpu_since(&d->watched, r->number);
+	}
+	for (size_t i = 0; i < d->c.service_count; i++)
+		weights += d->services[i].rate;
+	for (uint32_t i = 0; i < d->c.service_count; i++) {
+		struct service_state *s = &d->services[i];
+
+		/* what we take ourselves is not there to be spent */
+		if (s->rate > 0)
+			account_earn(&s->account, s->rate - own / seconds * s->rate / weights, seconds);
+		if (turns_running(d, i))
+			book(d, i, spent[i], seconds);
+	}
+	if (d->memory > d->c.memory)
+		end_largest(d);
+}
+
+/* ---- ending */
+
+static void tell_lines(struct daemon *d, struct recorder *r)
+{
+	const char *line;
+	int level;
+
+	while ((line = recorder_line(r, &level)))
+		if (r->service != WATCHED_NONE)
+			daemon_say_seldom(d, (enum say_level)level, "recorder", r->service, line);
+		else
+			say((enum say_level)level, "recorder", r->folder, "%s", line);
+}
+
+static void tell_recorder_end(struct daemon *d, const struct recorder *r, int status)
+{
+	bool well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3);
+	char text[300];
+
+	if (r->service == WATCHED_NONE)
+		return;
+	if (well || r->why != RECORDER_RUNS) { /* as we asked; or its processes have ended */
+		if (well)
+			d->services[r->service].failures = 0;
+		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+			daemon_say_seldom(
+				d, SAY_NOTICE, "recorder-slow", r->service,
+				"its recorder took too long to end and was killed; the last profile is whole up to its last second, "
+				"and names that it lacks are looked for when it is read");
+		return;
+	}
+	if (WIFSIGNALED(status))
+		snprintf(text, sizeof(text),
+			 "its recorder was ended by signal %d; what it wrote is whole up to the last second",
+			 WTERMSIG(status));
+	else
+		snprintf(text, sizeof(text), "its recorder ended with status %d, and said why before",
+			 WEXITSTATUS(status));
+	failed_once(d, r->service, text);
+}
+
+void turns_reap(struct daemon *d)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		struct recorder *r = &d->recorders[i];
+		double cpu = 0;
+		int status = 0;
+		bool ended = recorder_ended(r, &status, &cpu);
+
+		tell_lines(d, r);
+		recorder_press(r, d->stopping);
+		if (!ended) {
+			d->recorders[left++] = *r;
+			continue;
+		}
+		if (r->service != WATCHED_NONE) {
+			d->services[r->service].cost += cpu;
+			d->services[r->service].account.credit -= cpu;
+		}
+		watched_forget_recorder(&d->watched, r->number);
+		tell_recorder_end(d, r, status);
+		recorder_release(r);
+		d->next_sweep = 0;
+	}
+	d->recorder_count = left;
+}
