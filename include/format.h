@@ -74,14 +74,17 @@ enum fmt_section {
 	FMT_WAIT = 18,        /* struct fmt_wait: a thread was off the CPU */
 	FMT_END = 31,         /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
-	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
-	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
-	FMT_X_EDGE = 34,    /* struct fmt_x_edge: producer -> consumer, both semantics */
-	FMT_X_NODE = 35,    /* struct fmt_x_node: call tree, parents before children */
-	FMT_X_USE = 36,     /* struct fmt_x_use: function x data object */
-	FMT_X_OBJECT = 37,  /* struct fmt_x_object: what FMT_OBJECT has no room for */
-	FMT_X_SLICE = 38,   /* struct fmt_x_slice: function x time slice */
-	FMT_X_SUBTREE = 39, /* struct fmt_x_subtree: communication of a candidate with all below it */
+	FMT_X_RUN = 32,        /* struct fmt_x_run: what was measured, totals; the last wins */
+	FMT_X_FUNC = 33,       /* struct fmt_x_func: per function, self and inclusive */
+	FMT_X_EDGE = 34,       /* struct fmt_x_edge: producer -> consumer, both semantics */
+	FMT_X_NODE = 35,       /* struct fmt_x_node: call tree, parents before children */
+	FMT_X_USE = 36,        /* struct fmt_x_use: function x data object */
+	FMT_X_OBJECT = 37,     /* struct fmt_x_object: what FMT_OBJECT has no room for */
+	FMT_X_SLICE = 38,      /* struct fmt_x_slice: function x time slice */
+	FMT_X_SUBTREE = 39,    /* struct fmt_x_subtree: communication of a candidate with all below it */
+	FMT_X_SUBTREE_KE = 40, /* struct fmt_x_subtree_ke: the same in chunks */
+	FMT_X_PATH = 41,       /* struct fmt_x_path: call tree of what reads and writes, parents before children */
+	FMT_X_PATH_EDGE = 42,  /* struct fmt_x_path_edge: producer -> consumer, by path */
 	/* offload, 48..63 */
 	FMT_OFFLOAD_API = 48,    /* struct fmt_offload_api: one probed symbol */
 	FMT_CALL = 49,           /* struct fmt_call: one offload call (or one of `weight`) */
@@ -590,9 +593,10 @@ struct fmt_x_run {
 };
 _Static_assert(sizeof(struct fmt_x_run) == 96, "fmt_x_run");
 
-enum fmt_x_scope { FMT_X_SELF = 1, FMT_X_INCLUSIVE = 2 };
+enum fmt_x_scope { FMT_X_SELF = 1, FMT_X_INCLUSIVE = 2, FMT_X_UNIT = 3 };
 
-/* INCLUSIVE: with everything called below, recursion counted once; its unique figures are unknown.
+/* INCLUSIVE: with everything called below, recursion counted once; its unique figures are unknown. UNIT: of what
+ * belongs to it as accesses do, where functions are selected or libraries belong to their callers.
  * in_unique = IN UMA: distinct addresses read. out_unique = OUT UMA: distinct addresses written and
  * then read by anyone. written_unique: written, read or not. */
 struct fmt_x_func {
@@ -660,6 +664,34 @@ struct fmt_x_subtree {
 	uint64_t in_unique[2], out_unique[2], local_unique[2];
 };
 _Static_assert(sizeof(struct fmt_x_subtree) == 104, "fmt_x_subtree");
+
+/* Chunks of fmt_x_run.chunk bytes. in, local: a chunk counts once per invocation of the function with all that it
+ * calls, until it is written again; out: once per reading invocation. unique: distinct addresses of in, out and local,
+ * data and stack together. */
+struct fmt_x_subtree_ke {
+	uint32_t function, pad;
+	uint64_t in[2], out[2], local[2]; /* DATA, STACK */
+	uint64_t unique[3];
+};
+_Static_assert(sizeof(struct fmt_x_subtree_ke) == 80, "fmt_x_subtree_ke");
+
+enum fmt_x_path_flags { FMT_X_PATH_AGAIN = 1 }; /* its function is among those above it already */
+
+/* Functions in the order in which they were first entered on a stack. What is selected away, or is attributed to its
+ * caller, is part of its caller's path. */
+struct fmt_x_path {
+	uint32_t id, parent; /* from 1; parent 0 = a thread's first function, or no function */
+	uint32_t function, flags;
+	uint64_t calls;
+	uint64_t instructions, compute; /* self */
+};
+_Static_assert(sizeof(struct fmt_x_path) == 40, "fmt_x_path");
+
+struct fmt_x_path_edge {
+	uint32_t producer, consumer; /* fmt_x_path.id; 0: nobody was seen to write it, or outside all paths */
+	uint64_t bytes[2], unique[2], ke_chunks[2]; /* DATA, STACK; ke as in fmt_x_edge */
+};
+_Static_assert(sizeof(struct fmt_x_path_edge) == 56, "fmt_x_path_edge");
 
 /* ---- finished flow results, 64..79 ---- */
 

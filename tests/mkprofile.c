@@ -277,6 +277,40 @@ static void define_hostile(bool selfish)
 	free(huge);
 }
 
+/* Exact figures of many functions, each called by the one before its half, ten edges and two paths each. */
+static void define_wide(uint32_t n)
+{
+	struct fmt_x_run run = {
+		.instructions = 1000ull * n, .counted = 1000ull * n, .chunk = 4, .has = FMT_X_HAS_QUAD | FMT_X_HAS_KE
+	};
+
+	store_put(w, FMT_X_RUN, &run, sizeof(run));
+	module(1, FMT_MOD_FILE, "/opt/app");
+	for (uint32_t i = 1; i <= n; i++) {
+		struct fmt_x_func self = { .function = i, .scope = FMT_X_SELF, .calls = i, .compute = 7 * i };
+		struct fmt_x_path path = { .id = i, .parent = i / 2, .function = i, .calls = i, .compute = 7 * i };
+		char name[32];
+
+		snprintf(name, sizeof(name), "function_%u", i);
+		function(i, name, "app", "app.c", i);
+		store_put(w, FMT_X_FUNC, &self, sizeof(self));
+		store_put(w, FMT_X_PATH, &path, sizeof(path));
+		for (uint32_t k = 0; k < 10; k++) {
+			struct fmt_x_edge edge = { .producer = (i * 31 + k * 97) % n + 1,
+						   .consumer = i,
+						   .bytes = { 100 * k + i, 0 },
+						   .ke_chunks = { 10 * k + i, 0 } };
+			struct fmt_x_path_edge on_path = { .producer = edge.producer,
+							   .consumer = i,
+							   .bytes = { 100 * k + i, 0 },
+							   .ke_chunks = { 10 * k + i, 0 } };
+
+			store_put(w, FMT_X_EDGE, &edge, sizeof(edge));
+			store_put(w, FMT_X_PATH_EDGE, &on_path, sizeof(on_path));
+		}
+	}
+}
+
 struct planned {
 	uint32_t how, parent, child;
 	double anchor, ratio;
@@ -604,7 +638,8 @@ int main(int argc, char **argv)
 	unsigned long samples = number(argc, argv, "samples", 1000), threads = number(argc, argv, "threads", 2);
 	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0),
 		      level = number(argc, argv, "level", 0);
-	bool exact = number(argc, argv, "exact", 0);
+	uint32_t wide = (uint32_t)number(argc, argv, "wide", 0);
+	bool exact = wide || number(argc, argv, "exact", 0);
 	const char *elf = text(argc, argv, "elf");
 	unsigned long hostile;
 	struct err e = { 0 };
@@ -632,6 +667,8 @@ int main(int argc, char **argv)
 	store_put(w, FMT_PROCESS, &process, sizeof(process));
 	if (hostile)
 		define_hostile(hostile > 1);
+	else if (wide)
+		define_wide(wide);
 	else if (exact)
 		define_exact();
 	else if (elf)

@@ -67,6 +67,36 @@ check "--start-at FN:N counts calls" [ "$(awk -F'\t' '$1 == "func" && $2 == "pro
 run cand.txt --candidate iter_rot -- "$WORKLOADS/rotate" iter 32
 check "--candidate: in, out" grep -qP '^subtree\titer_rot\tin 4120 out 4164 local 0\tunique 4120 4096 0' cand.txt
 
+# every function with all it calls, unguided: as when it alone is selected, or a candidate
+run whole.txt --callees -- "$WORKLOADS/rotate" iter 32
+check "--callees: the same figures as --candidate" grep -qP '^subtree\titer_rot\tin 4120 out 4164 local 0\tunique 4120 4096 0' whole.txt
+check "--callees: many functions" [ "$(grep -c ^subtree whole.txt)" -ge 100 ]
+run alone.txt --functions write_ppm -- "$WORKLOADS/rotate" iter 32
+check "--callees, ke: a chunk once per call of the function with all it calls" [ \
+	"$(awk -F'\t' '$1 == "edge" && $3 == "write_ppm" && $2 != $3 { n += $6 } END { print n }' alone.txt)" = \
+	"$(awk -F'\t' '$1 == "whole" && $2 == "write_ppm" { split($3, a, " "); print a[2] }' whole.txt)" ]
+# 4/3 N calls, each of which its caller reads nothing from: N pixels come in once
+run recursive.txt --callees -- "$WORKLOADS/rotate" rec 32
+check "--callees: a recursive function is one with itself" grep -qP '^whole\trec_rot\tin 1024 out \d+ local 0\t' recursive.txt
+
+# lists of functions
+printf '# stages\nread_ppm\n*_rot\n' >list
+run listed.txt --functions '@list,write_*' -- "$WORKLOADS/rotate" iter 32
+check "--functions: a file and globs" cmp listed.txt sel.txt
+for wrong in "--functions read_pmp" "--candidate read_pmp" "--start-at read_pmp" "--stop-at read_pmp:2"; do
+	# shellcheck disable=SC2086
+	expect_status 2 "$wrong is refused" accperf exact -q $wrong -o wrong.data -- "$WORKLOADS/rotate" iter 8
+	check "$wrong: the nearest name is offered" grep -q "did you mean 'read_ppm'" err
+done
+expect_status 1 "--start-at at a call that never comes" accperf exact -q --start-at iter_rot:2 -o wrong.data -- "$WORKLOADS/rotate" iter 8
+expect_status 1 "--functions: none of them ran" accperf exact -q --functions swap_rot -o wrong.data -- "$WORKLOADS/rotate" iter 8
+expect_status 2 "--functions: a list that names nothing" accperf exact -q --functions , -o wrong.data -- "$WORKLOADS/rotate" iter 8
+for chunk in 0 3 8192; do
+	expect_status 2 "--xfer-chunk $chunk" accperf exact -q --xfer-chunk $chunk -o wrong.data -- "$WORKLOADS/rotate" iter 8
+done
+accperf exact -q --functions read_ppm,iter_rot --txfers lines.log --xfer-chunk 64 -o wrong.data -- "$WORKLOADS/rotate" iter 32 >/dev/null
+check "--xfer-chunk 64: 4096 bytes are 64 lines, or 65" awk -F'\t' '$2 && $1 != $2 { n = $3 } END { exit !(n == 64 || n == 65) }' lines.log
+
 # objects and slices
 run obj.txt --objects -- "$WORKLOADS/kv" 500
 check "--objects: globals by name" grep -qP '^use\t\w+\tbucket\t' obj.txt

@@ -149,6 +149,15 @@ static void print(struct store_chunk *c)
 			       x.local_unique[0]);
 			break;
 		}
+		case FMT_X_SUBTREE_KE: {
+			struct fmt_x_subtree_ke x;
+
+			store_rec(c, i, &x, sizeof(x));
+			printf("whole\t%s\tin %" PRIu64 " out %" PRIu64 " local %" PRIu64 "\tunique %" PRIu64
+			       " %" PRIu64 " %" PRIu64 "\n",
+			       fn(x.function), x.in[0], x.out[0], x.local[0], x.unique[0], x.unique[1], x.unique[2]);
+			break;
+		}
 		case FMT_ACCESS: {
 			struct fmt_access x;
 

@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(out, sizeof(out), "/tmp/f-exact.%d", (int)getpid());
 	w = store_create(out, 0, &e);
 	if (w) {
-		exact_convert(fd, w, &res, &e);
+		exact_convert(fd, w, NULL, &res, &e);
 		exact_result_release(&res);
 		store_close(w, &e);
 	}

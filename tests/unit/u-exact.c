@@ -181,7 +181,7 @@ static int convert(size_t n, struct exact_result *res, uint64_t *bytes, char *na
 	snprintf(out, sizeof(out), "%s.data", in);
 	w = store_create(out, 0, &e);
 	assert_non_null(w);
-	err = exact_convert(fd, w, res, &e);
+	err = exact_convert(fd, w, NULL, res, &e);
 	close(fd);
 	/* records of a size that cannot be are refused by the writer, once and for all */
 	assert_true(store_close(w, &e) == 0 || damaged);

@@ -14,6 +14,8 @@
 #include "exact/convert.h"
 #include "exact/dumplog.h"
 #include "exact/launch.h"
+#include "exact/select.h"
+#include "exact/stream.h"
 #include "util/buf.h"
 #include "util/clock.h"
 #include "util/newfile.h"
@@ -21,7 +23,7 @@
 struct exact_cmd {
 	const char *output;
 	const char *semantics, *stack, *attribute;
-	bool lib, lib_set, unique, cycles, objects;
+	bool lib, lib_set, unique, cycles, objects, callees;
 	const char *functions, *candidate, *start_at, *stop_at;
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer;
@@ -52,7 +54,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "lib", AT(lib), .set_offset = offsetof(struct exact_cmd, lib_set),
 	  .help = "library functions stand by themselves, as --attribute self; --no-lib: as --attribute main" },
 	{ OPT_STRING, 0, "functions", AT(functions), .arg = "LIST",
-	  .help = "only these (comma-separated), each with all it calls; the rest is (outside)" },
+	  .help = "only these, each with all it calls; the rest is (outside). Names or glob patterns with commas between them; @FILE: one a line" },
 	{ OPT_STRING, 0, "start-at", AT(start_at), .arg = "FN[:N]",
 	  .help = "count from the N-th call of FN on; what was written before belongs to (before attach)" },
 	{ OPT_STRING, 0, "stop-at", AT(stop_at), .arg = "FN[:N]", .help = "stop counting at the N-th call of FN" },
@@ -69,7 +71,9 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "objects", AT(objects),
 	  .help = "data objects: globals, heap blocks by allocation site, stack frames, and who uses them" },
 	{ OPT_STRING, 0, "candidate", AT(candidate), .arg = "LIST",
-	  .help = "communication in, out and local of up to 8 functions, each with all it calls" },
+	  .help = "communication in, out and local of these, each with all it calls; names as of --functions" },
+	{ OPT_BOOL, 0, "callees", AT(callees),
+	  .help = "the same of every function, and the call tree with the bytes between its paths" },
 	{ OPT_UINT, 0, "slice", AT(slice), .arg = "N", .help = "bytes per function per N instructions, for timeline" },
 	{ OPT_GROUP, .help = "Synthetic samples of the same run" },
 	{ OPT_STRING, 0, "emit-samples", AT(emit_samples), .arg = "PERIOD[:SEED]",
@@ -94,7 +98,7 @@ static const struct opt options[] = {
 	  .help = "reading invocation, writing one (0: nobody's), chunks" },
 	{ OPT_STRING, 0, "bxfers", AT(log[7]), .arg = "FILE", .help = "the same, binary" },
 	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N",
-	  .help = "bytes per chunk of the xfers log: 1, 2, 4 or 8 (4)" },
+	  .help = "bytes per chunk of the xfers log: a power of two up to 4096, as of a cache line or a page (4)" },
 	{ OPT_STRING, 0, "dump-log", AT(dump_log), .arg = "FILE", .help = "print a binary log as text; runs nothing" },
 	{ OPT_GROUP, .help = "Output" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (accperf.data)" },
@@ -109,20 +113,20 @@ static const char *const log_kinds[] = { "function", "subcalls", "icount", "xfer
 /* What the engine writes to. It gets descriptors and no names: a name that it opened could be a link that
  * somebody planted, and would stay when all is killed. */
 struct outputs {
-	int stream, core_log, log[4]; /* -1: not wanted */
-	struct newfile binary[4];     /* whose descriptor log[i] is where the binary form is kept */
+	int stream, core_log, lists, log[4]; /* -1: not wanted */
+	struct newfile binary[4];            /* whose descriptor log[i] is where the binary form is kept */
 };
 
 static void outputs_close(struct outputs *out)
 {
-	int fds[] = { out->stream, out->core_log };
+	int fds[] = { out->stream, out->core_log, out->lists };
 
 	for (unsigned i = 0; i < 4; i++) {
 		if (out->log[i] >= 0 && out->log[i] != out->binary[i].fd)
 			close(out->log[i]);
 		newfile_drop(&out->binary[i]);
 	}
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < 3; i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
 }
@@ -140,7 +144,7 @@ static int try_output(const char *path, unsigned flags, struct err *e)
 
 static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct err *e)
 {
-	*out = (struct outputs){ .stream = -1, .core_log = -1 };
+	*out = (struct outputs){ .stream = -1, .core_log = -1, .lists = -1 };
 	for (unsigned i = 0; i < 4; i++)
 		out->log[i] = out->binary[i].fd = -1;
 	if (try_output(o->output, 0, e))
@@ -261,8 +265,8 @@ static int split_count(const char *what, const char *text, char *name, size_t si
 	return *name ? 0 : err_set(e, -EINVAL, "%s needs a function's name", what);
 }
 
-/* Where counting begins and ends: the N-th call of a function. */
-static int range_args(const struct exact_cmd *o, struct args *a, struct err *e)
+/* All lists of functions: where counting begins and ends is the N-th call of one. */
+static int range_args(const struct exact_cmd *o, struct args *a, struct exact_select *s, struct err *e)
 {
 	char name[1024];
 	uint64_t n;
@@ -272,14 +276,18 @@ static int range_args(const struct exact_cmd *o, struct args *a, struct err *e)
 		err = split_count("--start-at", o->start_at, name, sizeof(name), &n, e);
 		if (err)
 			return err;
-		arg(a, "--start-at=%s", name);
+		err = exact_select_add(s, XS_LIST_START, "--start-at", name, e);
+		if (err)
+			return err;
 		arg(a, "--start-n=%llu", (unsigned long long)n);
 	}
 	if (o->stop_at) {
 		err = split_count("--stop-at", o->stop_at, name, sizeof(name), &n, e);
 		if (err)
 			return err;
-		arg(a, "--stop-at=%s", name);
+		err = exact_select_add(s, XS_LIST_STOP, "--stop-at", name, e);
+		if (err)
+			return err;
 		arg(a, "--stop-n=%llu", (unsigned long long)n);
 	}
 	return 0;
@@ -318,10 +326,26 @@ static int emit_args(const struct exact_cmd *o, struct args *a, struct err *e)
 	return 0;
 }
 
+/* A power of two from 1 to `most`. */
+static bool is_chunk(uint64_t n, uint64_t most)
+{
+	return n && n <= most && !(n & (n - 1));
+}
+
+static int select_functions(const struct exact_cmd *o, struct args *a, struct exact_select *s, struct err *e)
+{
+	int err = 0;
+
+	if (o->functions)
+		err = exact_select_add(s, XS_LIST_FUNCTIONS, "--functions", o->functions, e);
+	if (!err && o->candidate)
+		err = exact_select_add(s, XS_LIST_CANDIDATES, "--candidate", o->candidate, e);
+	return err ? err : range_args(o, a, s, e);
+}
+
 static int tool_args(const struct exact_cmd *o, const struct outputs *out, struct args *a, struct err *e)
 {
 	bool attr_main = !strcmp(o->attribute, "main") || (o->lib_set && !o->lib);
-	int err;
 
 	if (o->chunk != 1 && o->chunk != 4 && o->chunk != 8)
 		return err_set(e, -EINVAL, "--chunk %llu: a chunk has 1, 4 or 8 bytes", (unsigned long long)o->chunk);
@@ -345,20 +369,15 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 	arg(a, "--objects=%s", o->objects ? "yes" : "no");
 	arg(a, "--cycles=%s", o->cycles ? "yes" : "no");
 	arg(a, "--attr-main=%s", attr_main ? "yes" : "no");
-	if (o->functions)
-		arg(a, "--functions=%s", o->functions);
-	if (o->candidate)
-		arg(a, "--candidates=%s", o->candidate);
+	if (o->callees)
+		arg(a, "--callees=yes");
 	if (o->slice)
 		arg(a, "--slice=%llu", (unsigned long long)o->slice);
-	err = range_args(o, a, e);
-	if (err)
-		return err;
 	for (unsigned i = 0; i < 4; i++)
 		if (out->log[i] >= 0)
 			arg(a, "--log-%s=%d", log_kinds[i], out->log[i]);
-	if (o->xfer_chunk != 1 && o->xfer_chunk != 2 && o->xfer_chunk != 4 && o->xfer_chunk != 8)
-		return err_set(e, -EINVAL, "--xfer-chunk %llu: a chunk has 1, 2, 4 or 8 bytes",
+	if (!is_chunk(o->xfer_chunk, 4096))
+		return err_set(e, -EINVAL, "--xfer-chunk %llu: the bytes of a chunk are a power of two from 1 to 4096",
 			       (unsigned long long)o->xfer_chunk);
 	arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
 	arg(a, "--xfer-chunk=%llu", (unsigned long long)o->xfer_chunk);
@@ -472,8 +491,33 @@ static void show_candidates(const struct exact_result *res)
 	}
 }
 
-static int write_result(const struct exact_cmd *o, int stream, char **argv, int status, const char *why, struct err *e)
+/* What was listed and did not run: an error if nothing of its list did, or if no such function is known at all. */
+static int check_listed(const struct exact_cmd *o, struct exact_select *select, const struct exact_result *res,
+			struct err *e)
 {
+	const struct exact_wanted *missing = NULL;
+
+	if (exact_select_verify(select, &missing, e))
+		return e->code;
+	if (missing)
+		log_warn("%s: '%s' did not run", missing->option, missing->text);
+	if (o->start_at && !res->run.counted)
+		return err_set(e, -ENODATA, "--start-at %s: it was not called that often; nothing was counted",
+			       o->start_at);
+	return 0;
+}
+
+/* What the engine left behind, and how the program ended. */
+struct ended {
+	int stream, status;
+	const char *why;
+	struct exact_select *select;
+};
+
+static int write_result(const struct exact_cmd *o, const struct ended *run, char **argv, struct err *e)
+{
+	int status = run->status;
+	const char *why = run->why;
 	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS | STORE_WHEN_DONE, e);
 	struct exact_result res;
 	struct fmt_end end = { .reason = FMT_END_DONE, .exit_status = (uint32_t)status };
@@ -482,7 +526,7 @@ static int write_result(const struct exact_cmd *o, int stream, char **argv, int 
 	if (!w)
 		return cli_fail(e, EXIT_FAILED);
 	write_exact_meta(w, o, argv);
-	err = exact_convert(stream, w, &res, e);
+	err = exact_convert(run->stream, w, run->select, &res, e);
 	if (!err && !res.has_run)
 		err = err_set(e, -ENODATA, "%s ended before anything was measured%s%s", argv[0], *why ? ": " : "", why);
 	if (!err && *why)
@@ -508,14 +552,15 @@ static int write_result(const struct exact_cmd *o, int stream, char **argv, int 
 		exact_result_release(&res);
 		return cli_fail(e, EXIT_FAILED);
 	}
-	if (!o->quiet)
+	if (!o->quiet && !o->callees)
 		show_candidates(&res);
+	err = check_listed(o, run->select, &res, e);
 	exact_result_release(&res);
 	if (!o->quiet)
 		log_msg(LOG_INFO, "%.1f million instructions, %llu functions, %llu edges, %llu samples -> %s",
 			res.run.counted / 1e6, (unsigned long long)res.functions, (unsigned long long)res.edges,
 			(unsigned long long)res.samples, o->output);
-	return rc;
+	return err ? cli_fail(e, EXIT_FAILED) : rc;
 }
 
 static int dump_log(const char *path)
@@ -538,31 +583,58 @@ static int dump_log(const char *path)
 	return cut ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static int run_tool(const struct exact_cmd *o, const char *dir, struct outputs *out, char **argv, struct err *e)
+struct where {
+	const char *dir;     /* of the tool */
+	const char *program; /* its path */
+};
+
+/* The tool's command line: EXIT_USAGE, EXIT_FAILED with the reason, or 0. */
+static int prepare_tool(const struct exact_cmd *o, const struct where *at, struct outputs *out,
+			struct exact_select *select, struct args *a, struct err *e)
 {
-	const int fds[] = { out->stream, out->core_log, out->log[0], out->log[1], out->log[2], out->log[3] };
+	if (tool_args(o, out, a, e) || select_functions(o, a, select, e))
+		return EXIT_USAGE;
+	if (exact_select_check(select, at->program, e))
+		return EXIT_USAGE;
+	out->lists = exact_select_file(select);
+	if (out->lists < 0) {
+		err_set(e, -errno, "cannot hand over the lists of functions: %s", strerror(errno));
+		return EXIT_FAILED;
+	}
+	arg(a, "--lists-fd=%d", out->lists);
+	return 0;
+}
+
+static int run_tool(const struct exact_cmd *o, const struct where *at, struct outputs *out, char **argv, struct err *e)
+{
 	struct progress p = { .command = argv[0], .quiet = o->quiet };
 	struct args a = { .n = 0 };
-	int pass[7], n = 0, status = 0, rc;
+	struct exact_select select = { .count = 0 };
+	struct ended end = { .stream = out->stream, .select = &select };
 	char why[200] = "";
+	int rc = prepare_tool(o, at, out, &select, &a, e);
+	const int fds[] = {
+		out->stream, out->core_log, out->lists, out->log[0], out->log[1], out->log[2], out->log[3]
+	};
+	int pass[8], n = 0;
 
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		if (fds[i] >= 0)
 			pass[n++] = fds[i];
 	pass[n] = -1;
-	if (tool_args(o, out, &a, e)) {
-		args_release(&a);
-		return cli_fail(e, EXIT_USAGE);
-	}
 	p.start = clock_now();
-	if (exact_run(dir, &(struct exact_launch){ a.v, argv, pass }, &status, show_seconds, &p, e)) {
-		args_release(&a);
-		return cli_fail(e, EXIT_FAILED);
+	if (!rc && exact_run(at->dir, &(struct exact_launch){ a.v, argv, pass }, &end.status, show_seconds, &p, e))
+		rc = EXIT_FAILED;
+	args_release(&a);
+	if (rc) {
+		exact_select_release(&select);
+		return cli_fail(e, rc);
 	}
 	log_progress_end();
-	args_release(&a);
 	show_log(out->core_log, why, sizeof(why));
-	rc = write_result(o, out->stream, argv, status, why, e);
+	end.why = why;
+	rc = write_result(o, &end, argv, e);
+	exact_select_release(&select);
 	return finish_logs(o, out, e) ? cli_fail(e, EXIT_FAILED) : rc;
 }
 
@@ -582,7 +654,8 @@ static int cmd_exact(void *opts, int argc, char **argv)
 	}
 	if (exact_find_tool(dir, sizeof(dir), &e) || exact_check_target(argv[0], path, sizeof(path), &e))
 		return cli_fail(&e, EXIT_FAILED);
-	rc = outputs_open(&out, o, &e) ? cli_fail(&e, EXIT_FAILED) : run_tool(o, dir, &out, argv, &e);
+	rc = outputs_open(&out, o, &e) ? cli_fail(&e, EXIT_FAILED)
+				       : run_tool(o, &(struct where){ dir, path }, &out, argv, &e);
 	outputs_close(&out);
 	return rc;
 }

@@ -17,9 +17,11 @@
 #include "flow/estimators.h"
 #include "flow/threads.h"
 #include "view/flow.h"
+#include "view/flow_figures.h"
 
 struct flow_cmd {
-	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output, *per, *sort;
+	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output, *per, *sort,
+		*view;
 	double min_share, level;
 	struct filter_opts filter;
 	uint64_t top, rows, tid;
@@ -33,7 +35,6 @@ static const struct flow_cmd defaults = {
 	.attribute = "self",
 	.level = 95,
 	.sort = "bytes",
-	.top = 12,
 	.rows = 20,
 };
 
@@ -64,12 +65,15 @@ static const struct opt options[] = {
 	  .help = "each edge's bytes for one call of this function: what a request moves" },
 	{ OPT_STRING, 0, "sort", AT(sort), .arg = "bytes|unique",
 	  .help = "edges by bytes, or by distinct bytes, small hot fields folded (bytes)" },
+	{ OPT_STRING, 0, "view", AT(view), .arg = "matrix|tree",
+	  .help = "matrix: bytes and what each computes, by computation; tree: on the call tree (exact --callees)" },
 	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT",
 	  .help = "leave out edges below this share of all bytes" },
-	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "functions of the map (12)" },
+	{ OPT_UINT, 'n', "top", AT(top), .arg = "N",
+	  .help = "functions of the map (12), of the matrix (10), paths of the tree (40)" },
 	{ OPT_UINT, 0, "rows", AT(rows), .arg = "N", .help = "edges and functions listed (20)" },
 	{ OPT_GROUP, .help = "Form" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.flow/1" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.flow/1; with --view accperf.matrix/1, accperf.tree/1" },
 	{ OPT_BOOL, 0, "dot", AT(dot), .help = "a graph for graphviz" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the graph as a picture (runs dot)" },
 	{ OPT_BOOL, 0, "xml", AT(xml), .help = "XML in the manner of QUAD" },
@@ -162,6 +166,41 @@ static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e
 			 : pager_write(&out, !o->stdio && !o->json && !o->xml && !o->dot, e);
 }
 
+/* The matrix with the row of computation, or the call tree. */
+static int show_figure(const struct flow_cmd *o, struct flow_view v, const struct flow_input *in,
+		       const struct est_opts *est, struct err *e)
+{
+	struct text_style style = o->stdio || o->output ? (struct text_style){ 0 } : pager_style();
+	struct flow_tree_view t = { .flow = v.flow, .source = o->input, .rows = (unsigned)o->rows };
+	struct flow_paths paths = { 0 };
+	bool tree = !strcmp(o->view, "tree");
+	AUTO_BUF(out);
+	int err = 0;
+
+	v.source = o->input;
+	v.producer = o->producer;
+	v.consumer = o->consumer;
+	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
+	if (tree) {
+		t.paths = &paths;
+		err = flow_paths_build(in, est, v.top ? v.top : 40, &paths, e);
+		if (!err)
+			(o->json  ? flow_tree_json(&t, &out)
+			 : o->svg ? flow_tree_svg(&t, &out)
+				  : flow_tree_text(&t, &style, &out));
+	} else if (o->json  ? flow_matrix_json(&v, &out)
+		   : o->svg ? flow_matrix_svg(&v, &out)
+			    : flow_matrix_text(&v, &style, &out)) {
+		err = err_set(e, -ENOMEM, "out of memory");
+	}
+	flow_paths_release(&paths);
+	if (!err && buf_failed(&out))
+		err = err_set(e, -ENOMEM, "out of memory");
+	if (err)
+		return err;
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+}
+
 static bool any_matches(const struct flow *f, const char *pattern)
 {
 	for (uint32_t i = 0; i < f->func_count; i++)
@@ -190,6 +229,8 @@ static int usage(const struct flow_cmd *o, struct err *e)
 {
 	if (o->json + o->dot + o->svg + o->xml > 1)
 		return err_set(e, -EINVAL, "choose one of --json, --dot, --svg and --xml");
+	if (o->view && (o->dot + o->xml || o->per || o->inclusive || o->threads))
+		return err_set(e, -EINVAL, "--view goes with text, --json and --svg, and by itself");
 	if (o->per && o->dot + o->svg + o->xml)
 		return err_set(e, -EINVAL, "--per goes with text and --json");
 	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
@@ -311,14 +352,15 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		/* the last use of the input: its functions become threads */
 		if (o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
-		if (!err)
-			err = show_flow(o,
-					(struct flow_view){ .flow = &f,
-							    .filter = &filter,
-							    .threads = o->threads ? &threads : NULL,
-							    .per = o->per ? &per : NULL,
-							    .trust = &trust },
-					&e);
+		if (!err) {
+			struct flow_view v = { .flow = &f,
+					       .filter = &filter,
+					       .threads = o->threads ? &threads : NULL,
+					       .per = o->per ? &per : NULL,
+					       .trust = &trust };
+
+			err = o->view ? show_figure(o, v, &in, &est, &e) : show_flow(o, v, &e);
+		}
 		flow_threads_release(&threads);
 		flow_release(&f);
 	}
@@ -327,7 +369,9 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static const struct cli_schema schemas[] = { { "flow", flow_schema }, { 0 } };
+static const struct cli_schema schemas[] = {
+	{ "flow", flow_schema }, { "matrix", flow_matrix_schema }, { "tree", flow_tree_schema }, { 0 }
+};
 
 CLI_COMMAND(flow) = {
 	.name = "flow",
@@ -361,6 +405,9 @@ CLI_COMMAND(flow) = {
 		"\n"
 		"With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
 		"same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
+		"\n"
+		"With --view matrix, the busiest functions by what they compute, with a row that tells how much; with\n"
+		"--view tree, the call tree and what its paths read of each other, from `accperf exact --callees`.\n"
 		"\n"
 		"With --per FUNCTION, each edge is divided by the calls of that function: counted by the exact engine, by\n"
 		"offload probes or by execution counts, in that order; the interval is that of both. Where nothing counted\n"

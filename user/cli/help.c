@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf help: everything that can be said from the command tables: text, man pages, completion, schemas. */
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "view/schema.h"
 
 #include "cli/cli.h"
 #include "cli/pager.h"
@@ -293,7 +296,8 @@ static int schema(struct buf *b, const char *wanted, struct err *e)
 	for (const struct cli_command *const *c = cli_commands(); *c; c++) {
 		for (const struct cli_schema *s = (*c)->schemas; s && s->name; s++) {
 			if (!strcmp(s->name, wanted)) {
-				buf_addstr(b, s->text);
+				if (!schema_closed(s->text, b))
+					return err_set(e, -EINVAL, "the schema of %s is no JSON", wanted);
 				buf_addch(b, '\n');
 				return 0;
 			}

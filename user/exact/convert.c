@@ -14,6 +14,7 @@
 
 #include "exact/convert.h"
 #include "kmod-free/elffile.h"
+#include "exact/select.h"
 #include "exact/stream.h"
 #include "symbol/demangle.h"
 #include "symbol/symbols.h"
@@ -49,6 +50,7 @@ struct conv {
 	char **names; /* by the tool's function id */
 	uint32_t name_cap;
 	struct store_writer *w;
+	struct exact_select *select;
 	struct exact_result *res;
 };
 
@@ -182,6 +184,9 @@ static uint32_t record_size_of(uint32_t section)
 	case FMT_X_OBJECT: return sizeof(struct fmt_x_object);
 	case FMT_X_SLICE: return sizeof(struct fmt_x_slice);
 	case FMT_X_SUBTREE: return sizeof(struct fmt_x_subtree);
+	case FMT_X_SUBTREE_KE: return sizeof(struct fmt_x_subtree_ke);
+	case FMT_X_PATH: return sizeof(struct fmt_x_path);
+	case FMT_X_PATH_EDGE: return sizeof(struct fmt_x_path_edge);
 	default: return 0;
 	}
 }
@@ -229,6 +234,12 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 	memcpy(&u, rec, size);
 	switch (section) {
 	case FMT_FUNCTION:
+		if (c->select && string_text(c, u.fn.name)) {
+			const char *linkage = string_text(c, u.fn.name);
+
+			exact_select_met(c->select, linkage,
+					 u.fn.id < c->name_cap && c->names[u.fn.id] ? c->names[u.fn.id] : linkage);
+		}
 		u.fn.object = store_string(c->w, base_name(string_text(c, u.fn.object)));
 		u.fn.name = u.fn.id < c->name_cap && c->names[u.fn.id] ? store_string(c->w, c->names[u.fn.id])
 								       : converted_string(c, u.fn.name);
@@ -474,9 +485,9 @@ void exact_result_release(struct exact_result *res)
 	res->subtree_count = 0;
 }
 
-int exact_convert(int fd, struct store_writer *w, struct exact_result *res, struct err *e)
+int exact_convert(int fd, struct store_writer *w, struct exact_select *select, struct exact_result *res, struct err *e)
 {
-	struct conv c = { .w = w, .res = res };
+	struct conv c = { .w = w, .select = select, .res = res };
 	struct stat st;
 	void *map = MAP_FAILED;
 	int err = 0;

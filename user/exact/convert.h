@@ -28,7 +28,10 @@ struct exact_result {
 
 void exact_result_release(struct exact_result *res);
 
-/* Writes all the stream holds (a descriptor, read from its beginning); an incomplete run is no error: see res. */
-int exact_convert(int stream, struct store_writer *w, struct exact_result *res, struct err *e);
+struct exact_select;
+/* Writes all that the stream holds (a descriptor, read from its beginning); an incomplete run is no error: see res.
+ * select is told of each function; NULL: nobody is. */
+int exact_convert(int stream, struct store_writer *w, struct exact_select *select, struct exact_result *res,
+		  struct err *e);
 
 #endif

@@ -24,6 +24,12 @@ struct xs_block {
 	uint32_t bytes;
 };
 
+/* Lists of functions, from the driver to the tool: a letter, a blank, a name or pattern, a line each. */
+#define XS_LIST_FUNCTIONS 'f'
+#define XS_LIST_CANDIDATES 'c'
+#define XS_LIST_START 's'
+#define XS_LIST_STOP 't'
+
 #define XS_FN_PLACE 0xfff2u /* struct xs_place: where a function begins, for naming it */
 
 struct xs_place {

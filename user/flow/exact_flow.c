@@ -91,8 +91,66 @@ static void larger(double *figure, double v)
 		*figure = v;
 }
 
+static double class_sum(const uint64_t figure[2], bool stack)
+{
+	return known_or_nan(figure[FMT_X_DATA]) + (stack ? known_or_nan(figure[FMT_X_STACK]) : 0);
+}
+
+/* What each function exchanges, with all it calls. */
+static int take_whole(const struct flow_input *in, const struct est_opts *o, struct flow *out)
+{
+	bool stack = o->stack;
+	uint32_t f;
+
+	for (size_t i = 0; i < in->x_subtree_count; i++) {
+		const struct fmt_x_subtree *x = &in->x_subtree[i];
+		struct flow_inclusive *inc;
+
+		f = func_for_exact(out, in, x->function);
+		if (f == FLOW_NONE)
+			return -ENOMEM;
+		inc = &out->funcs[f].inc;
+		if (!o->ke) {
+			inc->in = class_sum(x->in, stack);
+			inc->out = class_sum(x->out, stack);
+			inc->local = class_sum(x->local, stack);
+		}
+		if (!stack) {
+			inc->in_uma = known_or_nan(x->in_unique[FMT_X_DATA]);
+			inc->out_uma = known_or_nan(x->out_unique[FMT_X_DATA]);
+			inc->local_uma = known_or_nan(x->local_unique[FMT_X_DATA]);
+		}
+	}
+	for (size_t i = 0; i < in->x_subtree_ke_count; i++) {
+		const struct fmt_x_subtree_ke *x = &in->x_subtree_ke[i];
+		struct flow_inclusive *inc;
+
+		f = func_for_exact(out, in, x->function);
+		if (f == FLOW_NONE)
+			return -ENOMEM;
+		inc = &out->funcs[f].inc;
+		if (o->ke) {
+			inc->in = class_sum(x->in, stack) * in->x_run.chunk;
+			inc->out = class_sum(x->out, stack) * in->x_run.chunk;
+			inc->local = class_sum(x->local, stack) * in->x_run.chunk;
+		}
+		if (stack) {
+			inc->in_uma = known_or_nan(x->unique[0]);
+			inc->out_uma = known_or_nan(x->unique[1]);
+			inc->local_uma = known_or_nan(x->unique[2]);
+		}
+	}
+	for (f = 0; f < out->func_count; f++) {
+		struct flow_inclusive *inc = &out->funcs[f].inc;
+
+		inc->in_low = inc->in_high = inc->in;
+		inc->out_low = inc->out_high = inc->out;
+	}
+	return 0;
+}
+
 /* Of two functions of one name, one may have called the other: the larger is what is certain. */
-static int take_inclusive(const struct flow_input *in, bool stack, struct flow *out)
+static int take_inclusive(const struct flow_input *in, const struct est_opts *o, struct flow *out)
 {
 	for (size_t i = 0; i < in->x_func_count; i++) {
 		const struct fmt_x_func *x = &in->x_func[i];
@@ -115,27 +173,15 @@ static int take_inclusive(const struct flow_input *in, bool stack, struct flow *
 		larger(&inc->load_bytes, load);
 		larger(&inc->store_bytes, store);
 	}
-	for (size_t i = 0; i < in->x_subtree_count; i++) {
-		const struct fmt_x_subtree *x = &in->x_subtree[i];
-		uint32_t f = func_for_exact(out, in, x->function);
-		struct flow_inclusive *inc;
-
-		if (f == FLOW_NONE)
-			return -ENOMEM;
-		inc = &out->funcs[f].inc;
-		inc->in = inc->in_low = inc->in_high =
-			known_or_nan(x->in[FMT_X_DATA]) + (stack ? known_or_nan(x->in[FMT_X_STACK]) : 0);
-		inc->out = inc->out_low = inc->out_high =
-			known_or_nan(x->out[FMT_X_DATA]) + (stack ? known_or_nan(x->out[FMT_X_STACK]) : 0);
-		inc->local = known_or_nan(x->local[FMT_X_DATA]) + (stack ? known_or_nan(x->local[FMT_X_STACK]) : 0);
-	}
+	if (take_whole(in, o, out))
+		return -ENOMEM;
 	out->inclusive = true;
 	return 0;
 }
 
 static int run_exact(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
-	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE;
+	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE, units = false;
 
 	if (!in->has_x)
 		return err_set(e, -ENODATA,
@@ -151,13 +197,21 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		const struct fmt_x_func *x = &in->x_func[i];
 		uint32_t f;
 
-		if (x->scope != FMT_X_SELF)
+		if (x->scope != FMT_X_SELF && x->scope != FMT_X_UNIT)
 			continue;
 		f = func_for_exact(out, in, x->function);
 		if (f == FLOW_NONE)
 			return -ENOMEM;
+		if (x->scope == FMT_X_UNIT) {
+			add_where_known(&out->funcs[f].unit_compute, known_or_nan(x->compute));
+			units = true;
+			continue;
+		}
 		take_figures(&out->funcs[f], x, o->stack, unique);
 	}
+	for (uint32_t f = 0; units && f < out->func_count; f++)
+		if (isnan(out->funcs[f].unit_compute))
+			out->funcs[f].unit_compute = 0; /* it is part of others */
 	for (size_t i = 0; i < in->x_edge_count; i++) {
 		const struct fmt_x_edge *x = &in->x_edge[i];
 		const uint64_t *from = o->ke ? x->ke_chunks : x->bytes;
@@ -183,7 +237,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 	}
 	if (!o->ke && arrays(in, out))
 		return -ENOMEM;
-	if (o->inclusive && take_inclusive(in, o->stack, out))
+	if (o->inclusive && take_inclusive(in, o, out))
 		return -ENOMEM;
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;

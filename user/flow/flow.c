@@ -80,6 +80,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.compute = NAN,
 		.compute_low = NAN,
 		.compute_high = NAN,
+		.unit_compute = NAN,
 		.loads = NAN,
 		.stores = NAN,
 		.load_bytes = NAN,
@@ -89,7 +90,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.calls = NAN,
 		.samples = NAN,
 		.array_share = NAN,
-		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
+		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
 	};
 	return id - 1;
 }
@@ -215,6 +216,14 @@ double flow_total(const struct flow *f)
 double flow_whole(const struct flow *f)
 {
 	return flow_total(f) / f->part;
+}
+
+struct flow_range flow_computes(const struct flow_func *fn)
+{
+	double unit = fn->unit_compute;
+
+	return isnan(unit) ? (struct flow_range){ fn->compute, fn->compute_low, fn->compute_high }
+			   : (struct flow_range){ unit, unit, unit };
 }
 
 bool flow_is_pseudo(const struct flow_func *fn)

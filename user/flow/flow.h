@@ -45,6 +45,7 @@ struct flow_inclusive {
 	double local;
 	double samples; /* reads that in, out and local rest on; NaN: counted */
 	double instructions, compute, load_bytes, store_bytes, time_ns;
+	double in_uma, out_uma, local_uma; /* distinct addresses */
 };
 
 struct flow_func {
@@ -54,6 +55,7 @@ struct flow_func {
 	bool in_uma_bound, out_uma_bound; /* the UMA is a lower bound */
 	double instructions, compute, loads, stores;
 	double compute_low, compute_high;
+	double unit_compute; /* of all whose bytes are its own: selected functions with what they call; NaN: compute */
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
 	double array_share;        /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
@@ -130,12 +132,14 @@ double flow_total(const struct flow *f);
 /* The same of the whole recording, whatever part this is of: what shares are of. */
 double flow_whole(const struct flow *f);
 bool flow_is_pseudo(const struct flow_func *fn);
-/* Views show amounts by these. Where samples come by time and no speed was measured (counts/counts_speed.h) they are
- * NaN, but for bytes that system calls took, which were counted. */
-bool flow_has_amounts(const struct flow *f);
 struct flow_range {
 	double value, low, high; /* NaN: unknown */
 };
+/* What is computed by the code that reads its bytes. */
+struct flow_range flow_computes(const struct flow_func *fn);
+/* Views show amounts by these. Where samples come by time and no speed was measured (counts/counts_speed.h) they are
+ * NaN, but for bytes that system calls took, which were counted. */
+bool flow_has_amounts(const struct flow *f);
 double flow_amount(const struct flow *f, double v);
 struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);

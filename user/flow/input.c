@@ -250,6 +250,9 @@ KEEP(take_x_func, struct fmt_x_func, r->in->x_func)
 KEEP(take_x_edge, struct fmt_x_edge, r->in->x_edge)
 KEEP(take_x_slice, struct fmt_x_slice, r->in->x_slice)
 KEEP(take_x_subtree, struct fmt_x_subtree, r->in->x_subtree)
+KEEP(take_x_subtree_ke, struct fmt_x_subtree_ke, r->in->x_subtree_ke)
+KEEP(take_x_path, struct fmt_x_path, r->in->x_path)
+KEEP(take_x_path_edge, struct fmt_x_path_edge, r->in->x_path_edge)
 KEEP(take_x_use, struct fmt_x_use, r->in->x_use)
 KEEP(take_x_object, struct fmt_x_object, r->in->x_object)
 
@@ -266,6 +269,9 @@ static const struct section_row rows[] = {
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), take_x_edge, NULL },
 	{ FMT_X_SLICE, sizeof(struct fmt_x_slice), take_x_slice, NULL },
 	{ FMT_X_SUBTREE, sizeof(struct fmt_x_subtree), take_x_subtree, NULL },
+	{ FMT_X_SUBTREE_KE, sizeof(struct fmt_x_subtree_ke), take_x_subtree_ke, NULL },
+	{ FMT_X_PATH, sizeof(struct fmt_x_path), take_x_path, NULL },
+	{ FMT_X_PATH_EDGE, sizeof(struct fmt_x_path_edge), take_x_path_edge, NULL },
 	{ FMT_X_USE, sizeof(struct fmt_x_use), take_x_use, NULL },
 	{ FMT_X_OBJECT, sizeof(struct fmt_x_object), take_x_object, NULL },
 };
@@ -557,6 +563,9 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_edge);
 	free(in->x_slice);
 	free(in->x_subtree);
+	free(in->x_subtree_ke);
+	free(in->x_path);
+	free(in->x_path_edge);
 	free(in->x_use);
 	free(in->x_object);
 	free(in->build_ids);

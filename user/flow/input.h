@@ -286,6 +286,12 @@ struct flow_input {
 	size_t x_edge_count, x_edge_cap;
 	struct fmt_x_subtree *x_subtree;
 	size_t x_subtree_count, x_subtree_cap;
+	struct fmt_x_subtree_ke *x_subtree_ke;
+	size_t x_subtree_ke_count, x_subtree_ke_cap;
+	struct fmt_x_path *x_path; /* ids as stored */
+	size_t x_path_count, x_path_cap;
+	struct fmt_x_path_edge *x_path_edge;
+	size_t x_path_edge_count, x_path_edge_cap;
 	struct fmt_x_slice *x_slice;
 	size_t x_slice_count, x_slice_cap;
 	struct fmt_x_use *x_use; /* object = index of object_site */

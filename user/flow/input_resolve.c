@@ -301,6 +301,10 @@ static int resolve_exact(struct raw *r)
 	}
 	for (size_t i = 0; i < in->x_subtree_count; i++)
 		in->x_subtree[i].function = func_by_record(r, in->x_subtree[i].function);
+	for (size_t i = 0; i < in->x_subtree_ke_count; i++)
+		in->x_subtree_ke[i].function = func_by_record(r, in->x_subtree_ke[i].function);
+	for (size_t i = 0; i < in->x_path_count; i++)
+		in->x_path[i].function = func_by_record(r, in->x_path[i].function);
 	for (size_t i = 0; i < in->x_slice_count; i++)
 		in->x_slice[i].function = func_by_record(r, in->x_slice[i].function);
 	for (size_t i = 0; i < in->x_use_count; i++)

@@ -127,9 +127,11 @@ const char flow_diff_schema[] =
 	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
 	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"bias\":{\"enum\":[\"time\",null]},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
-	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_bytes\":" NUM ",\"other_bytes\":" NUM
-	",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM
+	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"
+	"\"consumer\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},\"base\":" NUM ",\"other\":" NUM
+	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM
 	",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"base\",\"other\",\"q\",\"verdict\"],"
-	"\"properties\":{\"base\":" NUM ",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM
-	",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}}}}";
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"base\":" NUM
+	",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM
+	",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}}}}";

@@ -31,6 +31,9 @@ static void inclusive_json(struct json *j, const struct flow *f, const struct fl
 	text_json_whole(j, "load_bytes", flow_amount(f, n->load_bytes));
 	text_json_whole(j, "store_bytes", flow_amount(f, n->store_bytes));
 	text_json_whole(j, "time_ns", n->time_ns);
+	text_json_whole(j, "in_uma", n->in_uma);
+	text_json_whole(j, "out_uma", n->out_uma);
+	text_json_whole(j, "local_uma", n->local_uma);
 	json_end(j);
 }
 
@@ -188,7 +191,8 @@ const char flow_schema[] =
 	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
 	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
 	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
-	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT "}}}}},"
+	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT ",\"in_uma\":" COUNT
+	",\"out_uma\":" COUNT ",\"local_uma\":" COUNT "}}}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT

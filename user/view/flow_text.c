@@ -278,8 +278,14 @@ static void half(struct buf *out, double value, double low, double high)
 {
 	AUTO_BUF(b);
 
-	if (high > low && value > 0)
-		buf_addf(&b, "+-%.0f%%", 50 * (high - low) / value);
+	if (high > low && value > 0) {
+		double percent = 50 * (high - low) / value;
+
+		if (percent < 1000)
+			buf_addf(&b, "+-%.0f%%", percent);
+		else
+			buf_addstr(&b, ">999%"); /* as wide as its column */
+	}
 	text_pad_left(out, b.data ? b.data : "", 8);
 }
 
@@ -301,7 +307,7 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 	qsort(r, f->func_count, sizeof(*r), by_traffic);
 	text_hue_on(out, s, TEXT_BOLD);
 	text_name(out, "function with what it calls", name - 1, name);
-	buf_addstr(out, "      IN                OUT            within   load");
+	buf_addstr(out, "      IN                OUT            within   read   distinct in, out");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (uint32_t i = 0; i < f->func_count && shown < rows; i++) {
@@ -316,6 +322,8 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
 		text_amount(out, flow_amount(f, fn->inc.local), 10);
 		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
+		text_amount(out, fn->inc.in_uma, 10);
+		text_amount(out, fn->inc.out_uma, 9);
 		buf_addch(out, '\n');
 		shown++;
 	}
@@ -324,8 +332,16 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 			out,
 			"%.1f%% of the bytes were read on stacks that do not reach the thread's start: outer functions lack them\n",
 			100 * f->cut_stacks);
-	if (f->engine == FLOW_EXACT && isnan(f->loads))
-		buf_addstr(out, "IN and OUT with callees are counted for `accperf exact --candidate FUNCTION` only\n");
+	if (!shown)
+		buf_addstr(
+			out,
+			f->engine == FLOW_EXACT && isnan(f->loads)
+				? "IN and OUT with callees are counted by `accperf exact --callees`, or --candidate FUNCTION\n"
+				: "nothing is known of functions with all they call\n");
+	else if (f->semantics == FLOW_KE)
+		buf_addstr(
+			out,
+			"IN, within: a chunk counts once per invocation with all it calls; OUT: per invocation that reads it\n");
 	buf_addch(out, '\n');
 	free(r);
 }

@@ -182,8 +182,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
-	"\"exact\":{\"type\":\"boolean\"},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM "," TRUST_SCHEMA
-	"," FILTERED_SCHEMA ","
+	"\"exact\":{\"type\":\"boolean\"},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM
+	"," TRUST_SCHEMA "," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM

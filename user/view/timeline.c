@@ -277,7 +277,7 @@ const char timeline_schema[] =
 	"\"required\":[\"schema\",\"unit\",\"start\",\"slice\",\"slices\",\"exact\",\"phases\",\"phase\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.timeline/1\"},\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"start\":{\"type\":\"number\"},"
 	"\"slice\":{\"type\":\"number\"},\"slices\":{\"type\":\"integer\"},\"exact\":{\"type\":\"boolean\"},"
-	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]}," TRUST_SCHEMA
+	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ",\"phases\":{\"type\":\"integer\"},"
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"

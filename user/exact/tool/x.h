@@ -9,6 +9,8 @@
  *   x_shadow.c  last writer and reader of every byte; ranges the kernel touches or maps
  *   x_edge.c    producer -> consumer counters and sets of unique addresses
  *   x_stack.c   threads, call stacks, call tree, inclusive figures
+ *   x_select.c  the functions that the user listed
+ *   x_path.c    what functions exchange with all they call, and the call tree with it
  *   x_func.c    address -> function and module; x_ehframe.c for stripped code
  *   x_sample.c  synthetic samples, census, watch windows, cost model
  *   x_object.c  data objects
@@ -51,9 +53,9 @@ typedef struct {
 	Bool attr_main; /* attribute to the latest caller in the main image */
 	UInt chunk, chunk_shift;
 	ULong slice;
-	const HChar *functions; /* comma-separated; NULL: every function is one */
-	const HChar *candidates;
-	const HChar *start_at, *stop_at;
+	Int lists; /* x_select.c; the next four come from it */
+	Bool functions, candidates, start_at, stop_at;
+	Bool callees; /* every function is a candidate */
 	UInt start_n, stop_n;
 	ULong sample_period, timer_period; /* 0 off */
 	ULong seed;
@@ -88,7 +90,15 @@ typedef struct Module {
 	Addr base;
 } Module;
 
-enum { FNF_ALLOC = 1, FNF_FREE = 2, FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32 };
+enum {
+	FNF_ALLOC = 1,
+	FNF_FREE = 2,
+	FNF_SELECTED = 4,
+	FNF_START = 8,
+	FNF_STOP = 16,
+	FNF_MAIN_IMAGE = 32,
+	FNF_CANDIDATE = 64
+};
 
 struct xs_local;
 
@@ -96,7 +106,6 @@ typedef struct Fn {
 	UInt id; /* index; disk id is id + 1 */
 	UInt flags;
 	UInt alloc_kind;
-	Int candidate; /* bit, -1 none */
 	Module *mod;
 	Addr entry;
 	ULong vaddr;
@@ -108,6 +117,7 @@ typedef struct Fn {
 	UInt *local_obj;
 	ULong calls;
 	Counters self, inc; /* self: filled from the call tree when written */
+	Counters unit;      /* what belongs to it as its accesses do; where that is not what it does itself */
 	Counters slice0;    /* self when the slice began */
 } Fn;
 
@@ -122,6 +132,8 @@ Module *module_at(Addr a);
 ULong module_vaddr(const Module *m, Addr a);
 void fn_init(void);
 void module_forget(void); /* something was mapped or unmapped */
+void select_init(void);
+UInt select_flags(const HChar *name); /* FNF_SELECTED, _CANDIDATE, _START, _STOP where listed */
 extern ULong lost_functions, lost_nodes, lost_invocations, lost_blocks;
 /* Start of the function around `a` by the call frame table of its object; 0 unknown. */
 Addr ehframe_start(Module *m, Addr a);
@@ -200,7 +212,8 @@ typedef struct Sec {
 	ULong *k;      /* ke, per chunk: last writing function << 32 | invocation that read last */
 	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
 	UShort *xf;
-	UChar *cand;               /* candidates that wrote last, per byte */
+	UInt *pw;                  /* paths: last writer, per byte */
+	struct PathChunk *pc;      /* and who read last, per ke chunk */
 	UChar tag[SEC_SIZE >> 12]; /* enum fmt_x_region per page */
 	UChar touched;
 } Sec;
@@ -239,6 +252,9 @@ extern Edge **edges;
 extern UInt edge_count;
 #define UBLK_SHIFT 10
 ULong *ubits_get(ULong key);
+#define PATH_SETS (1u << 25) /* sets from this index on are x_path.c's */
+/* Calls visit() for every set of addresses from PATH_SETS on: its index less that, its class, its block. */
+void unique_path_sets(void (*visit)(UInt index, UInt stack, ULong block, const ULong *bits));
 static inline ULong ukey(UInt edge_index, UInt stack, Addr a)
 {
 	return (ULong)edge_index << 38 | (ULong)stack << 37 | ((a >> UBLK_SHIFT) & 0x1fffffffffull);
@@ -279,7 +295,7 @@ typedef struct {
 	UShort eff;
 	UChar outer;   /* outermost activation of fn in this thread */
 	UChar barrier; /* 1 signal handler on this stack, 2 on another */
-	UInt cand_prev;
+	struct Path *path;
 	struct Inv *log;
 	ULong alloc_arg[3]; /* of an allocator's call */
 	Counters snap;
@@ -303,7 +319,6 @@ typedef struct {
 	UInt syscall_fn;
 	Int syscall_nr;
 	UInt syscall_inv;
-	UInt cand_mask;
 	struct Inv *log_cur; /* innermost logged invocation */
 	ULong log_insns, log_compute;
 } Thread;
@@ -320,7 +335,7 @@ typedef struct {
 	Counters tot;
 	Node *node;
 	Thread *t;
-	UInt cand_mask;                  /* candidates on the stack */
+	struct Path *path;               /* where the running function stands in the tree of paths */
 	Long ld_cd, st_cd, in_cd, cy_cd; /* samples are due when these reach 0 */
 	ULong now;                       /* instructions, counted or not */
 	Addr pend_ret, pend_sp;          /* of the call under way: linkage stubs push more */
@@ -345,9 +360,27 @@ Thread *thread_get(ThreadId tid);
 void slice_end(void);
 void counting_set(Bool on);
 void fn_selfs(void);
-void subtree_write(const UniqueSums *u);
-void subtree_kernel_read(Addr a, SizeT len);
-void subtree_access(Addr a, UInt size, Bool write, UInt stack);
+
+/* ---- paths ---- */
+
+typedef struct PathChunk {
+	UInt w;    /* path of its last writer */
+	UInt inv;  /* invocation that read last since it was written */
+	UInt time; /* inv_counter at the last read by code since then; 0 none */
+} PathChunk;
+extern Bool paths_on;
+extern ULong lost_paths;
+void path_init(void);
+void path_enter(Thread *t, Frame *f, const Frame *up);
+void path_counted(const Counters *now, const Counters *then); /* what the running path did */
+void path_switch(void);
+void path_access(Addr a, UInt size, Bool write, UInt stack);
+void path_before(Addr a, UInt size);
+void path_kernel_read(UInt fn, UInt inv, Addr a, SizeT len);
+void path_kernel_write(UInt fn, Addr a, SizeT len);
+void path_forget(Sec *s, UInt off, UInt n);
+void path_copy(Sec *to, UInt to_off, const Sec *from, UInt from_off, UInt n);
+void path_write(void);
 
 /* ---- samples ---- */
 

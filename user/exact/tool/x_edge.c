@@ -216,6 +216,8 @@ void unique_sums(UniqueSums *u)
 			if (!uset[i].bits)
 				continue;
 			e = uset[i].key >> 38;
+			if (e >= PATH_SETS)
+				continue;
 			stack = uset[i].key >> 37 & 1;
 			w = edges[e]->key >> 16;
 			c = edges[e]->key & 0xffff;
@@ -236,6 +238,24 @@ void unique_sums(UniqueSums *u)
 		}
 		unite(r, n, pass == 0 ? u->edge : pass == 1 ? u->in : pass == 2 ? u->out : u->wr);
 	}
+	VG_(free)(r);
+}
+
+void unique_path_sets(void (*visit)(UInt, UInt, ULong, const ULong *))
+{
+	Ref *r = VG_(malloc)("x.refs", (uset_used + 1) * sizeof(*r));
+	ULong n = 0;
+
+	for (ULong i = 0; i < uset_cap; i++)
+		if (uset[i].bits && uset[i].key >> 38 >= PATH_SETS) {
+			/* all of one block of addresses side by side */
+			r[n].group = uset[i].key & 0x1fffffffffull;
+			r[n].blk = uset[i].key >> 37;
+			r[n++].bits = uset[i].bits;
+		}
+	VG_(ssort)(r, n, sizeof(*r), ref_cmp);
+	for (ULong i = 0; i < n; i++)
+		visit((UInt)(r[i].blk >> 1) - PATH_SETS, r[i].blk & 1, r[i].group, r[i].bits);
 	VG_(free)(r);
 }
 

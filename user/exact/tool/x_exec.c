@@ -11,7 +11,7 @@ enum { M_QUAD = 1, M_UNIQUE = 2, M_KE = 4, M_EXTRA = 8 };
 typedef ULong u64u __attribute__((aligned(1), may_alias));
 typedef UInt u32u __attribute__((aligned(1), may_alias));
 
-static UInt extra_samples, extra_windows, extra_objects, extra_cycles, extra_cands;
+static UInt extra_samples, extra_windows, extra_objects, extra_cycles;
 
 /* Are the n writers from w on one and the same? */
 INLINE Bool uniform(const UShort *w, UInt n)
@@ -133,8 +133,8 @@ static __attribute__((noinline)) void extra(Ev *e, Addr a, UInt n, UInt flags, U
 		object_access(e, a, n, flags & FMT_A_STORE);
 	if (extra_cycles)
 		X.tot.cycles += cache_cost(a, n);
-	if (extra_cands)
-		subtree_access(a, n, flags & FMT_A_STORE, stack);
+	if (paths_on)
+		path_access(a, n, flags & FMT_A_STORE, stack);
 	if (logs_on && (!stack || opt.log_stack)) {
 		if (flags & FMT_A_STORE)
 			log_store(a, n);
@@ -252,6 +252,8 @@ static __attribute__((noinline)) void run_uncounted(Flush *f)
 			mark(sec_get(a), off, first, FN_BEFORE, mode);
 			if (first < n)
 				mark(sec_get(a + first), 0, n - first, FN_BEFORE, mode);
+			if (paths_on)
+				path_before(a, n);
 		}
 	}
 	X.now += f->add.insns;
@@ -348,9 +350,8 @@ flush_fn exec_pick(const HChar **name)
 	extra_windows = opt.windows != 0;
 	extra_objects = opt.objects;
 	extra_cycles = opt.cycles;
-	extra_cands = opt.candidates != NULL;
 	*name = "accperf_run";
-	if (extra_samples || extra_windows || extra_objects || extra_cycles || extra_cands || logs_on)
+	if (extra_samples || extra_windows || extra_objects || extra_cycles || paths_on || logs_on)
 		return mode & M_KE ? (mode & M_UNIQUE ? run_quk_x : run_qk_x) : (mode & M_UNIQUE ? run_qu_x : run_q_x);
 	switch (mode) {
 	case M_QUAD | M_UNIQUE | M_KE: return run_quk;

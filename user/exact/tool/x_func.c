@@ -12,33 +12,12 @@ static Fn *fn_hash[FN_HASH];
 static Module *modules;
 static UInt module_count;
 
-static Bool in_list(const HChar *list, const HChar *name, UInt *nth)
-{
-	UInt len = VG_(strlen)(name), i = 0;
-
-	while (list && *list) {
-		const HChar *end = VG_(strchr)(list, ',');
-		UInt n = end ? (UInt)(end - list) : VG_(strlen)(list);
-
-		if (n == len && !VG_(strncmp)(list, name, n)) {
-			if (nth)
-				*nth = i;
-			return True;
-		}
-		if (!end)
-			break;
-		list = end + 1;
-		i++;
-	}
-	return False;
-}
-
 static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 {
 	Fn *f;
 	struct fmt_function r;
 	const HChar *file = NULL, *dir = NULL;
-	UInt line = 0, nth = 0;
+	UInt line = 0;
 
 	if (fn_count >= FN_MAX - 1)
 		return lost_functions++, fns[FN_UNKNOWN]; /* 65,534 functions: what comes later cannot be told apart */
@@ -52,18 +31,12 @@ static Fn *fn_add(const HChar *name, Module *m, Addr entry, ULong vaddr)
 	f->mod = m;
 	f->entry = entry;
 	f->vaddr = vaddr;
-	f->candidate = -1;
 	fns[fn_count++] = f;
 	if (m && m->is_main)
 		f->flags |= FNF_MAIN_IMAGE;
-	if (!opt.functions || in_list(opt.functions, name, NULL))
+	f->flags |= select_flags(name);
+	if (!opt.functions)
 		f->flags |= FNF_SELECTED;
-	if (opt.start_at && VG_STREQ(opt.start_at, name))
-		f->flags |= FNF_START;
-	if (opt.stop_at && VG_STREQ(opt.stop_at, name))
-		f->flags |= FNF_STOP;
-	if (in_list(opt.candidates, name, &nth) && nth < 8)
-		f->candidate = nth;
 	if (m)
 		f->alloc_kind = object_alloc_kind(name);
 

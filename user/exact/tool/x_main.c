@@ -8,6 +8,7 @@ Options opt = {
 	.core_log = -1,
 	.class_w = -1,
 	.class_r = -1,
+	.lists = -1,
 	.log = { -1, -1, -1, -1 },
 	.quad = True,
 	.unique = True,
@@ -25,9 +26,10 @@ Options opt = {
 	.checkpoint_s = 10,
 };
 
+/* Of a power of two. */
 static UInt shift_of(Int n)
 {
-	return n == 1 ? 0 : n == 2 ? 1 : n == 4 ? 2 : 3;
+	return 31 - __builtin_clz((UInt)n);
 }
 
 static Bool process_option(const HChar *arg)
@@ -48,13 +50,11 @@ static Bool process_option(const HChar *arg)
 	} else if VG_BINT_CLO (arg, "--chunk", chunk, 1, 8) {
 		opt.chunk = chunk;
 		opt.chunk_shift = shift_of(chunk);
-	} else if VG_BINT_CLO (arg, "--xfer-chunk", chunk, 1, 8) {
+	} else if VG_BINT_CLO (arg, "--xfer-chunk", chunk, 1, 4096) {
 		opt.xfer_shift = shift_of(chunk);
 	} else if VG_BINT_CLO (arg, "--slice", opt.slice, 0, 1ll << 60) {
-	} else if VG_STR_CLO (arg, "--functions", opt.functions) {
-	} else if VG_STR_CLO (arg, "--candidates", opt.candidates) {
-	} else if VG_STR_CLO (arg, "--start-at", opt.start_at) {
-	} else if VG_STR_CLO (arg, "--stop-at", opt.stop_at) {
+	} else if VG_INT_CLO (arg, "--lists-fd", opt.lists) {
+	} else if VG_BOOL_CLO (arg, "--callees", opt.callees) {
 	} else if VG_BINT_CLO (arg, "--start-n", opt.start_n, 1, 0x7fffffff) {
 	} else if VG_BINT_CLO (arg, "--stop-n", opt.stop_n, 1, 0x7fffffff) {
 	} else if VG_BINT_CLO (arg, "--sample-period", opt.sample_period, 0, 1ll << 60) {
@@ -96,13 +96,15 @@ static void post_clo_init(void)
 	/* The core has a copy in its own range; the program must find no descriptor that it did not inherit. */
 	if (opt.core_log >= 0)
 		VG_(close)(opt.core_log);
+	select_init();
+	path_init();
 	out_init();
 	log_init();
 	shadow_init();
 	fn_init();
 	sample_init();
 	object_init();
-	X.counting = opt.start_at == NULL;
+	X.counting = !opt.start_at;
 	X.slice_end = opt.slice ? opt.slice : ~0ull;
 	X.top_sp = ~0ull;
 	X.eff = FN_OUTSIDE;

@@ -258,6 +258,8 @@ static void write_functions(UniqueSums *u)
 	for (UInt i = 0; i < fn_count; i++) {
 		Fn *f = fns[i];
 
+		if (f->unit.insns)
+			out_func(f, FMT_X_UNIT, &f->unit, u);
 		if (!f->self.insns && !f->inc.insns && !f->calls && !(u->in && (u->in[i][2] || u->out[i][2])))
 			continue;
 		out_func(f, FMT_X_SELF, &f->self, u);
@@ -332,11 +334,12 @@ void out_snapshot(const HChar *incomplete, Bool final)
 	write_nodes();
 	loss("functions beyond 65,534 (counted as (unknown))", lost_functions);
 	loss("paths beyond 2,000,000 (call tree cut short)", lost_nodes);
+	loss("paths of functions with all they call beyond 2,000,000 (counted to their callers)", lost_paths);
 	loss("heap blocks beyond 1,048,576 (their accesses belong to no allocation site)", lost_blocks);
 	loss("invocation numbers used again after 2^32 calls", lost_invocations);
 	if (opt.objects)
 		object_write(&u);
-	subtree_write(&u);
+	path_write();
 	unique_sums_free(&u);
 	out_var(XS_SNAP_END, incomplete, VG_(strlen)(incomplete), NULL, 0);
 	out_flush();

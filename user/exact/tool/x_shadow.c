@@ -82,8 +82,10 @@ static Sec *sec_new(void)
 		s->xr = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xr));
 		s->xw = zeroed((SEC_SIZE >> opt.xfer_shift) * sizeof(*s->xw));
 	}
-	if (opt.candidates)
-		s->cand = zeroed(SEC_SIZE);
+	if (paths_on) {
+		s->pw = zeroed(SEC_SIZE * sizeof(*s->pw));
+		s->pc = zeroed((SEC_SIZE >> opt.chunk_shift) * sizeof(*s->pc));
+	}
 	VG_(memset)(s->tag, TAG_NONE, sizeof(s->tag));
 	touched_secs++;
 	return s;
@@ -219,8 +221,8 @@ static void forget_part(Sec *s, UInt off, UInt n)
 		VG_(memset)(s->xr + c, 0, k * sizeof(*s->xr));
 		VG_(memset)(s->xw + c, 0, k * sizeof(*s->xw));
 	}
-	if (s->cand)
-		VG_(memset)(s->cand + off, 0, n);
+	if (s->pw)
+		path_forget(s, off, n);
 	for (UInt p = off >> 12; p <= (off + n - 1) >> 12; p++)
 		s->tag[p] = TAG_NONE;
 }
@@ -273,6 +275,8 @@ void shadow_copy(Addr from, Addr to, SizeT len)
 				VG_(memcpy)(d->xr + c2, s->xr + c1, k * sizeof(*s->xr));
 				VG_(memcpy)(d->xw + c2, s->xw + c1, k * sizeof(*s->xw));
 			}
+			if (s->pw)
+				path_copy(d, t, s, fo, n);
 			d->tag[t >> 12] = TAG_NONE;
 		} else {
 			shadow_forget(to, n);
@@ -294,8 +298,8 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 		window_kernel(a, len, FMT_A_LOAD | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
 	if (!X.counting)
 		return;
-	if (opt.candidates)
-		subtree_kernel_read(a, len);
+	if (paths_on)
+		path_kernel_read(fn, inv, a, len);
 	if (opt.sample_period && len)
 		sample_sysio(a, len, FMT_IO_KERNEL_READS);
 	while (len) {
@@ -345,6 +349,8 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 		window_kernel(a, len, FMT_A_STORE | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);
 	if (logs_on)
 		log_kernel_store(a, len);
+	if (paths_on)
+		path_kernel_write(fn, a, len);
 	if (opt.sample_period && X.counting && len)
 		sample_sysio(a, len, FMT_IO_KERNEL_WRITES);
 	while (len) {
@@ -360,8 +366,6 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 			for (UInt i = c; i < c + k; i++)
 				s->k[i] = (ULong)fn << 32;
 		}
-		if (s->cand)
-			VG_(memset)(s->cand + off, 0, n);
 		a += n;
 		len -= n;
 	}

@@ -46,6 +46,10 @@ void seg_close(void)
 		return;
 	if (X.node)
 		add_delta(&X.node->self, &X.tot, &X.t->seg0);
+	if (UNLIKELY_(opt.functions || opt.attr_main))
+		add_delta(&fns[X.eff]->unit, &X.tot, &X.t->seg0);
+	if (UNLIKELY_(paths_on))
+		path_counted(&X.tot, &X.t->seg0);
 	X.t->seg0 = X.tot;
 }
 
@@ -100,11 +104,13 @@ static void load_top(Thread *t)
 		X.top_sp = f->sp;
 		X.eff = f->eff;
 		X.inv = f->eff_inv;
+		X.path = f->path;
 	} else {
 		X.fn = NULL;
 		X.node = NULL;
 		X.top_sp = ~0ull;
 		X.eff = FN_OUTSIDE;
+		X.path = NULL;
 	}
 }
 
@@ -160,14 +166,15 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 		f->eff = fn->id;
 		f->eff_inv = f->inv;
 	}
-	f->cand_prev = X.cand_mask;
-	if (UNLIKELY_(fn->candidate >= 0))
-		X.cand_mask |= 1u << fn->candidate;
+	f->path = NULL;
+	if (UNLIKELY_(paths_on))
+		path_enter(t, f, up);
 	X.fn = fn;
 	X.node = f->node;
 	X.top_sp = sp;
 	X.eff = f->eff;
 	X.inv = f->eff_inv;
+	X.path = f->path;
 	if (UNLIKELY_(logs_on))
 		log_call(f, up);
 	if (UNLIKELY_(fn->alloc_kind))
@@ -187,7 +194,6 @@ static void leave_frame(Thread *t, Bool returned)
 	t->active[f->fn->id]--;
 	if (f->outer)
 		add_delta(&f->fn->inc, &X.tot, &f->snap);
-	X.cand_mask = f->cand_prev;
 	t->depth--;
 	load_top(t);
 }
@@ -277,7 +283,6 @@ static void save_thread(void)
 	t->pending = X.pending;
 	t->pend_ret = X.pend_ret;
 	t->pend_sp = X.pend_sp;
-	t->cand_mask = X.cand_mask;
 }
 
 void stack_switch(ThreadId tid)
@@ -286,12 +291,13 @@ void stack_switch(ThreadId tid)
 
 	if (X.t != t) {
 		save_thread();
+		if (UNLIKELY_(paths_on))
+			path_switch();
 		X.t = t;
 		X.tot = t->tot;
 		X.pending = t->pending;
 		X.pend_ret = t->pend_ret;
 		X.pend_sp = t->pend_sp;
-		X.cand_mask = t->cand_mask;
 		t->live = True;
 		load_top(t);
 	}
@@ -344,7 +350,6 @@ static void unwind_thread(Thread *t)
 	save_thread();
 	X.t = t;
 	X.tot = t->tot;
-	X.cand_mask = t->cand_mask;
 	load_top(t);
 	while (t->depth)
 		leave_frame(t, False);
@@ -352,7 +357,6 @@ static void unwind_thread(Thread *t)
 	VG_(memset)(&t->tot, 0, sizeof(t->tot));
 	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
 	t->live = False;
-	t->cand_mask = 0;
 	t->log_cur = NULL;
 	t->log_insns = t->log_compute = 0;
 	if (was && was != t) {
@@ -361,12 +365,12 @@ static void unwind_thread(Thread *t)
 		X.pending = was->pending;
 		X.pend_ret = was->pend_ret;
 		X.pend_sp = was->pend_sp;
-		X.cand_mask = was->cand_mask;
 		load_top(was);
 		stack_sp(was->sp);
 	} else {
 		X.t = NULL;
 		X.node = NULL;
+		X.path = NULL;
 		VG_(memset)(&X.tot, 0, sizeof(X.tot));
 	}
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The call tree with the flow on it: which path reads what which other path wrote, from what the exact engine
+ * counted with --callees. Paths that exchange little are folded into their callers.
+ * Pure. Included by user/view, user/cli and tests.
+ */
+#ifndef ACCPERF_FLOW_PATHS_H
+#define ACCPERF_FLOW_PATHS_H
+
+#include "flow/estimators.h"
+#include "flow/flow.h"
+
+#define PATHS_NONE UINT32_MAX
+
+struct flow_path {
+	const char *name, *object; /* borrowed from the input */
+	uint32_t parent;           /* PATHS_NONE: a first function, or no function at all */
+	uint32_t depth;
+	bool again; /* its function is active above it already */
+	uint64_t calls;
+	double instructions, compute; /* its own, and of what was folded into it */
+	double in, out, local;        /* bytes it reads of other paths', others of its, it of its own */
+	uint32_t folded;              /* paths that were folded into it */
+};
+
+struct flow_path_edge {
+	uint32_t producer, consumer; /* indices of paths; PATHS_NONE: nobody was seen to write it */
+	double bytes, unique;        /* unique: NaN unknown, and where several paths were folded */
+};
+
+struct flow_paths {
+	struct flow_path *at; /* parents before children, in order of the tree */
+	uint32_t count;
+	struct flow_path_edge *edges; /* the largest first */
+	size_t edge_count;
+	double total;
+	uint32_t all; /* paths there were */
+};
+
+/* Keeps at most `most` paths (and those above them). -ENODATA: the profile has no such tree. */
+int flow_paths_build(const struct flow_input *in, const struct est_opts *o, uint32_t most, struct flow_paths *out,
+		     struct err *e);
+void flow_paths_release(struct flow_paths *p);
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/schema.h"
+
+static void close_objects(json_t *at)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+
+	if (json_is_array(at))
+		json_array_foreach(at, i, value) close_objects(value);
+	if (!json_is_object(at))
+		return;
+	json_object_foreach(at, key, value) close_objects(value);
+	/* a property may be called so: that of a schema stands beside a type */
+	if (json_is_object(json_object_get(at, "properties")) && json_object_get(at, "type") &&
+	    !json_object_get(at, "additionalProperties"))
+		json_object_set_new(at, "additionalProperties", json_false());
+}
+
+bool schema_closed(const char *schema, struct buf *out)
+{
+	json_t *root = json_loads(schema, 0, NULL);
+	char *text;
+
+	if (!root)
+		return false;
+	close_objects(root);
+	text = json_dumps(root, JSON_COMPACT | JSON_PRESERVE_ORDER);
+	json_decref(root);
+	if (!text)
+		return false;
+	buf_addstr(out, text);
+	free(text);
+	return true;
+}
