@@ -88,6 +88,10 @@ $(B)/%.o: %.c Makefile | $(SKEL) $(PB_SRC)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# What .incbin takes in, no compiler tells.
+$(B)/user/model/catalogue.o: user/model/devices.json user/model/accelerators.json
+$(B)/user/offload/calib_gpu.o: user/offload/kernels.cl user/offload/kernels.ptx
+
 # BPF: CO-RE against the small type header in bpf/, so the build host needs no BTF of its own.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c Makefile
 	$(call say,BPF,$<)

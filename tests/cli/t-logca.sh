@@ -154,6 +154,39 @@ sed "s/:5,/:-5,/" mine.json >bad.json
 expect_status 1 "a hostile one" accperf logca devices bad.json
 check "line and column" grep -q "bad.json: line 1, column 106: o wants" err
 check "and explained" bash -c 'accperf logca show -d integrated-gpu/fft | grep -q contradict'
+check "all 19 rows of the paper's table are there" bash -c '
+	[ "$(accperf logca devices --json | jq "[.accelerators[] | select(.family | startswith(\"LogCA, ISCA 2017\"))] | length")" = 19 ]'
+if [ -r "$SHARED/logca/table5.json" ]; then
+	check "as printed" python3 - "$SHARED/logca/table5.json" "$TOP/user/model/devices.json" <<-'PY'
+		import json, sys
+		key = lambda p: tuple(p[k] for k in ("L", "o", "C", "A", "beta", "latency"))
+		printed = sorted(key(r) for r in json.load(open(sys.argv[1]))["rows"])
+		assert printed == sorted(key(a["params"]) for a in json.load(open(sys.argv[2]))["accelerators"])
+	PY
+else
+	skip "as printed" "$SHARED/logca is not there"
+fi
+check "each claim of the paper is held against them, figures drawn: what the document says" "$TOP/scripts/logca-paper" --check
+accperf logca show -d ultrasparc-t2/aes -d discrete-gpu/aes --svg both.svg >both
+check "two devices beside each other, the marked one marked" bash -c 'grep -q "^ultrasparc-t2/aes  *337 B" both && grep -q "^discrete-gpu/aes  *(!)  *none" both &&
+	! grep -qE "^.{101}" both'
+check "in one picture" python3 -c '
+import xml.etree.ElementTree as T
+t = T.parse("both.svg"); n = "{http://www.w3.org/2000/svg}"
+texts = ["".join(e.itertext()) for e in t.iter(n + "text")]
+assert "ultrasparc-t2/aes" in texts and "discrete-gpu/aes (!)" in texts, texts
+assert sum("clip-path" in e.attrib for e in t.iter(n + "path")) == 2'
+check "ten times better, four ways, by the schema" bash -c 'accperf logca improve -d ultrasparc-t2/aes --json >i.json && accperf help --json-schema logca-curves >s.json &&
+	python3 -c "import json, jsonschema; jsonschema.validate(json.load(open(\"i.json\")), json.load(open(\"s.json\")))" &&
+	jq -e "[.curves[].name] == [\"as it is\", \"L / 10\", \"o / 10\", \"C x 10\", \"A x 10\"] and .curves[2].o == 2900 and .curves[4].A == 190 and .curves[0].o == 29000" i.json'
+accperf logca show -d ultrasparc-t2/aes --svg t2.svg >/dev/null
+check "arrows say how far each parameter counts" bash -c '[ "$(grep -c "class=\"reach\"" t2.svg)" = 3 ]'
+expect_status 2 "a device named twice" accperf logca show -d sparc-t3/aes -d sparc-t3/aes
+expect_status 1 "an unknown one among several" accperf logca show -d sparc-t3/aes -d sparc-t3/aex
+check "the nearest is offered" grep -q "did you mean 'sparc-t3/aes'" err
+expect_status 1 "one without a host to compare with" accperf logca show -d sparc-t3/aes -d dsa/dto-memcpy
+expect_status 2 "several where one is wanted" accperf logca predict -d sparc-t3/aes -d sparc-t3/sha
+expect_status 2 "several and a file" accperf logca show plain.csv -d sparc-t3/aes -d sparc-t3/sha
 check "T2 AES: C stops counting at 25.0 KB" bash -c 'accperf logca regions -d ultrasparc-t2/aes | grep -q "(C) counts 16 B .. 25.0 KB"'
 check "whatif: Accelerometer's designs to six digits" bash -c '
 accperf logca whatif --params L=200,o=100,C=1,A=10,beta=1,latency=indep --share .2 --calls 1e5 --queue 50 --thread-switch 300 --json |

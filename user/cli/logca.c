@@ -8,12 +8,13 @@
 
 #include "cli/cli.h"
 #include "cli/logca_devices.h"
+#include "cli/logca_several.h"
 #include "cli/logca_source.h"
 #include "cli/pager.h"
 
 struct logca_cmd {
-	const char *params, *device, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;
-	struct opt_list sizes;
+	const char *params, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;
+	struct opt_list sizes, devices;
 	uint64_t resamples, seed, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
 	bool json, newton, no_offset, extrapolate;
@@ -30,8 +31,8 @@ static const struct opt options[] = {
 	  .help = "Where the figures come from (or FILE: a CSV, a catalogue of `accperf calibrate`, a profile)" },
 	{ OPT_STRING, 0, "params", AT(params), .arg = "L=..,o=..,C=..,A=..,beta=..,latency=..",
 	  .help = "these; latency=indep or dep, also t0=.., A=inf" },
-	{ OPT_STRING, 'd', "device", AT(device), .arg = "NAME",
-	  .help = "a device that comes with the program; see `accperf logca devices`" },
+	{ OPT_LIST, 'd', "device", AT(devices), .arg = "NAME",
+	  .help = "a device that comes with the program; show: several make one picture; see `accperf logca devices`" },
 	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
 	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
 	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL",
@@ -75,7 +76,7 @@ static const struct opt options[] = {
 	  .help = "also draw speed-up over size, with the regions, into FILE" },
 	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
 	{ OPT_BOOL, 0, "json", AT(json),
-	  .help = "print accperf.logca/1, -predict/1, -whatif/1; devices: accperf.accelerators/1" },
+	  .help = "print accperf.logca/1, -predict/1, -whatif/1, -curves/1; devices: accperf.accelerators/1" },
 	OPT_END
 };
 
@@ -150,6 +151,56 @@ static int show_model(const struct logca_cmd *o, struct logca_source *s)
 	if (!status)
 		status = print_text(&out, !o->json);
 	return status ? status : soundness(s);
+}
+
+static int show_curves(const struct logca_cmd *o, const struct logca_curves *c)
+{
+	AUTO_BUF(out);
+	AUTO_BUF(svg);
+	struct text_style style = pager_style();
+	struct err e = { 0 };
+
+	if (o->json)
+		logca_curves_json(&out, c);
+	else
+		logca_curves_text(&out, c, &style);
+	if (o->svg) {
+		logca_curves_svg(&svg, c);
+		if (pager_save(&svg, o->svg, &e))
+			return cli_fail(&e, EXIT_FAILED);
+	}
+	return print_text(&out, !o->json);
+}
+
+static int show_improvements(const struct logca_cmd *o, struct logca_source *s)
+{
+	struct logca_curves c;
+	int status;
+
+	logca_curves_of_improvements(&c, &s->view);
+	c.title = s->view.name ? s->view.name : "ten times better";
+	status = show_curves(o, &c);
+	return status ? status : soundness(s);
+}
+
+static int show_several(const struct logca_cmd *o, const char *verb, bool more)
+{
+	struct catalogue from = { 0 };
+	struct logca_curves c;
+	struct err e = { 0 };
+	int status, err;
+
+	if (strcmp(verb, "show") != 0 || more) {
+		err_set(&e, -EINVAL,
+			more ? "several devices are shown by themselves, without a file or --params"
+			     : "several devices go with show; %s takes one",
+			verb);
+		return cli_fail(&e, EXIT_USAGE);
+	}
+	err = logca_several(&o->devices, &from, &c, &e);
+	status = !err ? show_curves(o, &c) : cli_fail(&e, err == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
+	catalogue_release(&from);
+	return status;
 }
 
 static int show_regions(const struct logca_cmd *o, struct logca_source *s)
@@ -638,7 +689,7 @@ static const struct {
 	bool want_points;
 } verbs[] = {
 	{ "fit", show_model, true },      { "show", show_model, false },      { "predict", predict, false },
-	{ "whatif", show_whatif, false }, { "regions", show_regions, false },
+	{ "whatif", show_whatif, false }, { "regions", show_regions, false }, { "improve", show_improvements, false },
 };
 
 static int run_logca(void *opts, int argc, char **argv)
@@ -663,7 +714,8 @@ static int run_logca(void *opts, int argc, char **argv)
 		if (!strcmp(verb, verbs[v].name))
 			break;
 	if (v == sizeof(verbs) / sizeof(verbs[0])) {
-		err_set(&e, -EINVAL, "logca has no '%s'; it has fit, show, predict, whatif, regions and devices", verb);
+		err_set(&e, -EINVAL,
+			"logca has no '%s'; it has fit, show, predict, whatif, regions, improve and devices", verb);
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	if (o->resamples > 100000)
@@ -674,8 +726,10 @@ static int run_logca(void *opts, int argc, char **argv)
 		       cli_fail(&e, EXIT_USAGE);
 	if (o->segments && (most = segments_of(o->segments, &e)) < 0)
 		return cli_fail(&e, EXIT_USAGE);
+	if (o->devices.count > 1)
+		return show_several(o, verb, file || o->params);
 	r = (struct logca_request){ .params = o->params,
-				    .device = o->device,
+				    .device = o->devices.count ? o->devices.items[0] : NULL,
 				    .file = file,
 				    .name = o->name,
 				    .host = o->host,
@@ -691,8 +745,8 @@ static int run_logca(void *opts, int argc, char **argv)
 							: !strcmp(o->latency, "indep") ? FIT_INDEP
 										       : FIT_BY_BIC } };
 	if (logca_source_load(&s, &r, verbs[v].want_points || o->segments, &e)) {
-		status = cli_fail(&e, !o->params + !o->device + !file == 2 && (file || o->device) ? EXIT_FAILED
-												  : EXIT_USAGE);
+		status = cli_fail(&e,
+				  !o->params + !r.device + !file == 2 && (file || r.device) ? EXIT_FAILED : EXIT_USAGE);
 	} else {
 		if (o->unit)
 			s.view.unit = o->unit;
@@ -741,6 +795,11 @@ static const struct cli_schema schemas[] = {
 	{ "logca-segments",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-segments/1\",\"type\":\"object\",\"required\":[\"schema\",\"segments\"],"
 	  "\"description\":\"segments: objects with the members of accperf.logca/1, each between from_bytes and to_bytes\"}" },
+	{ "logca-curves",
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-curves/1\",\"type\":\"object\",\"required\":[\"schema\",\"title\",\"curves\"],"
+	  "\"properties\":{\"schema\":{\"const\":\"accperf.logca-curves/1\"},\"title\":{\"type\":\"string\"},\"curves\":{\"type\":\"array\","
+	  "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"doubtful\",\"g1\",\"speedup\"],\"properties\":{\"doubtful\":{\"type\":\"boolean\"}},"
+	  "\"description\":\"the members of accperf.logca/1; doubtful: published figures that contradict each other\"}}}}" },
 	{ 0 }
 };
 
@@ -753,7 +812,7 @@ CLI_COMMAND(logca) = {
 	.options = options,
 	.opt_size = sizeof(struct logca_cmd),
 	.defaults = &defaults,
-	.usage = "fit|show|predict|whatif|regions|devices [options] [FILE]",
+	.usage = "fit|show|predict|whatif|regions|improve|devices [options] [FILE]",
 	.details =
 		"LogCA describes an offload by five parameters: L, the latency of the interface (per call or per byte); o, the\n"
 		"host's overhead; g, the bytes handed over; C g^beta, the host's time for them; A, the peak acceleration. From\n"
@@ -763,7 +822,9 @@ CLI_COMMAND(logca) = {
 		"zero: an offload that computes nothing; submit: until the submitting call returns), or bytes,run,time; or an\n"
 		"entry of a catalogue by `accperf calibrate`. What the data cannot tell apart is said, not guessed. Where a kernel\n"
 		"changes at some size (another algorithm, out of a cache) --segments auto fits each stretch by itself.\n"
-		"show, regions, predict and whatif take the same, or parameters, or a device that comes with the program. devices\n"
+		"show, regions, predict, whatif and improve take the same, or parameters, or a device that comes with the program.\n"
+		"improve puts L, o, C and A, each ten times better, beside what is; show -d A -d B puts devices beside each other;\n"
+		"both in one picture with --svg. (!) marks published figures that contradict their curves; show says how. devices\n"
 		"lists those, what calibrate measured here, and FILE's: with machine, source, date and the sizes that makers ship.\n\n"
 		"Sizes are bytes, K, M, G powers of 1024. Times are in one unit throughout, ns for measured ones.\n"
 		"Exit status 3: the fit misses the measured medians by more than 10 %.",
@@ -772,6 +833,8 @@ CLI_COMMAND(logca) = {
 		"accperf logca fit ~/.config/accperf/accelerators.json --name sha256/avx2\tFit what calibrate measured\n"
 		"accperf logca fit ~/.config/accperf/accelerators.json --name crc32-isal/zlib --segments auto\tOne that changes with the size\n"
 		"accperf logca show --device ultrasparc-t2/aes\tA device of the paper\n"
+		"accperf logca show -d ultrasparc-t2/aes -d sparc-t4/aes-instruction --svg two.svg\tDevices in one picture\n"
+		"accperf logca improve -d ultrasparc-t2/aes\tWhat ten times better parameters would bring\n"
 		"accperf logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --json\tParameters of your own\n"
 		"accperf logca whatif -d ultrasparc-t2/aes --change o/10 --size 1K\tIs a cheaper interface worth it?\n"
 		"accperf logca whatif -d sparc-t4/aes-instruction --share 0.2 --calls 1e5 --thread-switch 300\tThreading designs in a program\n",

@@ -176,8 +176,7 @@ int logca_devices(const char *file, bool json)
 		buf_addf(
 			&out,
 			"\n%zu accelerators. elsewhere: measured on another machine; `accperf calibrate` measures this one's.\n"
-			"(!) published figures that contradict each other or hold for another host: no presets.\n"
-			"Not here, no confirmed figures: discrete GPU, PCIe crypto card, Sandy Bridge AES, UltraSPARC T2 SHA.\n",
+			"(!) published figures that contradict each other or hold for another host: no presets.\n",
 			c.count);
 	}
 	if (!status && pager_write(&out, !json, &e))

@@ -7,30 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "util/clean.h"
 #include "util/clock.h"
-#include "view/logca.h"
-
-#define WIDTH 860
-#define HEIGHT 520
-#define X0 74
-#define X1 700
-#define Y0 56
-#define Y1 430
-
-struct frame {
-	double x0, x1, y0, y1; /* ln of size, ln of speed-up */
-};
-
-static double px(const struct frame *f, double g)
-{
-	return X0 + (log(g) - f->x0) / (f->x1 - f->x0) * (X1 - X0);
-}
-
-static double py(const struct frame *f, double s)
-{
-	return Y1 - (log(s) - f->y0) / (f->y1 - f->y0) * (Y1 - Y0);
-}
+#include "view/logca_plane.h"
 
 /* One hue a set of letters, light enough to read on. */
 static const char *tint(const char *letters)
@@ -50,7 +28,7 @@ static const char *tint(const char *letters)
 }
 
 /* Regions between the exact cut-offs, not on the grid of powers of two. */
-static void draw_regions(struct buf *b, const struct logca_view *v, const struct frame *f, int *row)
+static void draw_regions(struct buf *b, const struct logca_view *v, const struct logca_plane *f, int *row)
 {
 	double edge[2 + 4 * LOGCA_LETTERS] = { v->lo, v->hi };
 	int n = 2;
@@ -65,7 +43,7 @@ static void draw_regions(struct buf *b, const struct logca_view *v, const struct
 	}
 	qsort(edge, (size_t)n, sizeof(*edge), by_double);
 	for (int i = 0; i + 1 < n; i++) {
-		double a = px(f, edge[i]), z = px(f, edge[i + 1]), y;
+		double a = plane_x(f, edge[i]), z = plane_x(f, edge[i + 1]), y;
 		char letters[LOGCA_LETTERS + 1];
 
 		if (z - a < .05)
@@ -82,60 +60,42 @@ static void draw_regions(struct buf *b, const struct logca_view *v, const struct
 	}
 }
 
-static void grid(struct buf *b, const struct logca_view *v, const struct frame *f)
-{
-	int first = (int)ceil(f->x0 / M_LN2 - 1e-9), last = (int)floor(f->x1 / M_LN2 + 1e-9);
-	int step = last - first > 12 ? 3 : last - first > 6 ? 2 : 1;
-
-	for (int e = first; e <= last; e++) {
-		double x = px(f, exp2(e));
-		AUTO_BUF(text);
-
-		buf_addf(b, "<path d=\"M%.1f %dv%d\" class=\"axis\"/>\n", x, Y1, (e - first) % step ? 3 : 6);
-		if ((e - first) % step)
-			continue;
-		logca_size(&text, exp2(e));
-		buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"t\">%s</text>\n", x, Y1 + 20, text.data);
-	}
-	for (int d = (int)ceil(f->y0 / M_LN10 - 1e-9); d <= (int)floor(f->y1 / M_LN10 + 1e-9); d++) {
-		double y = py(f, pow(10, d));
-
-		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"grid\"/>\n", X0, y, X1);
-		buf_addf(b, "<text x=\"%d\" y=\"%.1f\" class=\"e\">%g</text>\n", X0 - 8, y + 4, pow(10, d));
-	}
-	(void)v;
-}
-
-static void curve(struct buf *b, const struct logca_view *v, const struct frame *f, bool bound)
-{
-	bool open = false;
-
-	buf_addstr(b, "<path d=\"");
-	for (int i = 0; i <= 240; i++) {
-		double g = v->lo * pow(v->hi / v->lo, i / 240.);
-		double s = bound ? logca_bound(&v->p, g) : logca_speedup(&v->p, g);
-
-		if (!isfinite(s) || log(s) < f->y0 - 1 || log(s) > f->y1 + 1) {
-			open = false;
-			continue;
-		}
-		buf_addf(b, "%s%.1f %.1f", open ? "L" : "M", px(f, g), py(f, s));
-		open = true;
-	}
-	buf_addf(b, "\" class=\"%s\" clip-path=\"url(#plane)\"/>\n", bound ? "bound" : "curve");
-}
-
-static void draw_mark(struct buf *b, const struct frame *f, double g, double s, const char *name, int line)
+static void draw_mark(struct buf *b, const struct logca_plane *f, double g, double s, const char *name, int line)
 {
 	AUTO_BUF(size);
-	double x = px(f, g);
+	double x = plane_x(f, g);
 	bool left = x > X1 - 110;
 
 	logca_size(&size, g);
-	buf_addf(b, "<path d=\"M%.1f %.1fV%d\" class=\"mark\"/>\n", x, py(f, s), Y1);
-	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#b00020\"/>\n", x, py(f, s));
+	buf_addf(b, "<path d=\"M%.1f %.1fV%d\" class=\"mark\"/>\n", x, plane_y(f, s), Y1);
+	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#b00020\"/>\n", x, plane_y(f, s));
 	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line,
 		 left ? "me" : "m", name, size.data);
+}
+
+/* From where to where a ten times better parameter counts, as horizontal arrows: the head is where it ceases to. */
+static void arrows(struct buf *b, const struct logca_view *v, const struct logca_plane *f)
+{
+	int y = Y0 + 12;
+
+	for (int i = 0; i < LOGCA_LETTERS; i++) {
+		double iv[2][2];
+		int cuts = logca_cut(&v->p, (enum logca_letter)i, v->lo, v->hi, iv);
+
+		for (int k = 0; k < cuts; k++) {
+			double a = plane_x(f, iv[k][0]), z = plane_x(f, iv[k][1]);
+			bool begins = iv[k][0] > v->lo * (1 + 1e-9), ends = iv[k][1] < v->hi * (1 - 1e-9);
+
+			buf_addf(b, "<path d=\"M%.1f %dH%.1f\" class=\"reach\"/>\n", a, y, z);
+			if (ends || !begins)
+				buf_addf(b, "<path d=\"M%.1f %dl-6 -3v6z\" class=\"tip\"/>\n", z, y);
+			if (begins)
+				buf_addf(b, "<path d=\"M%.1f %dl6 -3v6z\" class=\"tip\"/>\n", a, y);
+			buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"n\">%c</text>\n", (a + z) / 2, y - 2,
+				 LOGCA_LETTER_NAMES[i]);
+		}
+		y += cuts ? 13 : 0;
+	}
 }
 
 static int legend(struct buf *b, const struct logca_view *v, bool observed)
@@ -205,7 +165,7 @@ static void values(struct buf *b, const struct logca_view *v, int y)
 }
 
 /* g1 and gA/2 (or half of the attainable peak), where they lie in the part drawn. */
-static void marks(struct buf *b, const struct logca_view *v, const struct frame *f, int *lines)
+static void marks(struct buf *b, const struct logca_view *v, const struct logca_plane *f, int *lines)
 {
 	double root[2], pg, ps;
 
@@ -224,7 +184,7 @@ static void marks(struct buf *b, const struct logca_view *v, const struct frame 
 	}
 }
 
-static struct frame plot_frame(const struct logca_view *v, const double *seen, size_t n)
+static struct logca_plane plot_frame(const struct logca_view *v, const double *seen, size_t n)
 {
 	double lo = INFINITY, hi = 0;
 
@@ -242,62 +202,47 @@ static struct frame plot_frame(const struct logca_view *v, const double *seen, s
 	}
 	if (!v->seg && isfinite(v->p.A) && v->p.A < hi * 4)
 		hi = fmax(hi, v->p.A);
-	/* an offload that costs nothing, or everything, has no place in a plane: it ends somewhere */
-	hi = fmin(fmax(hi * 1.4, 2), LOGCA_MOST_SHOWN);
-	lo = fmax(fmin(lo, .5), hi * 1e-6);
-	return (struct frame){ log(v->lo), log(v->hi), log(lo * .8), log(hi) };
+	return plane_of(v->lo, v->hi, lo, hi);
 }
 
 void logca_svg(struct buf *b, const struct logca_view *v)
 {
 	double g[512], seen[512];
 	size_t points = v->pts ? logca_observed(v->pts, g, seen, 512) : 0;
-	struct frame f = plot_frame(v, seen, points);
-	int parts = v->seg ? v->segs : 1, lines = 0, row = 0, y, height = HEIGHT;
+	struct logca_plane f = plot_frame(v, seen, points);
+	int parts = v->seg ? v->segs : 1, lines = 0, row = 0, y, height = PLANE_HEIGHT;
 
 	if (v->seg) /* what stands beside the plane needs the room */
-		height = (int)fmax(HEIGHT, 260 + 38 * parts);
+		height = (int)fmax(PLANE_HEIGHT, 260 + 38 * parts);
 
-	buf_addf(
-		b,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
-		"<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#1f4e9e;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
-		".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
-		".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
-		"text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}</style>\n"
-		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
-		WIDTH, height, WIDTH, height, WIDTH, height, X0, Y0, X1 - X0, Y1 - Y0);
+	plane_begin(b, PLANE_WIDTH, height);
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
 		draw_regions(b, &part, &f, &row);
 		if (i)
-			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"change\"/>\n", px(&f, part.lo), Y0, Y1);
+			buf_addf(b, "<path d=\"M%.1f %dV%d\" class=\"change\"/>\n", plane_x(&f, part.lo), Y0, Y1);
 	}
-	grid(b, v, &f);
-	buf_addf(b, "<text x=\"%d\" y=\"22\" class=\"h\">", (X0 + X1) / 2);
-	clean_add(b, v->name ? v->name : "LogCA", CLEAN_XML);
-	buf_addstr(b, "</text>\n");
-	if (f.y0 < 0 && f.y1 > 0)
-		buf_addf(b, "<path d=\"M%d %.1fH%d\" class=\"one\"/>\n", X0, py(&f, 1), X1);
+	plane_grid(b, &f);
+	plane_title(b, v->name ? v->name : "LogCA");
+	plane_one(b, &f);
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
-		curve(b, &part, &f, true);
-		curve(b, &part, &f, false);
+		plane_curve(b, &f, &part, true, "class=\"bound\"");
+		plane_curve(b, &f, &part, false, "class=\"curve\"");
 	}
 	for (size_t i = 0; i < points; i++)
-		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", px(&f, g[i]),
-			 py(&f, seen[i]));
+		buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" class=\"seen\"/>\n", plane_x(&f, g[i]),
+			 plane_y(&f, seen[i]));
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
 
 		marks(b, &part, &f, &lines);
 	}
-	buf_addf(b, "<path d=\"M%d %dV%dH%d\" class=\"axis\"/>\n", X0, Y0, Y1, X1);
-	buf_addf(b, "<text x=\"%d\" y=\"%d\" class=\"t\">granularity (bytes handed over by one call)</text>\n",
-		 (X0 + X1) / 2, Y1 + 46);
-	buf_addf(b, "<text transform=\"translate(20 %d) rotate(-90)\" class=\"t\">speed-up</text>\n", (Y0 + Y1) / 2);
+	if (!v->seg)
+		arrows(b, v, &f);
+	plane_axes(b);
 	y = legend(b, v, points > 0);
 	for (int i = 0; i < parts; i++) {
 		struct logca_view part = logca_part(v, i);
