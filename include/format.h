@@ -85,6 +85,17 @@ enum fmt_section {
 	FMT_X_SUBTREE_KE = 40, /* struct fmt_x_subtree_ke: the same in chunks */
 	FMT_X_PATH = 41,       /* struct fmt_x_path: call tree of what reads and writes, parents before children */
 	FMT_X_PATH_EDGE = 42,  /* struct fmt_x_path_edge: producer -> consumer, by path */
+	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
+	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
+	FMT_X_EDGE = 34,    /* struct fmt_x_edge: producer -> consumer, both semantics */
+	FMT_X_NODE = 35,    /* struct fmt_x_node: call tree, parents before children */
+	FMT_X_USE = 36,     /* struct fmt_x_use: function x data object */
+	FMT_X_OBJECT = 37,  /* struct fmt_x_object: what FMT_OBJECT has no room for */
+	FMT_X_SLICE = 38,   /* struct fmt_x_slice: function x time slice */
+	FMT_X_SUBTREE = 39, /* struct fmt_x_subtree: communication of a candidate with all below it */
+	FMT_X_REACH = 44,   /* struct fmt_x_reach: addresses of a function by region */
+	FMT_X_EXTENT = 45,  /* struct fmt_x_extent: addresses of an object */
+	FMT_X_MAP = 46,     /* struct fmt_x_map: address space, cell by cell */
 	/* offload, 48..63 */
 	FMT_OFFLOAD_API = 48,    /* struct fmt_offload_api: one probed symbol */
 	FMT_CALL = 49,           /* struct fmt_call: one offload call (or one of `weight`) */
@@ -692,6 +703,32 @@ struct fmt_x_path_edge {
 	uint64_t bytes[2], unique[2], ke_chunks[2]; /* DATA, STACK; ke as in fmt_x_edge */
 };
 _Static_assert(sizeof(struct fmt_x_path_edge) == 56, "fmt_x_path_edge");
+/* What a function accessed in one region. */
+struct fmt_x_reach {
+	uint32_t function, region; /* enum fmt_x_region, by the kind of the object */
+	uint64_t reads, writes;    /* accesses */
+	uint64_t low, high;        /* first address and one past the last */
+	uint64_t addresses;        /* distinct ones that accesses began at */
+	uint64_t bytes;            /* distinct */
+};
+_Static_assert(sizeof(struct fmt_x_reach) == 56, "fmt_x_reach");
+
+/* Distinct bytes of an object, the kernel's accesses included. */
+struct fmt_x_extent {
+	uint32_t object, pad;           /* fmt_object.id */
+	uint64_t low, high;             /* first address and one past the last */
+	uint64_t written, read, unread; /* unread: written and never read */
+};
+_Static_assert(sizeof(struct fmt_x_extent) == 48, "fmt_x_extent");
+
+/* A cell of the address space in which anything was allocated or accessed; all cells of a profile have one size. */
+struct fmt_x_map {
+	uint64_t addr, len;
+	uint32_t region, pad;           /* enum fmt_x_region */
+	uint64_t allocated;             /* distinct bytes in heap blocks and variables; FMT_X_UNKNOWN elsewhere */
+	uint64_t written, read, unread; /* distinct; unread: written and never read */
+};
+_Static_assert(sizeof(struct fmt_x_map) == 56, "fmt_x_map");
 
 /* ---- finished flow results, 64..79 ---- */
 

@@ -94,7 +94,7 @@ check "the same profile gives the same estimate" cmp est.json est2.json
 accperf objects -i j.data --from samples --json >obj.json
 check "objects follow their schema" schema objects obj.json
 check "the table of cosines is found with its readers" jq -e '.objects[] | select(.name=="cosine") | .share > 0.3 and (.readers|length)==2' obj.json
-check "MAR, stack ratio and MAI are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1)' obj.json
+check "MAR, stack ratio and relative MAR are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1 and .relative_mar >= 0)' obj.json
 check "objects print as a table" sh -c 'accperf objects -i j.data --from samples | grep -q cosine'
 
 # ---- timeline ----

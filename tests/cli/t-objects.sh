@@ -33,6 +33,41 @@ check "the rest of the frames is stack, and shown on demand" sh -c '
 	accperf objects -i p.data --from samples --json --stack include | jq -e ".objects | any(.kind == \"stack\" and (.name | startswith(\"stack of \")))" &&
 	! jq -e ".objects | any(.kind == \"stack\")" sampled.json'
 
+# ---- by function and region, after xQUAD: counted, so to the address ----
+accperf exact -q -o c.data --objects --cycles -- "$WORKLOADS/planted" >/dev/null 2>err || { fail "exact run with cycles"; cat err; }
+accperf objects -i c.data --json >c.json
+of() { jq -e --arg f "$1" ".functions[] | select(.name == \$f) | $2" c.json; }
+check "read_large reads each word of its array, nothing on the heap" of read_large '.regions | .data.objects == 1 and .data.addresses == 4096 and .data.bytes == 32768 and .data.reads == 200000 and .data.writes == 0 and .heap.reads == 0 and .heap.addresses == null'
+check "count_small writes four words" of count_small '.regions.data | .addresses == 4 and .bytes == 16 and .writes == 160000 and .high - .low == 16'
+check "walk_nodes: a heap site, its addresses and those of the pointers to it" of walk_nodes '.regions | .heap.objects == 1 and .heap.addresses == 1000 and .heap.bytes == 8000 and .data.addresses == 200'
+check "use_frame has its variable on the stack" of use_frame '.regions.stack | .objects >= 1 and .bytes >= 256 and .reads + .writes > 40000'
+check "MAI is time by cost and MAR, over the accesses that cost anything" jq -e '
+	[.functions[] | select(.mai != null)] | length > 5 and all(.[];
+		(.time * .nonlocal_mar / .communication - 1 | fabs) < 1e-6 and (.communication / .weighed_accesses / .mai - 1 | fabs) < 1e-6)' c.json
+check "the lowest MAI ranks first" jq -e '[.functions[] | select(.rank != null) | .mai] == ([.functions[] | select(.rank != null) | .mai] | sort) and .functions[0].rank == 1' c.json
+check "cost factors given: dearer data, a stack that counts" bash -c 'accperf objects -i c.data --json --cost data=3,stack=1 >d.json && jq -e --slurpfile was c.json "
+	.costs.data == 3 and .costs.heap == 1 and ([.functions[] | select(.name == \"read_large\")][0] as \$f | [\$was[0].functions[] | select(.name == \"read_large\")][0] as \$w |
+		(\$f.communication / \$w.communication - 3 | fabs) < 0.001 and \$f.weighed_accesses == \$w.weighed_accesses + 1)" d.json'
+check "measured: no access is cheaper than one that hits the nearest cache" bash -c 'accperf objects -i c.data --json --cost measured | jq -e ".costs | .measured and .stack >= 1 and .heap >= 1"'
+check "what is written and never read is known by object" jq -e '
+	([.objects[] | select(.name | startswith("malloc in make_node"))][0] | .distinct_written == 8000 and .never_read == 8000) and
+	([.objects[] | select(.name == "large")][0] | .distinct_read == 32768 and .distinct_written == 0 and .never_read == 0)' c.json
+accperf objects -i c.data --map --json >map.json
+check "the map follows its schema" bash -c 'accperf help --json-schema object-map >s.json && python3 -c "import json, jsonschema; jsonschema.validate(json.load(open(\"map.json\")), json.load(open(\"s.json\")))"'
+check "cells do not overlap; what is allocated and never read is on the heap" jq -e '
+	[.cells[] | .address] == ([.cells[] | .address] | sort | unique) and ([.cells[].length] | unique | length) == 1 and
+	([.cells[] | select(.region == "heap")] | length > 50 and (map(.allocated) | add) >= 8000 + 65536 and (map(.never_read) | add) >= 8000 + 65536)' map.json
+check "as a picture" bash -c 'accperf objects -i c.data --map --svg -o map.svg && python3 -c "import xml.etree.ElementTree as t; t.parse(\"map.svg\")"'
+check "the table by region names them" bash -c 'accperf objects -i c.data --regions >r.txt && grep -A4 "^read_large$" r.txt | grep -qE "^  data +1 +4,096 +32.8 KB +200,000 +0  0x" && ! grep -qE "^  (stack|heap|data|other) .{102}" r.txt'
+expect_status 2 "a cost of no region" accperf objects -i c.data --cost cache=1
+expect_status 2 "a cost below 0" accperf objects -i c.data --cost heap=-1
+expect_status 2 "a picture of no map" accperf objects -i c.data --svg
+accperf exact -q -o t.data --objects --no-unique -- "$WORKLOADS/planted" >/dev/null 2>&1
+expect_status 1 "no map in a profile without addresses" accperf objects -i t.data --map
+check "says what makes one" grep -q "accperf exact --objects" err
+check "without times there is no MAI, and how to get one is said" bash -c 'accperf objects -i t.data >t.txt && grep -q "exact --objects --cycles" t.txt &&
+	accperf objects -i t.data --json | jq -e "[.functions[] | select(.mai != null or .rank != null)] == []"'
+
 # ---- the live process: the recording keeps which frame an address of the stack lies in ----
 if [ "$(id -u)" = 0 ]; then
 	locals() { accperf objects -i live.data --json 2>/dev/null | jq -e '[.objects[] | select(.kind == "local") | .name] | any(. == "table in use_frame") and any(. == "lent in lend")' >/dev/null; }

@@ -19,6 +19,7 @@
 #include "store/write.h"
 #include "view/flow.h"
 #include "view/flow_diff.h"
+#include "view/object_map.h"
 #include "view/objects.h"
 #include "view/timeline.h"
 
@@ -49,6 +50,10 @@ static const struct {
 	{ FMT_X_SUBTREE_KE, sizeof(struct fmt_x_subtree_ke) },
 	{ FMT_X_PATH, sizeof(struct fmt_x_path) },
 	{ FMT_X_PATH_EDGE, sizeof(struct fmt_x_path_edge) },
+	{ FMT_X_OBJECT, sizeof(struct fmt_x_object) },
+	{ FMT_X_REACH, sizeof(struct fmt_x_reach) },
+	{ FMT_X_EXTENT, sizeof(struct fmt_x_extent) },
+	{ FMT_X_MAP, sizeof(struct fmt_x_map) },
 	{ FMT_BURST_SITE, sizeof(struct fmt_burst_site) },
 	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) },
 	{ FMT_BURST_DATA, 0 },
@@ -161,12 +166,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		timeline_json(&v, &out);
 		timeline_release(&t);
 	}
-	if (!objects_build(&in, true, &obj, &e)) {
+	if (!objects_build(&in, true, &object_costs_default, &obj, &e)) {
 		struct objects_view v = { .o = &obj, .rows = 5, .source = "f" };
 		AUTO_BUF(out);
 
 		objects_text(&v, &style, &out);
+		v.regions = true;
+		objects_text(&v, &style, &out);
 		objects_json(&v, &out);
+		object_map_text(&in, &style, &out);
+		object_map_json(&in, &out);
+		object_map_svg(&in, &out);
 		objects_release(&obj);
 	}
 	if (!flow_threads_build(&in, &o, &threads, &e)) {

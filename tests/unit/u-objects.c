@@ -53,7 +53,7 @@ static void build(struct planted *p)
 	p->in.funcs = funcs;
 	p->in.func_count = FUNCTIONS;
 	p->in.times = calloc(FUNCTIONS, sizeof(*p->in.times));
-	assert_int_equal(objects_build(&p->in, false, &p->o, &e), 0);
+	assert_int_equal(objects_build(&p->in, false, &object_costs_default, &p->o, &e), 0);
 }
 
 static void drop(struct planted *p)

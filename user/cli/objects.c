@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf objects: data objects, who reads and writes them. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,14 +9,62 @@
 #include "cli/kept.h"
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
+#include "measure/memory_cost.h"
+#include "view/object_map.h"
 #include "view/objects.h"
 
 struct objects_cmd {
-	const char *input, *stack, *attribute, *from;
+	const char *input, *stack, *attribute, *from, *cost, *output;
 	struct filter_opts filter;
 	uint64_t rows;
-	bool json, stdio, fresh;
+	bool json, stdio, fresh, regions, map, svg;
 };
+
+/* As large as what the program touched of a region; over one that hits the nearest cache. */
+static int measured_costs(const struct flow_input *in, struct object_costs *out, struct err *e)
+{
+	static const enum object_region of[] = { [FMT_X_R_STACK] = REGION_STACK,
+						 [FMT_X_R_HEAP] = REGION_HEAP,
+						 [FMT_X_R_GLOBAL] = REGION_DATA,
+						 [FMT_X_R_OTHER] = REGION_OTHER };
+	double touched[OBJECT_REGIONS] = { 0 }, least = memory_cost(0);
+
+	if (!in->x_map_count)
+		return err_set(e, -ENODATA,
+			       "--cost measured wants to know how much memory is used: `accperf exact --objects`");
+	for (size_t i = 0; i < in->x_map_count; i++)
+		if (in->x_map[i].region < 4)
+			touched[of[in->x_map[i].region]] += (double)in->x_map[i].read + (double)in->x_map[i].unread;
+	for (int k = 0; k < OBJECT_REGIONS; k++)
+		out->factor[k] = fmax(1, memory_cost(touched[k] < 1e12 ? (size_t)touched[k] : 0) / least);
+	out->measured = true;
+	return isnan(least) ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+static int costs_of(const struct objects_cmd *o, const struct flow_input *in, struct object_costs *out, struct err *e)
+{
+	*out = object_costs_default;
+	return !o->cost                       ? 0
+	       : !strcmp(o->cost, "measured") ? measured_costs(in, out, e)
+					      : object_costs_parse(o->cost, out, e);
+}
+
+static int show_map(const struct objects_cmd *o, const struct flow_input *in, const struct text_style *style,
+		    struct err *e)
+{
+	AUTO_BUF(out);
+
+	if (!in->x_map_count)
+		return err_set(e, -ENODATA,
+			       "%s has no map of addresses: `accperf exact --objects -- COMMAND` makes one", o->input);
+	if (o->json)
+		object_map_json(in, &out);
+	else if (o->svg)
+		object_map_svg(in, &out);
+	else
+		object_map_text(in, style, &out);
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+}
 
 static const struct objects_cmd defaults = {
 	.input = "accperf.data", .stack = "exclude", .attribute = "self", .from = "best", .rows = 20
@@ -32,8 +81,15 @@ static const struct opt options[] = {
 	  .help = "exact counts where there are some, or samples always (best)" },
 	FILTER_PROCESS_OPTS(struct objects_cmd, filter),
 	FILTER_CODE_OPTS(struct objects_cmd, filter),
+	{ OPT_BOOL, 0, "regions", AT(regions),
+	  .help = "by function: objects, addresses and accesses of stack, heap and data" },
+	{ OPT_BOOL, 0, "map", AT(map), .help = "the address space: what is allocated, written, read, never read" },
+	{ OPT_STRING, 0, "cost", AT(cost), .arg = "REGION=FACTOR,..",
+	  .help = "stack=0,heap=1,data=1,other=1: of an access, in average instructions; or `measured` here" },
+	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the map as a picture" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1" },
+	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1, of the map accperf.object-map/1" },
 	STDIO_OPT(struct objects_cmd, stdio),
 	FRESH_OPT(struct objects_cmd, fresh),
 	OPT_END
@@ -47,6 +103,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	};
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct filter filter;
+	struct object_costs costs;
 	struct flow_input in;
 	struct objects obj;
 	struct err e = { 0 };
@@ -54,7 +111,11 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (filter_from_opts(&o->filter, &filter, &e))
+	if (o->svg && (!o->map || o->json))
+		err_set(&e, -EINVAL, o->map ? "choose one of --json and --svg" : "--svg draws the map: add --map");
+	else if (o->cost && strcmp(o->cost, "measured") != 0)
+		object_costs_parse(o->cost, &costs, &e);
+	if (e.code || filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	io.filter = &filter;
 	if (flow_input_load(&in, o->input, &io, &e)) {
@@ -62,7 +123,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	if (!strcmp(o->from, "samples"))
-		in.x_use_count = in.x_func_count = 0;
+		in.x_use_count = in.x_func_count = in.x_extent_count = 0;
 	err = filter_check_flow(&filter, &in, o->input, &e);
 	if (!err && filter_asks_process(&filter) && in.x_use_count)
 		err = err_set(
@@ -71,12 +132,15 @@ static int cmd_objects(void *opts, int argc, char **argv)
 			o->input);
 	flow_input_keep_code(&in, &filter);
 	if (!err)
-		err = objects_build(&in, !strcmp(o->stack, "include"), &obj, &e);
-	if (!err) {
+		err = costs_of(o, &in, &costs, &e);
+	if (!err && o->map) {
+		err = show_map(o, &in, &style, &e);
+	} else if (!err && !(err = objects_build(&in, !strcmp(o->stack, "include"), &costs, &obj, &e))) {
 		struct trust_evidence evidence = trust_of_objects(&in, &obj);
 		struct trust trust;
 		struct objects_view v = { .o = &obj,
 					  .trust = &trust,
+					  .regions = o->regions,
 					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
 					  .filtered = { &filter, "accesses", in.kept.accesses },
 					  .source = o->input };
@@ -89,7 +153,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 			objects_json(&v, &out);
 		else
 			objects_text(&v, &style, &out);
-		err = pager_write(&out, !o->stdio && !o->json, &e);
+		err = o->output ? pager_save(&out, o->output, &e) : pager_write(&out, !o->stdio && !o->json, &e);
 		objects_release(&obj);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
@@ -101,7 +165,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static const struct cli_schema schemas[] = { { "objects", objects_schema }, { 0 } };
+static const struct cli_schema schemas[] = { { "objects", objects_schema },
+					     { "object-map", object_map_schema },
+					     { 0 } };
 
 CLI_COMMAND(objects) = {
 	.name = "objects",
@@ -122,9 +188,17 @@ CLI_COMMAND(objects) = {
 		"as the mapping's other places. What several processes of one program share, as variables and inherited\n"
 		"memory, stands once.\n"
 		"\n"
-		"Then functions by how hard they use memory. MAR is memory accesses per instruction, with and without\n"
-		"those of the stack; MAI is the function's part of the program's accesses off the stack over its part\n"
-		"of the instructions. Without instruction samples these are unknown.",
+		"Then functions by how they suit hardware, after xQUAD. MAR is memory accesses per instruction, with and\n"
+		"without those of the stack; relative is the latter over the program's. MAI, the memory access intensity, is\n"
+		"the time for an access: the function's time by the sum of cost factor and MAR of each region, over the\n"
+		"accesses of the regions that cost anything. The lowest ranks first. Factors are in the time of an average\n"
+		"instruction: the paper's simple case (the stack costs nothing, all else 1), or --cost; with `measured`, the\n"
+		"time of a load from as much memory as the program used of a region, over one from the nearest cache.\n"
+		"Without instructions and times these are unknown.\n"
+		"\n"
+		"--regions shows, by function, how many objects, distinct addresses and accesses it has on the stack, the\n"
+		"heap and in data, and from where to where; --map the address space as the exact engine saw it used, cell by\n"
+		"cell: what is allocated, written, read, and written but never read. Both want `accperf exact --objects`.",
 	.examples = "accperf objects\tThe objects of accperf.data\n"
 		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
 	.schemas = schemas,

@@ -187,6 +187,9 @@ static uint32_t record_size_of(uint32_t section)
 	case FMT_X_SUBTREE_KE: return sizeof(struct fmt_x_subtree_ke);
 	case FMT_X_PATH: return sizeof(struct fmt_x_path);
 	case FMT_X_PATH_EDGE: return sizeof(struct fmt_x_path_edge);
+	case FMT_X_REACH: return sizeof(struct fmt_x_reach);
+	case FMT_X_EXTENT: return sizeof(struct fmt_x_extent);
+	case FMT_X_MAP: return sizeof(struct fmt_x_map);
 	default: return 0;
 	}
 }

@@ -255,6 +255,9 @@ KEEP(take_x_path, struct fmt_x_path, r->in->x_path)
 KEEP(take_x_path_edge, struct fmt_x_path_edge, r->in->x_path_edge)
 KEEP(take_x_use, struct fmt_x_use, r->in->x_use)
 KEEP(take_x_object, struct fmt_x_object, r->in->x_object)
+KEEP(take_x_reach, struct fmt_x_reach, r->in->x_reach)
+KEEP(take_x_extent, struct fmt_x_extent, r->in->x_extent)
+KEEP(take_x_map, struct fmt_x_map, r->in->x_map)
 
 static const struct section_row rows[] = {
 	{ FMT_ACCESS, sizeof(struct fmt_access), take_access_record, NULL },
@@ -274,6 +277,9 @@ static const struct section_row rows[] = {
 	{ FMT_X_PATH_EDGE, sizeof(struct fmt_x_path_edge), take_x_path_edge, NULL },
 	{ FMT_X_USE, sizeof(struct fmt_x_use), take_x_use, NULL },
 	{ FMT_X_OBJECT, sizeof(struct fmt_x_object), take_x_object, NULL },
+	{ FMT_X_REACH, sizeof(struct fmt_x_reach), take_x_reach, NULL },
+	{ FMT_X_EXTENT, sizeof(struct fmt_x_extent), take_x_extent, NULL },
+	{ FMT_X_MAP, sizeof(struct fmt_x_map), take_x_map, NULL },
 };
 
 /* The samples of each stack; all of its threads, or those asked for. */
@@ -568,6 +574,9 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_path_edge);
 	free(in->x_use);
 	free(in->x_object);
+	free(in->x_reach);
+	free(in->x_extent);
+	free(in->x_map);
 	free(in->build_ids);
 	free(in->func_of);
 	flow_cache_release(&in->cache);

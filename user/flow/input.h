@@ -298,6 +298,12 @@ struct flow_input {
 	size_t x_use_count, x_use_cap;
 	struct fmt_x_object *x_object;
 	size_t x_object_count, x_object_cap;
+	struct fmt_x_reach *x_reach;
+	size_t x_reach_count, x_reach_cap;
+	struct fmt_x_extent *x_extent; /* object = index of object_site */
+	size_t x_extent_count, x_extent_cap;
+	struct fmt_x_map *x_map;
+	size_t x_map_count, x_map_cap;
 
 	struct flow_cache cache;
 	struct store_reader *reader;   /* the profile's; owns the strings */

@@ -309,6 +309,8 @@ static int resolve_exact(struct raw *r)
 		in->x_slice[i].function = func_by_record(r, in->x_slice[i].function);
 	for (size_t i = 0; i < in->x_use_count; i++)
 		in->x_use[i].function = func_by_record(r, in->x_use[i].function);
+	for (size_t i = 0; i < in->x_reach_count; i++)
+		in->x_reach[i].function = func_by_record(r, in->x_reach[i].function);
 	return 0;
 }
 

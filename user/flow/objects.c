@@ -8,22 +8,15 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "flow/object_functions.h"
 #include "flow/object_ranges.h"
 #include "util/buf.h"
 #include "util/grow.h"
 
-#define TINY 0.001 /* of all accesses: what does less has no place in a ranking */
-
-struct use { /* object x function */
-	uint64_t row;
-	uint32_t func;
-	double reads, writes, read_bytes, write_bytes, samples;
-};
-
 struct tally {
 	const struct flow_input *in;
 	struct objects *out;
-	struct use *use;
+	struct object_use *use;
 	size_t use_count, use_cap;
 	struct map use_at; /* row << 32 | func -> index */
 	struct map row_at; /* object site, or 1 << 32 | global -> row */
@@ -47,11 +40,13 @@ static struct object_row *new_row(struct objects *o)
 {
 	if (!GROW(o->rows, o->row_count, o->row_cap, 1024))
 		return NULL;
-	o->rows[o->row_count] = (struct object_row){ .function = "", .size = NAN, .blocks = 1, .places = 1 };
+	o->rows[o->row_count] = (struct object_row){
+		.function = "", .size = NAN, .blocks = 1, .places = 1, .written = NAN, .read = NAN, .unread = NAN
+	};
 	return &o->rows[o->row_count++];
 }
 
-static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
+static struct object_use *use_of(struct tally *t, uint64_t row, uint32_t func)
 {
 	bool added;
 	uint64_t *at = map_put(&t->use_at, row << 32 | func, &added);
@@ -61,7 +56,7 @@ static struct use *use_of(struct tally *t, uint64_t row, uint32_t func)
 	if (added) {
 		if (!GROW(t->use, t->use_count, t->use_cap, 1024))
 			return NULL;
-		t->use[t->use_count] = (struct use){ .row = row, .func = func };
+		t->use[t->use_count] = (struct object_use){ .row = row, .func = func };
 		*at = t->use_count++;
 	}
 	return &t->use[*at];
@@ -114,7 +109,7 @@ static int objects_from_exact(struct tally *t, bool stack)
 {
 	for (size_t i = 0; i < t->in->x_use_count; i++) {
 		const struct fmt_x_use *x = &t->in->x_use[i];
-		struct use *u;
+		struct object_use *u;
 		uint64_t row;
 		int err;
 
@@ -139,12 +134,22 @@ static int objects_from_exact(struct tally *t, bool stack)
 			t->out->rows[*row].size = (double)x->peak;
 		}
 	}
+	for (size_t i = 0; i < t->in->x_extent_count; i++) {
+		const struct fmt_x_extent *x = &t->in->x_extent[i];
+		const uint64_t *row = x->object < t->in->object_site_count ? map_get(&t->row_at, x->object) : NULL;
+
+		if (!row)
+			continue;
+		t->out->rows[*row].written = (double)x->written;
+		t->out->rows[*row].read = (double)x->read;
+		t->out->rows[*row].unread = (double)x->unread;
+	}
 	return 0;
 }
 
 static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
 {
-	struct use *u = use_of(t, row, a->func);
+	struct object_use *u = use_of(t, row, a->func);
 	bool fresh;
 
 	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
@@ -282,7 +287,7 @@ static void sum_rows(struct tally *t)
 	double all = 0;
 
 	for (size_t i = 0; i < t->use_count; i++) {
-		const struct use *u = &t->use[i];
+		const struct object_use *u = &t->use[i];
 		struct object_row *r = &o->rows[u->row];
 
 		r->reads += u->reads;
@@ -305,90 +310,6 @@ static void sum_rows(struct tally *t)
 		qsort(o->rows, o->row_count, sizeof(*o->rows), by_accesses);
 }
 
-static int by_mai(const void *a, const void *b)
-{
-	const struct object_function *x = a, *y = b;
-
-	if (isnan(x->mai) != isnan(y->mai))
-		return isnan(x->mai) - isnan(y->mai);
-	if (!isnan(x->mai) && x->mai != y->mai)
-		return x->mai < y->mai ? 1 : -1;
-	return x->accesses < y->accesses ? 1 : x->accesses > y->accesses ? -1 : strcmp(x->name, y->name);
-}
-
-struct counts {
-	double all, stack, instructions;
-};
-
-static void count_function(const struct flow_input *in, struct counts *c)
-{
-	for (size_t i = 0; i < in->x_func_count; i++) {
-		const struct fmt_x_func *x = &in->x_func[i];
-
-		if (x->scope != FMT_X_SELF || x->function >= in->func_count || x->loads == FMT_X_UNKNOWN)
-			continue;
-		c[x->function].all += (double)(x->loads + x->stores);
-		c[x->function].instructions += (double)x->instructions;
-		/* accesses of the stack are counted in bytes only: share by bytes */
-		double bytes = 0, on_stack = (double)(x->load_bytes[FMT_X_R_STACK] + x->store_bytes[FMT_X_R_STACK]);
-
-		for (int k = 0; k < 4; k++)
-			bytes += (double)(x->load_bytes[k] + x->store_bytes[k]);
-		c[x->function].stack += bytes > 0 ? (double)(x->loads + x->stores) * on_stack / bytes : 0;
-	}
-	if (in->x_func_count)
-		return;
-	for (size_t i = 0; i < in->access_count; i++) {
-		const struct in_access *a = &in->access[i];
-
-		if (a->flags & FMT_A_CENSUS)
-			continue;
-		c[a->func].all += a->weight;
-		c[a->func].stack += a->flags & FMT_A_STACK ? a->weight : 0;
-	}
-	for (uint32_t f = 0; f < in->func_count; f++)
-		c[f].instructions = in->times[f].instructions > 0 ? in->times[f].instructions : NAN;
-}
-
-static int count_functions(const struct flow_input *in, struct objects *o)
-{
-	struct counts *c = calloc(in->func_count + 1, sizeof(*c));
-	double all = 0, nonlocal = 0, instructions = 0;
-
-	o->functions = calloc(in->func_count + 1, sizeof(*o->functions));
-	if (!c || !o->functions) {
-		free(c);
-		return -ENOMEM;
-	}
-	count_function(in, c);
-	for (uint32_t f = 0; f < in->func_count; f++) {
-		all += c[f].all;
-		nonlocal += c[f].all - c[f].stack;
-		instructions += isnan(c[f].instructions) ? 0 : c[f].instructions;
-	}
-	for (uint32_t f = 0; f < in->func_count; f++) {
-		double n = c[f].instructions;
-
-		if (!(c[f].all > all * TINY))
-			continue;
-		o->functions[o->function_count++] = (struct object_function){
-			.name = in->funcs[f].name,
-			.object = in->funcs[f].object,
-			.accesses = c[f].all,
-			.instructions = n,
-			.mar = n > 0 ? c[f].all / n : NAN,
-			.nonlocal_mar = n > 0 ? (c[f].all - c[f].stack) / n : NAN,
-			.stack_ratio = c[f].stack / c[f].all,
-			.mai = n > 0 && nonlocal > 0 && instructions > 0
-				       ? (c[f].all - c[f].stack) / nonlocal / (n / instructions)
-				       : NAN,
-		};
-	}
-	free(c);
-	qsort(o->functions, o->function_count, sizeof(*o->functions), by_mai);
-	return 0;
-}
-
 static void forget_row_amounts(struct objects *o)
 {
 	for (size_t i = 0; i < o->row_count; i++) {
@@ -398,16 +319,16 @@ static void forget_row_amounts(struct objects *o)
 		for (unsigned k = 0; k < OBJECT_USERS; k++)
 			r->readers[k].bytes = r->writers[k].bytes = NAN;
 	}
-	for (size_t i = 0; i < o->function_count; i++)
-		o->functions[i].accesses = o->functions[i].instructions = NAN;
+	object_functions_forget_amounts(o);
 }
 
-int objects_build(const struct flow_input *in, bool stack, struct objects *out, struct err *e)
+int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, struct objects *out,
+		  struct err *e)
 {
 	struct tally t = { .in = in, .out = out };
 	int err;
 
-	*out = (struct objects){ .exact = in->x_use_count > 0 };
+	*out = (struct objects){ .exact = in->x_use_count > 0, .costs = *costs };
 	if (in->has_x && !in->x_use_count && !in->access_count)
 		return err_set(
 			e, -ENODATA,
@@ -416,9 +337,10 @@ int objects_build(const struct flow_input *in, bool stack, struct objects *out, 
 		return err_set(e, -ENODATA,
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = out->exact ? objects_from_exact(&t, stack) : objects_from_samples(&t, stack);
+	if (!err)
+		err = object_functions_build(in, t.use, t.use_count, out);
 	if (!err) {
 		sum_rows(&t);
-		err = count_functions(in, out);
 		out->amounts = in_has_amounts(in, out->time_bias);
 		out->speed_seconds = in->speed.seconds;
 		if (!out->amounts)

@@ -401,6 +401,11 @@ static int same_use(struct raw *r)
 		if (v)
 			r->in->object_site[*v].blocks = r->in->x_object[i].blocks;
 	}
+	for (size_t i = 0; !err && i < r->in->x_extent_count; i++) {
+		const uint64_t *v = map_get(&at, r->in->x_extent[i].object);
+
+		r->in->x_extent[i].object = v ? (uint32_t)*v : UINT32_MAX;
+	}
 	map_release(&at);
 	return err;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
+#include <stdio.h>
 
 #include "counts/counts_speed.h"
 #include "util/json.h"
@@ -35,6 +36,105 @@ static void users(struct buf *out, const char *what, const struct object_user *u
 	buf_addch(out, '\n');
 }
 
+static void function_costs(const struct objects *o, struct buf *out)
+{
+	buf_addstr(out, "cost of an access in average instructions:");
+	for (int k = 0; k < OBJECT_REGIONS; k++)
+		buf_addf(out, "%s %s %.3g", k ? "," : "", object_region_names[k], o->costs.factor[k]);
+	buf_addf(out, "%s\n", o->costs.measured ? ", measured here" : "; --cost gives others");
+	if (!o->time_unit)
+		buf_addstr(out, "no MAI without times: `accperf exact --objects --cycles`, or a recording\n");
+}
+
+static void functions_by_rank(const struct objects_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct objects *o = v->o;
+	char unit[32];
+
+	snprintf(unit, sizeof(unit), "MAI%s%s", o->time_unit ? " " : "", o->time_unit ? o->time_unit : "");
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%-28s%9s%9s%9s%9s%12s", "function", "MAR", "no stack", "stack", "relative", unit);
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < o->function_count && i < v->rows; i++) {
+		const struct object_function *f = &o->functions[i];
+
+		if (!filter_code(v->filtered.by, f->name, f->object))
+			continue;
+		text_name(out, f->name, 27, 28);
+		add_ratio(out, f->mar, "");
+		add_ratio(out, f->nonlocal_mar, "");
+		add_ratio(out, f->stack_ratio, "p");
+		add_ratio(out, f->relative_mar, "");
+		if (isnan(f->mai))
+			buf_addf(out, "%12s", "unknown");
+		else
+			buf_addf(out, "%12.3g", f->mai);
+		buf_addch(out, '\n');
+	}
+	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack;\n"
+			"stack: their part of all; relative: MAR without the stack over the program's;\n"
+			"MAI, by which functions rank for hardware, the lowest first: time for an access,\n"
+			"of those that cost anything\n");
+	function_costs(o, out);
+}
+
+static void whole(struct buf *out, double value, unsigned columns)
+{
+	AUTO_BUF(n);
+
+	if (isnan(value))
+		buf_addstr(&n, "unknown");
+	else
+		text_count(&n, text_whole(value));
+	text_pad_left(out, n.data ? n.data : "", columns);
+}
+
+static void region_line(struct buf *out, const char *region, const struct object_reach *r)
+{
+	buf_addf(out, "  %-7s", region);
+	whole(out, r->objects, 9);
+	if (isnan(r->addresses)) {
+		buf_addf(out, "%10s%10s", "unknown", "unknown");
+	} else {
+		whole(out, r->addresses, 10);
+		text_amount(out, r->bytes, 10);
+	}
+	whole(out, r->reads, 13);
+	whole(out, r->writes, 13);
+	if (!isnan(r->low))
+		buf_addf(out, "  %#llx..%#llx", (unsigned long long)text_whole(r->low),
+			 (unsigned long long)text_whole(r->high));
+	buf_addch(out, '\n');
+}
+
+/* The first table of the xQUAD paper, and where the addresses lie. */
+static void functions_by_region(const struct objects_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct objects *o = v->o;
+
+	text_hue_on(out, s, TEXT_BOLD);
+	buf_addf(out, "%-9s%9s%10s%10s%13s%13s%s", "function", "objects", "addresses", "bytes", "reads", "writes",
+		 o->reaches ? "  from..to" : "");
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addch(out, '\n');
+	for (size_t i = 0; i < o->function_count && i < v->rows; i++) {
+		const struct object_function *f = &o->functions[i];
+
+		if (!filter_code(v->filtered.by, f->name, f->object))
+			continue;
+		text_name(out, f->name, 70, 0);
+		buf_addch(out, '\n');
+		for (int k = 0; k < OBJECT_REGIONS; k++)
+			if (f->reach[k].reads + f->reach[k].writes != 0)
+				region_line(out, object_region_names[k], &f->reach[k]);
+	}
+	buf_addstr(out, "\nobjects: variables and allocation sites used, of the stack variables alone;\n"
+			"addresses: distinct ones that accesses began at; bytes: distinct\n");
+	if (!o->reaches)
+		buf_addstr(out, "addresses are told by `accperf exact --objects` alone\n");
+}
+
 void objects_text(const struct objects_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct objects *o = v->o;
@@ -65,25 +165,10 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	if (o->row_count > v->rows)
 		buf_addf(out, "%zu more objects; --rows N lists more\n", o->row_count - v->rows);
 	buf_addch(out, '\n');
-	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%-34s%9s%9s%9s%9s", "function", "MAR", "no stack", "stack", "MAI");
-	text_hue_off(out, s, TEXT_BOLD);
-	buf_addch(out, '\n');
-	for (size_t i = 0; i < o->function_count && i < v->rows; i++) {
-		const struct object_function *f = &o->functions[i];
-
-		if (!filter_code(v->filtered.by, f->name, f->object))
-			continue;
-		text_name(out, f->name, 33, 34);
-		add_ratio(out, f->mar, "");
-		add_ratio(out, f->nonlocal_mar, "");
-		add_ratio(out, f->stack_ratio, "p");
-		add_ratio(out, f->mai, "");
-		buf_addch(out, '\n');
-	}
-	buf_addstr(out, "\nMAR: memory accesses per instruction; no stack: without those of the stack;\n"
-			"stack: their part of all; MAI, by which functions rank: part of the program's\n"
-			"accesses off the stack over part of its instructions\n");
+	if (v->regions)
+		functions_by_region(v, s, out);
+	else
+		functions_by_rank(v, s, out);
 	if (o->inferred)
 		buf_addf(
 			out,
@@ -113,6 +198,32 @@ static void json_users(struct json *j, const char *key, const struct object_user
 	json_end(j);
 }
 
+static void json_regions(struct json *j, const struct object_reach *r)
+{
+	json_obj(j, "regions");
+	for (int k = 0; k < OBJECT_REGIONS; k++, r++) {
+		json_obj(j, object_region_names[k]);
+		json_f64(j, "objects", r->objects);
+		json_f64(j, "addresses", r->addresses);
+		json_f64(j, "bytes", r->bytes);
+		json_f64(j, "reads", r->reads);
+		json_f64(j, "writes", r->writes);
+		json_f64(j, "low", r->low);
+		json_f64(j, "high", r->high);
+		json_end(j);
+	}
+	json_end(j);
+}
+
+static void json_costs(struct json *j, const struct object_costs *c)
+{
+	json_obj(j, "costs");
+	for (int k = 0; k < OBJECT_REGIONS; k++)
+		json_f64(j, object_region_names[k], c->factor[k]);
+	json_bool(j, "measured", c->measured);
+	json_end(j);
+}
+
 void objects_json(const struct objects_view *v, struct buf *out)
 {
 	const struct objects *o = v->o;
@@ -126,6 +237,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
 	json_bool(&j, "amounts_known", o->amounts);
 	json_str(&j, "amounts_note", o->amounts ? NULL : counts_speed_note(&note, o->speed_seconds));
+	json_str(&j, "time_unit", o->time_unit);
+	json_costs(&j, &o->costs);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_arr(&j, "objects");
@@ -146,6 +259,9 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_f64(&j, "read_bytes", r->read_bytes);
 		json_f64(&j, "written_bytes", r->write_bytes);
 		json_f64(&j, "samples", r->samples);
+		json_f64(&j, "distinct_written", r->written);
+		json_f64(&j, "distinct_read", r->read);
+		json_f64(&j, "never_read", r->unread);
 		json_u64(&j, "reader_count", r->reader_count);
 		json_u64(&j, "writer_count", r->writer_count);
 		json_users(&j, "readers", r->readers);
@@ -167,7 +283,13 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_f64(&j, "mar", f->mar);
 		json_f64(&j, "nonlocal_mar", f->nonlocal_mar);
 		json_f64(&j, "stack_ratio", f->stack_ratio);
+		json_f64(&j, "relative_mar", f->relative_mar);
+		json_f64(&j, "time", f->time);
+		json_f64(&j, "communication", f->communication);
+		json_f64(&j, "weighed_accesses", f->weighed);
 		json_f64(&j, "mai", f->mai);
+		json_f64(&j, "rank", f->rank ? f->rank : NAN);
+		json_regions(&j, f->reach);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -179,18 +301,26 @@ void objects_json(const struct objects_view *v, struct buf *out)
 #define USERS                                                                                                                  \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"function\":{\"type\":\"string\"},\"bytes\":" NUM \
 	"}}}"
+#define REACH                                                                                                          \
+	"{\"type\":\"object\",\"properties\":{\"objects\":" NUM ",\"addresses\":" NUM ",\"bytes\":" NUM                \
+	",\"reads\":" NUM ",\"writes\":" NUM ",\"low\":" NUM ",\"high\":" NUM "}}"
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
 	"\"exact\":{\"type\":\"boolean\"},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM
-	"," TRUST_SCHEMA "," FILTERED_SCHEMA ","
+	",\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\"}," TRUST_SCHEMA
+	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
+	",\"distinct_written\":" NUM ",\"distinct_read\":" NUM ",\"never_read\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
 	"\"readers\":" USERS ",\"writers\":" USERS "}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"mar\",\"nonlocal_mar\",\"stack_ratio\",\"mai\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"accesses\":" NUM
-	",\"instructions\":" NUM ",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM ",\"mai\":" NUM
-	"}}}}}";
+	",\"instructions\":" NUM ",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM
+	",\"relative_mar\":" NUM ",\"time\":" NUM ",\"communication\":" NUM ",\"weighed_accesses\":" NUM ",\"mai\":" NUM
+	",\"rank\":" NUM
+	",\"regions\":{\"type\":\"object\",\"required\":[\"stack\",\"heap\",\"data\",\"other\"],\"additionalProperties\":" REACH
+	"}}}}}}";

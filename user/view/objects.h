@@ -15,6 +15,7 @@ struct objects_view {
 	const char *source;
 	struct filtered filtered;
 	const struct trust *trust; /* NULL: not judged */
+	bool regions;              /* objects, addresses and accesses of each function by region */
 };
 
 void objects_text(const struct objects_view *v, const struct text_style *s, struct buf *out);

@@ -13,7 +13,7 @@
  *   x_path.c    what functions exchange with all they call, and the call tree with it
  *   x_func.c    address -> function and module; x_ehframe.c for stripped code
  *   x_sample.c  synthetic samples, census, watch windows, cost model
- *   x_object.c  data objects
+ *   x_object.c  data objects; x_reach.c how far they and functions reach
  *   x_log.c     the Kim & Edwards logs, streamed by invocation
  *   x_out.c     the stream to the driver (user/exact/stream.h)
  *
@@ -400,15 +400,30 @@ void window_tick(void);
 
 /* ---- objects ---- */
 
+typedef struct Reach Reach;
+typedef struct {
+	Addr low, high;
+	UInt read, written; /* sets of addresses */
+} ObjectReach;
+void reach_init(void);
+Reach *reach_get(UInt fn, UInt region);
+void reach_object(ObjectReach *o, UInt region);
+void reach_allocated(Addr a, SizeT len, UInt region);
+void reach_touch(ObjectReach *o, Addr a, SizeT len, Bool write);
+void reach_access(Reach *r, Addr a, UInt size, Bool write);
+void reach_write(const ObjectReach *(*nth)(UInt i), UInt objects);
+
 typedef struct Use {
 	UInt fn, object;
 	struct Use *next;
+	Reach *reach;
 	ULong reads, writes, read_bytes, write_bytes;
 	UInt set; /* edge index of its unique set */
 } Use;
 void object_init(void);
 UInt object_alloc_kind(const HChar *name);
 void object_access(Ev *e, Addr a, UInt size, Bool write);
+void object_kernel(Addr a, SizeT len, Bool write);
 void object_alloc_enter(Frame *f);
 void object_alloc_leave(Frame *f, Fn *caller);
 void object_mmap(Addr a, SizeT len, Bool anon);

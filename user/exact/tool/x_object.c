@@ -17,6 +17,7 @@ typedef struct {
 	UInt kind;
 	Fn *fn;
 	ULong blocks, bytes, live, peak;
+	ObjectReach reach;
 } Obj;
 
 typedef struct {
@@ -51,6 +52,17 @@ typedef struct Key {
 #define KEYS 16384
 static Key *keys[KEYS];
 
+static UInt region_of_kind(UInt kind)
+{
+	switch (kind) {
+	case FMT_OBJ_LOCAL:
+	case FMT_OBJ_STACK: return FMT_X_R_STACK;
+	case FMT_OBJ_HEAP: return FMT_X_R_HEAP;
+	case FMT_OBJ_GLOBAL: return FMT_X_R_GLOBAL;
+	default: return FMT_X_R_OTHER;
+	}
+}
+
 static UInt obj_new(UInt kind, const HChar *name, Fn *fn, Addr addr, SizeT size)
 {
 	Obj *o;
@@ -65,6 +77,7 @@ static UInt obj_new(UInt kind, const HChar *name, Fn *fn, Addr addr, SizeT size)
 	o->id = obj_count;
 	o->kind = kind;
 	o->fn = fn;
+	reach_object(&o->reach, region_of_kind(kind));
 	VG_(memset)(&r, 0, sizeof(r));
 	r.id = o->id;
 	r.kind = kind;
@@ -333,6 +346,8 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	if (o->live > o->peak)
 		o->peak = o->live;
 	range_add(p, p + size, id);
+	if (opt.unique)
+		reach_allocated(p, size, FMT_X_R_HEAP);
 	tell_block(&(Range){ p, p + size, id, X.now }, 0);
 }
 
@@ -393,6 +408,8 @@ static Range variable_at(Addr a)
 	objs[id - 1].blocks = 1;
 	objs[id - 1].bytes = objs[id - 1].peak = hi + 1 - lo;
 	range_add(lo, hi + 1, id);
+	if (opt.unique)
+		reach_allocated(lo, hi + 1 - lo, FMT_X_R_GLOBAL);
 	return (Range){ lo, hi + 1, id, 0 };
 }
 
@@ -492,10 +509,41 @@ static Use *use_get(UInt fn, UInt obj)
 	u->fn = fn;
 	u->object = obj;
 	u->next = uses[h];
+	u->reach = reach_get(fn, region_of_kind(objs[obj - 1].kind));
 	uses[h] = u;
 	if (opt.unique && use_count < 0xffff)
 		u->set = edge_get(EDGE_KEY(use_count++, CONSUMER_USE))->index + 1;
 	return u;
+}
+
+/* The object of an address that is on no stack: r.obj is 0 where nothing tells one. */
+static Range object_at(Addr a)
+{
+	Range *found = range_at(a), r = found ? *found : (Range){ 0, 0, 0, 0 };
+
+	/* a mapped file's data has symbols that say more than "mmap" */
+	if (!r.obj || objs[r.obj - 1].kind == FMT_OBJ_MMAP) {
+		Range v = variable_at(a);
+
+		if (v.obj)
+			r = v;
+	}
+	return r;
+}
+
+/* The kernel is no user of objects, but what it reads is read. */
+void object_kernel(Addr a, SizeT len, Bool write)
+{
+	while (X.t && len) {
+		Range r = a - X.lo <= X.span ? (Range){ 0, 0, 0, 0 } : object_at(a);
+		UInt obj = r.obj ? r.obj : a - X.lo <= X.span ? frame_object(a) : rest_object(a);
+		SizeT n = r.obj ? r.hi - a : 4096 - (a & 4095);
+
+		n = n < len ? n : len;
+		reach_touch(&objs[obj - 1].reach, a, n, write);
+		a += n;
+		len -= n;
+	}
 }
 
 void object_access(Ev *e, Addr a, UInt size, Bool write)
@@ -508,15 +556,8 @@ void object_access(Ev *e, Addr a, UInt size, Bool write)
 		u = use_get(X.eff, frame_object(a));
 		e->obj_gen = 0;
 	} else {
-		Range *found = range_at(a), r = found ? *found : (Range){ 0, 0, 0, 0 };
+		Range r = object_at(a);
 
-		/* a mapped file's data has symbols that say more than "mmap" */
-		if (!r.obj || objs[r.obj - 1].kind == FMT_OBJ_MMAP) {
-			Range v = variable_at(a);
-
-			if (v.obj)
-				r = v;
-		}
 		if (r.obj) {
 			u = use_get(X.eff, r.obj);
 			e->obj_lo = r.lo;
@@ -537,6 +578,10 @@ void object_access(Ev *e, Addr a, UInt size, Bool write)
 	}
 	if (u->set)
 		unique_set(u->set - 1, 0, a, size);
+	if (opt.unique) {
+		reach_access(u->reach, a, size, write);
+		reach_touch(&objs[u->object - 1].reach, a, size, write);
+	}
 }
 
 static Int use_cmp(const void *a, const void *b)
@@ -550,6 +595,12 @@ static Int use_cmp(const void *a, const void *b)
 
 void object_init(void)
 {
+	reach_init();
+}
+
+static const ObjectReach *nth_reach(UInt i)
+{
+	return &objs[i].reach;
 }
 
 void object_write(const UniqueSums *u)
@@ -583,4 +634,6 @@ void object_write(const UniqueSums *u)
 
 		out_rec(FMT_X_OBJECT, &r, sizeof(r));
 	}
+	if (opt.unique)
+		reach_write(nth_reach, obj_count);
 }

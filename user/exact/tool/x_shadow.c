@@ -302,6 +302,8 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 		path_kernel_read(fn, inv, a, len);
 	if (opt.sample_period && len)
 		sample_sysio(a, len, FMT_IO_KERNEL_READS);
+	if (opt.objects && opt.unique)
+		object_kernel(a, len, False);
 	while (len) {
 		UInt off = a & SEC_MASK;
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
@@ -353,6 +355,8 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 		path_kernel_write(fn, a, len);
 	if (opt.sample_period && X.counting && len)
 		sample_sysio(a, len, FMT_IO_KERNEL_WRITES);
+	if (opt.objects && opt.unique && X.counting)
+		object_kernel(a, len, True);
 	while (len) {
 		UInt off = a & SEC_MASK;
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
