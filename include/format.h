@@ -85,17 +85,9 @@ enum fmt_section {
 	FMT_X_SUBTREE_KE = 40, /* struct fmt_x_subtree_ke: the same in chunks */
 	FMT_X_PATH = 41,       /* struct fmt_x_path: call tree of what reads and writes, parents before children */
 	FMT_X_PATH_EDGE = 42,  /* struct fmt_x_path_edge: producer -> consumer, by path */
-	FMT_X_RUN = 32,     /* struct fmt_x_run: what was measured, totals; the last wins */
-	FMT_X_FUNC = 33,    /* struct fmt_x_func: per function, self and inclusive */
-	FMT_X_EDGE = 34,    /* struct fmt_x_edge: producer -> consumer, both semantics */
-	FMT_X_NODE = 35,    /* struct fmt_x_node: call tree, parents before children */
-	FMT_X_USE = 36,     /* struct fmt_x_use: function x data object */
-	FMT_X_OBJECT = 37,  /* struct fmt_x_object: what FMT_OBJECT has no room for */
-	FMT_X_SLICE = 38,   /* struct fmt_x_slice: function x time slice */
-	FMT_X_SUBTREE = 39, /* struct fmt_x_subtree: communication of a candidate with all below it */
-	FMT_X_REACH = 44,   /* struct fmt_x_reach: addresses of a function by region */
-	FMT_X_EXTENT = 45,  /* struct fmt_x_extent: addresses of an object */
-	FMT_X_MAP = 46,     /* struct fmt_x_map: address space, cell by cell */
+	FMT_X_REACH = 44,      /* struct fmt_x_reach: addresses of a function by region */
+	FMT_X_EXTENT = 45,     /* struct fmt_x_extent: addresses of an object */
+	FMT_X_MAP = 46,        /* struct fmt_x_map: address space, cell by cell */
 	/* offload, 48..63 */
 	FMT_OFFLOAD_API = 48,    /* struct fmt_offload_api: one probed symbol */
 	FMT_CALL = 49,           /* struct fmt_call: one offload call (or one of `weight`) */
@@ -703,6 +695,7 @@ struct fmt_x_path_edge {
 	uint64_t bytes[2], unique[2], ke_chunks[2]; /* DATA, STACK; ke as in fmt_x_edge */
 };
 _Static_assert(sizeof(struct fmt_x_path_edge) == 56, "fmt_x_path_edge");
+
 /* What a function accessed in one region. */
 struct fmt_x_reach {
 	uint32_t function, region; /* enum fmt_x_region, by the kind of the object */

@@ -209,7 +209,24 @@ if accperf exact -q -o flow.data -- "$WORKLOADS/pipeline" >/dev/null 2>exact.err
 	check "speedscope: a profile in bytes that adds up" jq -e --argjson t "$total" '.shared.frames as $f | .profiles[-1] | .unit == "bytes" and .endValue == $t and (.weights | add) == $t
 		and ([.samples[0][] | $f[.].name] | length == 2)' flow.speedscope.json
 	[ -n "${schema:-}" ] && check "speedscope's own schema accepts it, too" python3 -c 'import json,sys,jsonschema; jsonschema.validate(json.load(open(sys.argv[1])), json.load(open(sys.argv[2])))' flow.speedscope.json "$schema"
-	expect_status 3 "--no-flow leaves an exact profile empty, and says so" accperf export -i flow.data --pprof --no-flow -o none.pb.gz
+	# and what it counted by call path stands for samples
+	accperf export -i flow.data --collapsed -o paths.folded 2>/dev/null
+	check "the call tree of an exact profile is written, all instructions of it" bash -c '
+		grep -qE ";main;transform [0-9]+$" paths.folded && [ "$(awk "{ n += \$NF } END { print n }" paths.folded)" = "$(accperf report -i flow.data --json --percent-limit 0 | jq "[.functions[].instructions] | add")" ]'
+	accperf export -i flow.data --callgrind -o paths.callgrind 2>/dev/null
+	check "callgrind: calls as counted" python3 -c '
+import re
+text = open("paths.callgrind").read()
+assert "events: Ir\n" in text and "Trigger: counted" in text
+ids = dict(re.findall(r"^c?fn=\((\d+)\) (\S+)$", text, re.M))
+main = next(b for b in text.split("\n\n") if re.search(r"^fn=\((\d+)\)", b, re.M) and ids[re.search(r"^fn=\((\d+)\)", b, re.M)[1]] == "main")
+calls = {ids[i]: int(n) for i, n in re.findall(r"^cfn=\((\d+)\).*\ncalls=(\d+)", main, re.M)}
+assert calls["transform"] == calls["produce"] == calls["scale"] > 1 and calls["make_table"] == 1, calls'
+	if need callgrind_annotate; then
+		check "callgrind_annotate reads it" bash -c 'callgrind_annotate --tree=calling paths.callgrind | grep -qE "transform \([0-9]+x\)"'
+	fi
+	accperf export -i flow.data --pprof --no-flow -o paths.pb.gz 2>/dev/null
+	check "pprof has calls and instructions, too" bash -c 'gzip -dc paths.pb.gz | strings | grep -qx calls && gzip -dc paths.pb.gz | strings | grep -qx transform'
 else
 	skip "exports with flow" "$(tail -n 1 exact.err)"
 fi

@@ -17,7 +17,6 @@ for f in empty.data zero.data /dev/null . cut.data missing.data; do
 	check "... with a sentence, and no picture" sh -c 'grep -q "^accperf: error: ..........*" err && [ ! -s out ] && [ ! -e x.svg ]'
 done
 check "a torn profile is called that" sh -c 'accperf flow -i cut.data 2>&1 | grep -qE "(cut|damage|lost|end)"'
-expect_status 2 "a picture of inclusive figures is wrong usage" accperf flow --inclusive --svg
 ls "$TOP"/build/exact/*-amd64-linux >/dev/null 2>&1 || { skip "parts of flow" "the exact engine is not built"; exit 0; }
 
 # ---- inclusive of callees: counted for candidates, estimated from the same run ----
@@ -46,6 +45,13 @@ check "without --inclusive it is null" sh -c 'accperf flow -i j.data --json | jq
 accperf merge -o merged.data j.data 2>/dev/null
 expect_status 3 "a merged flow has no inclusive figures: degraded" accperf flow -i merged.data --inclusive
 check "... with a sentence" grep -q 'no inclusive figures' err
+check "the graph has what functions compute, and with callees" bash -c 'accperf flow -i j.data --estimator fused --inclusive --dot >i.dot && grep -qE "inverse_dct.*compute [0-9,]+.*with callees: in .* out .* within" i.dot &&
+	! accperf flow -i j.data --dot | grep -q "with callees"'
+check "XML has both, too" bash -c 'accperf flow -i j.data --estimator fused --inclusive --xml >i.xml && python3 -c "
+import xml.etree.ElementTree as t
+of = {f.get(\"name\"): f for f in t.parse(\"i.xml\").iter(\"function\")}
+f = of[\"inverse_dct\"]
+assert int(f.get(\"compute\")) > 0 and int(f.get(\"in_with_callees\")) > 0 and f.get(\"within_callees\") is not None"'
 check "text has the table" sh -c 'accperf flow -i j.data --estimator fused --inclusive | grep -q "^function with what it calls"'
 expect_status 1 "counted figures have no threads" accperf flow -i j.data --estimator exact --tid 77
 expect_status 1 "a function that is not there" accperf flow -i j.data --producer nosuch --svg -o x.svg
@@ -88,6 +94,11 @@ accperf exact -q -o s.data --emit-samples 500:1 --emit-windows 300 --emit-census
 accperf flow -i s.data --estimator fused --threads --json >threads.json
 check "threads follow the schema" python3 -c 'import json,jsonschema; jsonschema.validate(json.load(open("threads.json")), json.load(open("schema.json")))'
 # thread 1 sends 3.2 MB to thread 2, which reads as much of what nobody wrote
+check "threads as a graph and in XML" bash -c 'accperf flow -i s.data --estimator fused --threads --dot | grep -q "bytes between threads" &&
+	accperf flow -i s.data --estimator fused --threads --xml >t.xml && python3 -c "
+import xml.etree.ElementTree as t
+x = t.parse(\"t.xml\").getroot()
+assert x.get(\"between\") == \"threads\" and any(b.findtext(\"producer\").startswith(\"thread\") for b in x.iter(\"binding\"))"'
 check "what the first thread sends the second receives" jq -e '[.thread_edges[] | select(.producer_tid == 1 and .consumer_tid == 2) | .bytes][0] as $b | $b > 2.7e6 and $b < 3.8e6' threads.json
 check "hardly anything comes back" jq -e '([.thread_edges[] | select(.producer_tid == 2 and .consumer_tid == 1) | .bytes] | add // 0) < 2e5' threads.json
 check "IN of all threads is the sum of the edges" jq -e '([.threads[].in] | add) as $in | ([.thread_edges[] | select(.consumer_tid) | .bytes] | add) | . - $in | fabs < 1000' threads.json

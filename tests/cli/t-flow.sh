@@ -31,6 +31,14 @@ accperf flow -i p.data --json --consumer scale >c.json
 check "--consumer keeps only its edges" jq -e '(.edges|length)>0 and all(.edges[]; .consumer=="scale")' c.json
 accperf flow -i p.data --json --producer 'tr*' --min-share 1 >m.json
 check "--producer takes a pattern, --min-share a limit" jq -e '(.edges|length)>0 and all(.edges[]; .producer|startswith("tr"))' m.json
+printf '# to watch\n scale \ntransform\n' >list
+accperf flow -i p.data --json --consumer 'sc*,transform' >c.json; accperf flow -i p.data --json --consumer @list >l.json
+check "--consumer takes several names and patterns, or a file of them" bash -c 'jq -e "[.edges[].consumer] | unique == [\"scale\", \"transform\"]" c.json && cmp c.json l.json'
+expect_status 1 "a list with a name that is not there" accperf flow -i p.data --consumer scale,tranform
+check "offers the nearest" grep -q "no function 'tranform'; did you mean 'transform'?" err
+expect_status 1 "a list that is no file" accperf flow -i p.data --producer @nowhere
+expect_status 2 "a list that names nothing" accperf flow -i p.data --producer ,
+check "--symbol takes a file, too" bash -c 'accperf report -i p.data --json --symbol @list | jq -e "[.functions[].name] | sort == [\"scale\", \"transform\"]"'
 accperf flow -i p.data >flow.txt
 check "the map and the lists are there" grep -q 'Per cent of all bytes' flow.txt
 check "no line is wider than 120 columns where there is no terminal" awk 'length > 130 { exit 1 }' flow.txt

@@ -2,6 +2,7 @@
 /* accperf export: the profile in the files of other tools. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "flow/estimators.h"
+#include "profile/call_tree.h"
 #include "view/export.h"
 
 struct export_cmd {
@@ -67,6 +69,8 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 /* What is written, all of it from one walk over the profile. */
 struct contents {
 	struct in_order in_order;
+	struct call_tree tree;
+	uint64_t *calls; /* where there are no samples, but a call tree that was counted */
 	struct flow_input in;
 	struct flow flow;
 	bool has_flow;
@@ -94,22 +98,38 @@ static void release_contents(struct contents *c)
 		flow_release(&c->flow);
 	flow_input_release(&c->in);
 	in_order_release(&c->in_order);
+	call_tree_release(&c->tree);
+	free(c->calls);
 }
 
 static struct profile *read_all(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
 				struct contents *c, struct err *e)
 {
 	struct flow_input_opts part = { .filter = filter };
+	struct section_reader tree = call_tree_reader(&c->tree);
 	struct profile *p;
 
 	if (f->timed)
 		return in_order_load(o->input, &c->in_order, e);
 	if (!f->carries_flow || !o->flow || filter_asks_code(filter))
-		return profile_load(o->input, e);
+		return profile_load_with(o->input, PROFILE_SAMPLES | PROFILE_MISSING, &tree, 1, e);
 	p = flow_input_and_profile(&c->in, o->input, &part, &c->no_flow, e);
 	if (p)
 		find_flow(o->input, c);
 	return p;
+}
+
+/* What was counted by call path stands for samples, where there are none. */
+static int take_call_tree(const struct export_cmd *o, const struct export_format *f, struct profile *p,
+			  struct contents *c, struct err *e)
+{
+	int err = 0;
+
+	if (!p->has_exact || p->samples[profile_unit(p)] || f->timed || f->table)
+		return 0;
+	if (!c->tree.count)
+		err = call_tree_load(o->input, &c->tree, e);
+	return err || !c->tree.count ? err : call_tree_as_samples(p, &c->tree, &c->calls, e);
 }
 
 /* The profile, or the part of it that is asked for. */
@@ -118,7 +138,7 @@ static struct profile *read_contents(const struct export_cmd *o, const struct ex
 {
 	struct profile *p = read_all(o, f, filter, c, e);
 
-	if (p && filter_check_profile(filter, p, o->input, e)) {
+	if (p && (take_call_tree(o, f, p, c, e) || filter_check_profile(filter, p, o->input, e))) {
 		release_contents(c);
 		*c = (struct contents){ 0 };
 		profile_free(p);
@@ -217,14 +237,15 @@ static int cmd_export(void *opts, int argc, char **argv)
 	}
 	eo.shown = c.shown;
 	eo.flow = c.has_flow ? &c.flow : NULL;
+	eo.calls = c.calls;
 	err = write_export(f, p, &eo, output, &written, &e);
 	filter_release(&filter);
 	if (!err) {
 		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
 			status = EXIT_DEGRADED;
 		if (strcmp(output, "-"))
-			log_info("wrote %s: %zu bytes, %llu samples", output, written,
-				 (unsigned long long)p->samples[profile_unit(p)]);
+			log_info("wrote %s: %zu bytes, %llu %s", output, written,
+				 (unsigned long long)p->samples[profile_unit(p)], c.calls ? "call paths" : "samples");
 	}
 	release_contents(&c);
 	profile_free(p);
@@ -255,7 +276,8 @@ CLI_COMMAND(export) = {
 		"values stay what they were. Shares in --csv are those of the whole recording.\n"
 		"\n"
 		"In callgrind files, calls= is the number of samples that had the call on their stack: sampling does\n"
-		"not know how often a call was made.\n"
+		"not know how often a call was made. A profile of the exact engine without samples is written by call path:\n"
+		"instructions and calls, as counted (pprof, collapsed, callgrind, speedscope).\n"
 		"\n"
 		"A target chooses its names: control codes, broken UTF-8 and characters that turn the direction of\n"
 		"writing become '?' (JSON: \\uXXXX), and a CSV name that begins with =, +, - or @ has an apostrophe before\n"

@@ -20,10 +20,16 @@ int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *
 	*f = (struct filter){ 0 };
 	for (unsigned k = 0; k < FILTER_KINDS; k++) {
 		for (unsigned i = 0; i < o->by[k].count; i++) {
-			int err = filter_add(f, k, o->by[k].items[i]);
+			bool file = *o->by[k].items[i] == '@' && (k == FILTER_SYMBOL || k == FILTER_DSO);
+			int err = file ? filter_list_add(&f->by[k], "--symbol", o->by[k].items[i], e)
+				       : filter_add(f, k, o->by[k].items[i]);
 
 			if (!err)
 				continue;
+			if (file) {
+				filter_release(f);
+				return err;
+			}
 			filter_release(f);
 			if (err == -ENOMEM)
 				return err_set(e, err, "out of memory");

@@ -30,7 +30,7 @@ struct filter_opts {
 	FILTER_OPT(struct_name, field, FILTER_DSO, 0, "dso", "NAME,...",                                               \
 		   "only code of these objects (libz.so*, [kernel])"),                                                 \
 		FILTER_OPT(struct_name, field, FILTER_SYMBOL, 0, "symbol", "NAME,...",                                 \
-			   "only functions of these names or glob patterns")
+			   "only functions of these names or glob patterns, or those in @FILE, one a line")
 
 /* The filter that the options ask for; to be released. 0 or -EINVAL, -ENOMEM. */
 int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *e);

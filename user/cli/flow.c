@@ -19,11 +19,16 @@
 #include "view/flow.h"
 #include "view/flow_figures.h"
 
+/* Edges that are asked for. */
+struct monitor {
+	struct filter_list producer, consumer;
+};
+
 struct flow_cmd {
-	const char *input, *semantics, *stack, *attribute, *producer, *consumer, *estimator, *output, *per, *sort,
-		*view;
+	const char *input, *semantics, *stack, *attribute, *estimator, *output, *per, *sort, *view;
 	double min_share, level;
 	struct filter_opts filter;
+	struct opt_list producer, consumer;
 	uint64_t top, rows, tid;
 	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads, stdio, fresh;
 };
@@ -57,10 +62,10 @@ static const struct opt options[] = {
 	  .help = "functions with all they call, too: what passes between them and the rest" },
 	{ OPT_BOOL, 0, "threads", AT(threads),
 	  .help = "bytes between threads, and cache lines they share falsely, too" },
-	{ OPT_STRING, 0, "producer", AT(producer), .arg = "NAME",
-	  .help = "only edges from functions of this name or glob pattern" },
-	{ OPT_STRING, 0, "consumer", AT(consumer), .arg = "NAME",
-	  .help = "only edges to functions of this name or glob pattern" },
+	{ OPT_LIST, 0, "producer", AT(producer), .arg = "NAME,...",
+	  .help = "only edges from functions of these names or glob patterns, or those in @FILE, one a line" },
+	{ OPT_LIST, 0, "consumer", AT(consumer), .arg = "NAME,...",
+	  .help = "only edges to functions of these names or glob patterns, or those in @FILE, one a line" },
 	{ OPT_STRING, 0, "per", AT(per), .arg = "FUNCTION",
 	  .help = "each edge's bytes for one call of this function: what a request moves" },
 	{ OPT_STRING, 0, "sort", AT(sort), .arg = "bytes|unique",
@@ -139,8 +144,6 @@ static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e
 	AUTO_BUF(out);
 
 	v.min_share = o->min_share / 100;
-	v.producer = o->producer;
-	v.consumer = o->consumer;
 	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
 	v.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows);
 	v.source = o->input;
@@ -178,8 +181,6 @@ static int show_figure(const struct flow_cmd *o, struct flow_view v, const struc
 	int err = 0;
 
 	v.source = o->input;
-	v.producer = o->producer;
-	v.consumer = o->consumer;
 	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
 	if (tree) {
 		t.paths = &paths;
@@ -201,28 +202,57 @@ static int show_figure(const struct flow_cmd *o, struct flow_view v, const struc
 	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
 }
 
-static bool any_matches(const struct flow *f, const char *pattern)
+static const char *nth_name(const void *ctx, size_t i)
 {
-	for (uint32_t i = 0; i < f->func_count; i++)
-		if (flow_matches(pattern, &f->funcs[i]))
-			return true;
-	return false;
+	return ((const struct flow *)ctx)->funcs[i].name;
+}
+
+/* Each of a list must be there. */
+static int check_list(const struct flow_cmd *o, const struct flow *f, const struct filter_list *l, struct err *e)
+{
+	for (size_t k = 0; k < l->count; k++) {
+		AUTO_BUF(near);
+		bool found = false;
+
+		for (uint32_t i = 0; i < f->func_count && !found; i++)
+			found = filter_matches(l->at[k], f->funcs[i].name);
+		if (found)
+			continue;
+		filter_offer(l->at[k], nth_name, f, f->func_count, &near);
+		return err_set(e, -ENOENT, "%s has no function '%s'%s", o->input, l->at[k],
+			       buf_failed(&near) || !near.data
+				       ? "; names in parentheses count, too, and * stands for anything"
+				       : near.data);
+	}
+	return 0;
 }
 
 /* What was asked for and is not there. */
-static int check_names_exist(const struct flow_cmd *o, const struct flow *f, bool part, struct err *e)
+static int check_names_exist(const struct flow_cmd *o, const struct flow *f, const struct monitor *m, bool part,
+			     struct err *e)
 {
-	const char *name = o->producer && !any_matches(f, o->producer)   ? o->producer
-			   : o->consumer && !any_matches(f, o->consumer) ? o->consumer
-									 : NULL;
-
-	if (name)
-		return err_set(e, -ENOENT,
-			       "%s has no function '%s'; names in parentheses count, too, and * stands for anything",
-			       o->input, name);
+	if (check_list(o, f, &m->producer, e) || check_list(o, f, &m->consumer, e))
+		return e->code;
 	if (part && !(flow_total(f) > 0))
 		return err_set(e, -ENOENT, "%s holds no read by such a process and thread", o->input);
 	return 0;
+}
+
+static void monitor_release(struct monitor *m)
+{
+	filter_list_release(&m->producer);
+	filter_list_release(&m->consumer);
+}
+
+static int monitor_from(const struct flow_cmd *o, struct monitor *m, struct err *e)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < o->producer.count && !err; i++)
+		err = filter_list_add(&m->producer, "--producer", o->producer.items[i], e);
+	for (unsigned i = 0; i < o->consumer.count && !err; i++)
+		err = filter_list_add(&m->consumer, "--consumer", o->consumer.items[i], e);
+	return err;
 }
 
 static int usage(const struct flow_cmd *o, struct err *e)
@@ -233,8 +263,6 @@ static int usage(const struct flow_cmd *o, struct err *e)
 		return err_set(e, -EINVAL, "--view goes with text, --json and --svg, and by itself");
 	if (o->per && o->dot + o->svg + o->xml)
 		return err_set(e, -EINVAL, "--per goes with text and --json");
-	if ((o->inclusive || o->threads) && o->dot + o->svg + o->xml)
-		return err_set(e, -EINVAL, "--inclusive and --threads go with text and --json");
 	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
 		return err_set(e, -EINVAL, "--level wants 50 to 99.9, --min-share 0 to 100");
 	return 0;
@@ -270,6 +298,13 @@ static bool warn_of(const struct flow_cmd *o, const struct flow_input *in, const
 	return degraded;
 }
 
+static bool warn_of_missing(const struct flow_cmd *o, const struct flow_input *in)
+{
+	if (*in->missing)
+		log_warn("%s: %s", o->input, in->missing);
+	return *in->missing;
+}
+
 static void judge_trust(const struct flow_input *in, const struct flow *f, struct trust *out)
 {
 	struct trust_evidence evidence = trust_of_flow(in, f);
@@ -303,12 +338,15 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	struct flow f;
 	struct err e = { 0 };
 	struct trust trust;
-	struct filter filter;
+	struct filter filter = { 0 };
+	struct monitor monitor = { 0 };
 	bool degraded = false, part;
 	int err;
 
-	if (usage(o, &e) || filter_from_opts(&o->filter, &filter, &e))
-		return cli_fail(&e, EXIT_USAGE);
+	if (usage(o, &e) || monitor_from(o, &monitor, &e) || filter_from_opts(&o->filter, &filter, &e)) {
+		monitor_release(&monitor);
+		return cli_fail(&e, e.code == -ENOENT || e.code == -EACCES ? EXIT_FAILED : EXIT_USAGE);
+	}
 	in_opts.filter = &filter;
 	part = flow_input_in_part(&in_opts);
 	est.stack = !strcmp(o->stack, "include");
@@ -319,12 +357,10 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	est.level = o->level / 100;
 	if (flow_input_load(&in, o->input, &in_opts, &e)) {
 		filter_release(&filter);
+		monitor_release(&monitor);
 		return cli_fail(&e, EXIT_FAILED);
 	}
-	if (*in.missing) {
-		log_warn("%s: %s", o->input, in.missing);
-		degraded = true;
-	}
+	degraded = warn_of_missing(o, &in);
 	/* figures that were counted are those of all threads together */
 	if (part && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
 		err = err_set(
@@ -338,7 +374,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 				    : part && in.access_count ? "fused"
 							      : NULL,
 				    &est, &f, &e);
-	if (!err && (check_names_exist(o, &f, part, &e) || find_per(o, &in, &f, &per, &e))) {
+	if (!err && (check_names_exist(o, &f, &monitor, part, &e) || find_per(o, &in, &f, &per, &e))) {
 		flow_release(&f);
 		err = e.code;
 	}
@@ -355,6 +391,8 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		if (!err) {
 			struct flow_view v = { .flow = &f,
 					       .filter = &filter,
+					       .producer = &monitor.producer,
+					       .consumer = &monitor.consumer,
 					       .threads = o->threads ? &threads : NULL,
 					       .per = o->per ? &per : NULL,
 					       .trust = &trust };
@@ -366,6 +404,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	}
 	flow_input_release(&in);
 	filter_release(&filter);
+	monitor_release(&monitor);
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
@@ -403,6 +442,9 @@ CLI_COMMAND(flow) = {
 		"With --inclusive, a function's IN is what it and all it calls read of what was written elsewhere, its\n"
 		"OUT the reverse, and within what stays inside; edges inside the call tree below it are no traffic.\n"
 		"\n"
+		"--dot, --svg and --xml show functions with what they compute; with --inclusive their figures with all they\n"
+		"call, too; with --threads the threads instead, and in XML the lines shared falsely.\n"
+		"\n"
 		"With --threads, the same between threads, from samples, and the cache lines that two threads use at the\n"
 		"same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
 		"\n"
@@ -427,6 +469,7 @@ CLI_COMMAND(flow) = {
 	.examples =
 		"accperf flow\tThe map, edges and functions of accperf.data\n"
 		"accperf flow --consumer deflate --rows 5\tWhere the bytes come from that deflate reads\n"
+		"accperf flow --consumer 'sad_*,satd_*' --xml\tA monitor list, for QUAD's readers\n"
 		"accperf flow --per deflate --sort unique\tWhat one call of deflate moves, the largest buffers first\n"
 		"accperf flow --svg -o flow.svg --min-share 1\tA picture of the edges from 1 % on\n"
 		"accperf flow --json | jq '.edges[0]'\tThe largest edge, for a script\n",

@@ -41,7 +41,7 @@ static const struct opt options[] = {
 	FILTER_PROCESS_OPTS(struct report_cmd, filter),
 	FILTER_CODE_OPTS(struct report_cmd, filter),
 	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST",
-	  .help = "time, flow, callees, wait, all, or names of columns with commas between them (time)" },
+	  .help = "time, flat, flow, callees, wait, all, or names of columns with commas between them (time)" },
 	{ OPT_BOOL, 0, "children", AT(children), .help = "show inclusive shares too (on; --no-children: self only)" },
 	{ OPT_STRING, 0, "callers", AT(callers), .arg = "FN",
 	  .help = "show who called FN, as a tree (text: instead of the table)" },
@@ -324,6 +324,9 @@ CLI_COMMAND(report) = {
 		"logical instructions per byte it loads and stores, and the stack's part of its accesses; callees: what\n"
 		"comes in and goes out of a function with all it calls. Columns are unknown (-) where the profile does not\n"
 		"tell; --json always has all of them, with their intervals.\n"
+		"\n"
+		"With --columns flat: seconds of its own, calls and milliseconds a call, as gprof has them, where times are\n"
+		"known and calls are counted.\n"
 		"\n"
 		"With --columns wait: what part of the time between entry and return of a function's calls, with what they\n"
 		"call, its thread was off the CPU, with the 95 % interval; ready: the part in which it would have gone on but\n"

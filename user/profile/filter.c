@@ -6,8 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "util/grow.h"
+#include "util/openfile.h"
+
+#define LIST_FILE_MOST (16 << 20) /* bytes */
 
 const char *const filter_names[FILTER_KINDS] = { "pid", "comm", "dso", "symbol" };
 
@@ -28,34 +33,95 @@ static size_t name_length(const char *s, bool blanks_end)
 	return depth ? strcspn(s, ",") : i;
 }
 
-int filter_add(struct filter *f, enum filter_by by, const char *text)
+static int add_list_name(struct filter_list *l, const char *s, size_t n)
 {
-	struct filter_list *l = &f->by[by];
-	size_t before = l->count, n;
+	if (!GROW(l->at, l->count, l->cap, 8))
+		return -ENOMEM;
+	l->at[l->count] = strndup(s, n);
+	return l->at[l->count++] ? 0 : -ENOMEM;
+}
 
-	for (const char *s = text; *s; s += n + (s[n] != 0)) {
+static int add_list_names(struct filter_list *l, enum filter_by by, const char *text)
+{
+	size_t before = l->count, n;
+	int err = 0;
+
+	for (const char *s = text; *s && !err; s += n + (s[n] != 0)) {
 		n = name_length(s, by == FILTER_PID);
 		if (!n)
 			continue;
 		if (by == FILTER_PID && strspn(s, "0123456789") != n)
 			return -EINVAL;
-		if (!GROW(l->at, l->count, l->cap, 8))
-			return -ENOMEM;
-		l->at[l->count] = strndup(s, n);
-		if (!l->at[l->count++])
-			return -ENOMEM;
+		err = add_list_name(l, s, n);
 	}
-	return l->count > before ? 0 : -EINVAL;
+	return err ? err : l->count > before ? 0 : -EINVAL;
+}
+
+int filter_add(struct filter *f, enum filter_by by, const char *text)
+{
+	return add_list_names(&f->by[by], by, text);
+}
+
+static int add_list_lines(struct filter_list *l, const char *text)
+{
+	int err = 0;
+
+	for (size_t n; *text && !err; text += n + (text[n] != 0)) {
+		size_t from = strspn(text, " \t\r"), to;
+
+		n = strcspn(text, "\n");
+		for (to = n; to > from && strchr(" \t\r", text[to - 1]);)
+			to--;
+		if (to > from && text[from] != '#')
+			err = add_list_name(l, text + from, to - from);
+	}
+	return err;
+}
+
+static int add_list_file(struct filter_list *l, const char *path)
+{
+	struct stat st;
+	int fd = openfile_regular(path, &st), err = 0;
+	char *text;
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	text = st.st_size <= LIST_FILE_MOST ? calloc(1, (size_t)st.st_size + 1) : NULL;
+	n = text ? read(fd, text, (size_t)st.st_size) : 0;
+	if (n < 0)
+		err = -errno;
+	else
+		err = text ? add_list_lines(l, text) : st.st_size > LIST_FILE_MOST ? -EFBIG : -ENOMEM;
+	free(text);
+	close(fd);
+	return err;
+}
+
+int filter_list_add(struct filter_list *l, const char *option, const char *text, struct err *e)
+{
+	size_t before = l->count;
+	int err = *text == '@' ? add_list_file(l, text + 1) : add_list_names(l, FILTER_SYMBOL, text);
+
+	if (err && *text == '@')
+		return err_set(e, err, "%s: cannot read %s: %s", option, text + 1, strerror(-err));
+	if (err == -ENOMEM)
+		return err_set(e, err, "out of memory");
+	return l->count > before ? 0 : err_set(e, -EINVAL, "%s %s names nothing", option, text);
+}
+
+void filter_list_release(struct filter_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		free(l->at[i]);
+	free(l->at);
+	*l = (struct filter_list){ 0 };
 }
 
 void filter_release(struct filter *f)
 {
-	for (unsigned k = 0; k < FILTER_KINDS; k++) {
-		for (size_t i = 0; i < f->by[k].count; i++)
-			free(f->by[k].at[i]);
-		free(f->by[k].at);
-	}
-	*f = (struct filter){ 0 };
+	for (unsigned k = 0; k < FILTER_KINDS; k++)
+		filter_list_release(&f->by[k]);
 }
 
 bool filter_asks_process(const struct filter *f)
@@ -79,7 +145,7 @@ bool filter_matches(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-static bool list_takes(const struct filter_list *l, const char *name)
+bool filter_list_takes(const struct filter_list *l, const char *name)
 {
 	for (size_t i = 0; i < l->count; i++)
 		if (filter_matches(l->at[i], name))
@@ -94,11 +160,12 @@ bool filter_process(const struct filter *f, uint32_t pid, const char *comm)
 	if (!filter_asks_process(f))
 		return true;
 	snprintf(number, sizeof(number), "%u", pid);
-	return list_takes(&f->by[FILTER_PID], number) && list_takes(&f->by[FILTER_COMM], comm ? comm : "");
+	return filter_list_takes(&f->by[FILTER_PID], number) &&
+	       filter_list_takes(&f->by[FILTER_COMM], comm ? comm : "");
 }
 
 bool filter_code(const struct filter *f, const char *name, const char *object)
 {
 	return !filter_asks_code(f) ||
-	       (list_takes(&f->by[FILTER_SYMBOL], name) && list_takes(&f->by[FILTER_DSO], object));
+	       (filter_list_takes(&f->by[FILTER_SYMBOL], name) && filter_list_takes(&f->by[FILTER_DSO], object));
 }

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "util/err.h"
+
 struct filter_list {
 	char **at; /* names, or glob patterns */
 	size_t count, cap;
@@ -28,6 +30,12 @@ extern const char *const filter_names[FILTER_KINDS]; /* "pid", "comm"... */
  * 0, -ENOMEM, or -EINVAL where `text` names nothing, or a pid is no number. */
 int filter_add(struct filter *f, enum filter_by by, const char *text);
 void filter_release(struct filter *f);
+/* One list by itself: the same text, or "@FILE" with a name a line; lines that begin with # are none. 0, or -errno
+ * with a sentence about `option`. */
+int filter_list_add(struct filter_list *l, const char *option, const char *text, struct err *e);
+/* An empty list takes everything. */
+bool filter_list_takes(const struct filter_list *l, const char *name);
+void filter_list_release(struct filter_list *l);
 /* NULL asks for nothing, and takes everything. */
 bool filter_any(const struct filter *f);
 bool filter_asks_process(const struct filter *f);

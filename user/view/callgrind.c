@@ -2,7 +2,8 @@
 /*
  * Callgrind's format, for callgrind_annotate and KCachegrind: self cost by function and line, and
  * inclusive cost by call edge. Two events, ns (or Ir) and samples. "calls" is the number of samples that
- * had the call on their stack: how often it was made is unknown to sampling.
+ * had the call on their stack: how often it was made is unknown to sampling. What the exact engine counted has
+ * calls, and Ir alone.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,13 +25,15 @@ struct cost {
 
 struct writer {
 	const struct profile *p;
+	const uint64_t *calls; /* of export_opts */
 	struct cost *costs;
 	size_t count, cap;
 	struct intern keys;
 	struct intern names[3]; /* files, functions, objects: "(id)" after the first use */
 };
 
-static int add_cost_at(struct writer *w, const uint32_t key[4], const struct profile_cell *c, enum profile_unit unit,
+/* count: samples, or counted calls. */
+static int add_cost_at(struct writer *w, const uint32_t key[4], const struct profile_cell *c, uint64_t count,
 		       size_t stamp)
 {
 	bool added;
@@ -49,21 +52,21 @@ static int add_cost_at(struct writer *w, const uint32_t key[4], const struct pro
 	if (x->stamp == stamp)
 		return 0;
 	x->stamp = stamp;
-	x->samples += c->samples[unit];
-	x->weight += c->weight[unit];
+	x->samples += count;
+	x->weight += c->weight[profile_unit(w->p)];
 	return 0;
 }
 
 static int add_cell_costs(struct writer *w, size_t index, const struct export_steps *steps)
 {
 	const struct profile_cell *c = &w->p->cells[index];
-	enum profile_unit unit = profile_unit(w->p);
+	uint64_t samples = c->samples[profile_unit(w->p)];
 	int err;
 
 	if (!steps->count)
-		return add_cost_at(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, unit, index + 1);
+		return add_cost_at(w, (uint32_t[]){ 0, 0, UINT32_MAX, 0 }, c, samples, index + 1);
 	err = add_cost_at(w, (uint32_t[]){ steps->at[0].line->function, steps->at[0].line->line, UINT32_MAX, 0 }, c,
-			  unit, index + 1);
+			  samples, index + 1);
 	for (size_t i = 1; i < steps->count && !err; i++) {
 		const struct profile_line *caller = steps->at[i].line, *callee = steps->at[i - 1].line;
 		uint32_t begins = w->p->functions[callee->function].line;
@@ -71,7 +74,11 @@ static int add_cell_costs(struct writer *w, size_t index, const struct export_st
 		/* a function's own recursion is part of its cost already */
 		if (caller->function == callee->function)
 			continue;
-		err = add_cost_at(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c, unit,
+		/* the calls of a path are those of its last step: the others have paths of their own */
+		err = add_cost_at(w, (uint32_t[]){ caller->function, caller->line, callee->function, begins }, c,
+				  !w->calls ? samples
+				  : i == 1  ? w->calls[c->stack]
+					    : 0,
 				  index + 1);
 	}
 	return err;
@@ -141,7 +148,10 @@ static int render(struct writer *w, struct buf *out)
 			err = position(w, out, called, x->callee);
 			buf_addf(out, "calls=%" PRIu64 " %" PRIu32 "\n", x->samples, x->callee_line);
 		}
-		buf_addf(out, "%" PRIu32 " %.0f %" PRIu64 "\n", x->line, x->weight, x->samples);
+		buf_addf(out, "%" PRIu32 " %.0f", x->line, x->weight);
+		if (!w->calls)
+			buf_addf(out, " %" PRIu64, x->samples);
+		buf_addch(out, '\n');
 	}
 	return err;
 }
@@ -149,7 +159,7 @@ static int render(struct writer *w, struct buf *out)
 int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
 	enum profile_unit unit = profile_unit(p);
-	struct writer w = { .p = p };
+	struct writer w = { .p = p, .calls = o->calls };
 	struct export_steps steps = { 0 };
 	const char *command = profile_meta(p, "command");
 	int err = 0;
@@ -163,13 +173,15 @@ int export_callgrind(const struct profile *p, const struct export_opts *o, struc
 	}
 	buf_addstr(out, "# callgrind format\nversion: 1\ncreator: accperf " ACCPERF_VERSION "\ncmd: ");
 	clean_add(out, command ? command : "unknown", CLEAN_TEXT);
-	buf_addf(out,
-		 "\ndesc: Trigger: sampled; calls = samples that had the call on the stack\npositions: line\n"
-		 "events: %s samples\nsummary: %.0f %" PRIu64 "\n",
+	buf_addf(out, "\ndesc: Trigger: %s\npositions: line\nevents: %s%s\nsummary: %.0f",
+		 o->calls ? "counted by the exact engine" : "sampled; calls = samples that had the call on the stack",
 		 unit == PROFILE_TIME       ? "ns"
 		 : unit == PROFILE_ACCESSES ? "accesses"
 					    : "Ir",
-		 p->weight[unit], p->samples[unit]);
+		 o->calls ? "" : " samples", p->weight[unit]);
+	if (!o->calls)
+		buf_addf(out, " %" PRIu64, p->samples[unit]);
+	buf_addch(out, '\n');
 	if (!err && w.count > 1) {
 		qsort(w.costs + 1, w.count - 1, sizeof(*w.costs), by_function);
 		err = render(&w, out);

@@ -24,6 +24,7 @@ struct export_opts {
 	double shown;                    /* share of the time that the filter left; NaN: unknown */
 	const struct flow *flow;         /* edges for the formats that can hold them (carries_flow); may be NULL */
 	const struct in_order *in_order; /* for the formats that show time (timed) */
+	const uint64_t *calls; /* by stack, counted, of its innermost function from the next; NULL: not known */
 	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */
 	int (*drain)(void *ctx, const struct buf *part, struct err *e);
 	void *drain_ctx;

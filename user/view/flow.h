@@ -30,19 +30,18 @@ struct flow_per {
 
 struct flow_view {
 	const struct flow *flow;
-	double min_share;                   /* edges below this share of all bytes are left out of lists and graphs */
-	const char *producer, *consumer;    /* names or glob patterns; NULL: all */
-	const struct filter *filter;        /* NULL: all */
-	unsigned top;                       /* functions of the matrix, 0: 12 */
-	unsigned rows;                      /* edges listed; 0: 20 */
-	const char *source;                 /* what the profile is called */
-	const struct flow_threads *threads; /* NULL: not asked for */
-	const struct trust *trust;          /* NULL: not judged */
-	const struct flow_per *per;         /* NULL: not asked for */
-	bool by_unique;                     /* edges stand by distinct bytes */
+	double min_share; /* edges below this share of all bytes are left out of lists and graphs */
+	const struct filter_list *producer, *consumer; /* names or glob patterns; NULL or empty: all */
+	const struct filter *filter;                   /* NULL: all */
+	unsigned top;                                  /* functions of the matrix, 0: 12 */
+	unsigned rows;                                 /* edges listed; 0: 20 */
+	const char *source;                            /* what the profile is called */
+	const struct flow_threads *threads;            /* NULL: not asked for */
+	const struct trust *trust;                     /* NULL: not judged */
+	const struct flow_per *per;                    /* NULL: not asked for */
+	bool by_unique;                                /* edges stand by distinct bytes */
 };
 
-bool flow_matches(const char *pattern, const struct flow_func *f); /* NULL matches everything */
 /* The share of the edges that are shown. */
 struct filtered flow_filtered(const struct flow_view *v);
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e);

@@ -4,7 +4,21 @@
 #include <stdlib.h>
 
 #include "util/clean.h"
+#include "flow/threads.h"
 #include "view/flow.h"
+
+/* Threads, where these are asked for: they are no code, so nothing chooses among them. */
+static struct flow_view drawn(const struct flow_view *v)
+{
+	struct flow_view threads = *v;
+
+	if (!v->threads)
+		return *v;
+	threads.flow = &v->threads->flow;
+	threads.producer = threads.consumer = NULL;
+	threads.filter = NULL;
+	return threads;
+}
 
 static bool *nodes_of(const struct flow_view *v)
 {
@@ -32,6 +46,18 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 		text_amount(out, flow_amount(f, n->in), 0);
 		buf_addstr(out, " out ");
 		text_amount(out, flow_amount(f, n->out), 0);
+		if (!isnan(flow_amount(f, n->compute))) {
+			buf_addstr(out, "\\ncompute ");
+			text_count(out, text_whole(flow_amount(f, n->compute)));
+		}
+		if (f->inclusive && !isnan(n->inc.in)) {
+			buf_addstr(out, "\\nwith callees: in ");
+			text_amount(out, flow_amount(f, n->inc.in), 0);
+			buf_addstr(out, " out ");
+			text_amount(out, flow_amount(f, n->inc.out), 0);
+			buf_addstr(out, " within ");
+			text_amount(out, flow_amount(f, n->inc.local), 0);
+		}
 	}
 	buf_addf(out, "\", %s, fillcolor=\"0.08 %.2f %.2f\", tooltip=\"",
 		 flow_is_pseudo(n) ? "shape=plaintext, style=\"\"" : "shape=box", 0.05 + 0.95 * (share < 1 ? share : 1),
@@ -40,8 +66,10 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 	buf_addstr(out, "\"];\n");
 }
 
-void flow_dot(const struct flow_view *v, struct buf *out)
+void flow_dot(const struct flow_view *all, struct buf *out)
 {
+	struct flow_view shown = drawn(all);
+	const struct flow_view *v = &shown;
 	const struct flow *f = v->flow;
 	double total = flow_whole(f);
 	bool *on = nodes_of(v);
@@ -50,8 +78,9 @@ void flow_dot(const struct flow_view *v, struct buf *out)
 			"digraph flow {\n\trankdir=TB; fontname=\"Helvetica\"; bgcolor=white;\n"
 			"\tnode [fontname=\"Helvetica\", fontsize=10, style=filled];\n"
 			"\tedge [fontname=\"Helvetica\", fontsize=9, color=\"#555555\"];\n");
-	buf_addf(out, "\tlabel=\"bytes between functions: %s, %s semantics, stack %sd\";\n", flow_engine_str(f->engine),
-		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	buf_addf(out, "\tlabel=\"bytes between %s: %s, %s semantics, stack %sd\";\n",
+		 all->threads ? "threads" : "functions", flow_engine_str(f->engine), flow_semantics_str(f->semantics),
+		 flow_stack_str(f->stack));
 	for (uint32_t i = 0; on && i < f->func_count; i++)
 		if (on[i])
 			node(f, i, total, out);
@@ -81,14 +110,34 @@ static void add_attribute(struct buf *out, const char *name, double v)
 		buf_addf(out, " %s=\"%.0f\"", name, v);
 }
 
-void flow_xml(const struct flow_view *v, struct buf *out)
+/* Lines that two threads use without sharing a byte of them. */
+static void sharing_xml(const struct flow_threads *t, struct buf *out)
 {
+	for (size_t i = 0; i < t->line_count; i++) {
+		const struct shared_line *l = &t->line[i];
+
+		buf_addf(out, "  <falsely_shared_line address=\"%#llx\">", (unsigned long long)l->addr);
+		for (int k = 0; k < 2; k++) {
+			buf_addf(out, "<user thread=\"%u\" writes=\"%s\">", l->user[k].tid,
+				 l->user[k].written ? "yes" : "no");
+			clean_add(out, l->user[k].function, CLEAN_XML);
+			buf_addstr(out, "</user>");
+		}
+		buf_addstr(out, "</falsely_shared_line>\n");
+	}
+}
+
+void flow_xml(const struct flow_view *all, struct buf *out)
+{
+	struct flow_view shown = drawn(all);
+	const struct flow_view *v = &shown;
 	const struct flow *f = v->flow;
 	bool *on = nodes_of(v);
 
 	buf_addstr(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	buf_addf(out, "<QUAD engine=\"%s\" semantics=\"%s\" stack=\"%s\" unit=\"bytes\">\n", flow_engine_str(f->engine),
-		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
+	buf_addf(out, "<QUAD engine=\"%s\" semantics=\"%s\" stack=\"%s\" unit=\"bytes\"%s>\n",
+		 flow_engine_str(f->engine), flow_semantics_str(f->semantics), flow_stack_str(f->stack),
+		 all->threads ? " between=\"threads\"" : "");
 	for (uint32_t i = 0; on && i < f->func_count; i++) {
 		const struct flow_func *n = &f->funcs[i];
 
@@ -104,7 +153,15 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 		add_attribute(out, "out", flow_amount(f, n->out));
 		add_attribute(out, "out_uma", n->out_uma);
 		add_attribute(out, "instructions", flow_amount(f, n->instructions));
+		add_attribute(out, "compute", flow_amount(f, n->compute));
 		add_attribute(out, "calls", flow_amount(f, n->calls));
+		if (!isnan(n->self_ns))
+			buf_addf(out, " self_seconds=\"%.9f\"", n->self_ns / 1e9);
+		if (f->inclusive) {
+			add_attribute(out, "in_with_callees", flow_amount(f, n->inc.in));
+			add_attribute(out, "out_with_callees", flow_amount(f, n->inc.out));
+			add_attribute(out, "within_callees", flow_amount(f, n->inc.local));
+		}
 		buf_addstr(out, "/>\n");
 	}
 	for (size_t i = 0; i < f->edge_count; i++) {
@@ -130,6 +187,8 @@ void flow_xml(const struct flow_view *v, struct buf *out)
 			buf_addstr(out, "<unresolved/>");
 		buf_addstr(out, "</binding>\n");
 	}
+	if (all->threads)
+		sharing_xml(all->threads, out);
 	buf_addstr(out, "</QUAD>\n");
 	free(on);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 
 #define NAME_COLUMNS 26
 
-bool flow_matches(const char *pattern, const struct flow_func *f)
+static bool list_asks(const struct filter_list *l)
 {
-	return !pattern || !strcmp(pattern, f->name) || !fnmatch(pattern, f->name, 0);
+	return l && l->count;
 }
 
 static bool passes(const struct flow_view *v, const struct flow_func *f)
@@ -23,8 +22,9 @@ bool flow_named(const struct flow_view *v, const struct flow_func *f)
 {
 	if (!passes(v, f))
 		return false;
-	return (!v->producer && !v->consumer) || (v->producer && flow_matches(v->producer, f)) ||
-	       (v->consumer && flow_matches(v->consumer, f));
+	return (!list_asks(v->producer) && !list_asks(v->consumer)) ||
+	       (list_asks(v->producer) && filter_list_takes(v->producer, f->name)) ||
+	       (list_asks(v->consumer) && filter_list_takes(v->consumer, f->name));
 }
 
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
@@ -33,8 +33,9 @@ bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 
 	if (!passes(v, &f->funcs[e->producer]) && !passes(v, &f->funcs[e->consumer]))
 		return false;
-	return e->bytes >= v->min_share * flow_whole(v->flow) && flow_matches(v->producer, &f->funcs[e->producer]) &&
-	       flow_matches(v->consumer, &f->funcs[e->consumer]);
+	return e->bytes >= v->min_share * flow_whole(v->flow) &&
+	       (!list_asks(v->producer) || filter_list_takes(v->producer, f->funcs[e->producer].name)) &&
+	       (!list_asks(v->consumer) || filter_list_takes(v->consumer, f->funcs[e->consumer].name));
 }
 
 static void add_percent_short(struct buf *out, double share)

@@ -72,7 +72,7 @@ static void emit_head(struct writer *w)
 	const char *engine = profile_meta(p, "engine");
 	char text[400];
 
-	count.type = pprof_string(w, "samples");
+	count.type = pprof_string(w, w->o->calls ? "calls" : "samples");
 	count.unit = pprof_string(w, "count");
 	cost.type = pprof_string(w, time ? "cpu" : unit == PROFILE_ACCESSES ? "accesses" : "instructions");
 	cost.unit = pprof_string(w, time ? "nanoseconds" : "count");
@@ -83,7 +83,7 @@ static void emit_head(struct writer *w)
 	head.sample_type = types;
 	head.default_sample_type = w->o->flow && !p->samples[unit] ? flow.type : cost.type;
 	head.period_type = &cost;
-	head.period = p->samples[unit] ? cut_to_int64(p->weight[unit] / (double)p->samples[unit]) : 0;
+	head.period = w->o->calls ? 1 : p->samples[unit] ? cut_to_int64(p->weight[unit] / (double)p->samples[unit]) : 0;
 	head.time_nanos = (int64_t)p->start_realtime_ns;
 	head.duration_nanos = (int64_t)p->duration_ns;
 	if (p->lost_known)
@@ -198,7 +198,8 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
 	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
 	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
-	int64_t values[3] = { (int64_t)c->samples[unit], cut_to_int64(c->weight[unit]), 0 };
+	int64_t values[3] = { (int64_t)(w->o->calls ? w->o->calls[c->stack] : c->samples[unit]),
+			      cut_to_int64(c->weight[unit]), 0 };
 
 	/* location 1 stands for samples without a stack */
 	ids[0] = 1;

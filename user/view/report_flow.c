@@ -30,6 +30,9 @@ static const struct {
 	[RC_OPS_ALL] = { "ops-all", "ops/B all", 10, true },
 	[RC_STACK] = { "stack", "stack", 7, true },
 	[RC_CALLS] = { "calls", "calls", 9, true },
+	[RC_SECONDS] = { "seconds", "seconds", 10, false },
+	[RC_CALL_MS] = { "ms-call", "ms/call", 11, true },
+	[RC_CALL_MS_ALL] = { "ms-call-all", "all ms/call", 12, true },
 	[RC_BY] = { "by", "by", 7, true },
 	[RC_WAIT] = { "wait-share", "wait", 9, false },
 	[RC_WAIT_INTERVAL] = { "wait-interval", "95%", 16, false },
@@ -41,6 +44,7 @@ static const struct {
 	const char *name, *columns;
 } sets[] = {
 	{ "time", "self,interval,inclusive,samples,object" },
+	{ "flat", "self,seconds,calls,ms-call,ms-call-all,object" },
 	{ "flow", "self,inclusive,in,out,ops,stack,by" },
 	{ "callees", "self,inclusive,in-all,out-all,ops-all,by" },
 	{ "wait", "self,inclusive,wait-share,wait-interval,ready,waits" },
@@ -71,8 +75,8 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 			return err_set(
 				e, -EINVAL,
 				"there is no column '%.*s'; there are self, interval, inclusive, samples, object, in, out, in-all, "
-				"out-all, compute, instructions, ops, ops-all, stack, calls, by, wait-share, wait-interval, ready, waits, "
-				"and the sets time, flow, callees, wait, all",
+				"out-all, compute, instructions, ops, ops-all, stack, calls, seconds, ms-call, "
+				"ms-call-all, by, wait-share, wait-interval, ready, waits, and the sets time, flat, flow, callees, wait, all",
 				(int)len, at);
 		if (n == REPORT_MAX_COLUMNS)
 			return err_set(e, -EINVAL, "more than %d columns", REPORT_MAX_COLUMNS);
@@ -82,7 +86,7 @@ int report_columns(const char *text, unsigned *out, struct err *e)
 	}
 	return n ? n
 		 : err_set(e, -EINVAL,
-			   "--columns needs the name of a column, or one of the sets time, flow, callees, wait, all");
+			   "--columns needs the name of a column, or one of the sets time, flat, flow, callees, wait, all");
 }
 
 bool report_columns_flow(const unsigned *c, unsigned count)
@@ -188,6 +192,32 @@ static void add_wait_cell(const struct report *r, const struct share *s, enum re
 		buf_addf(b, "%.1f..%.1f", 100 * w.low, 100 * w.high);
 }
 
+/* Where the profile has times: what of them is the function's. */
+static void add_seconds(const struct report *r, const struct share *s, bool exact, const struct flow_func *f,
+			enum report_column c, struct buf *b)
+{
+	const struct profile *p = r->profile;
+	double all = !exact && profile_unit(p) == PROFILE_TIME ? p->weight[PROFILE_TIME] : NAN;
+	double calls = f ? flow_amount(r->opts.flow, f->calls) : NAN;
+	double ms = (c == RC_CALL_MS_ALL ? s->inclusive : s->self) * all / 1e6;
+
+	if (c == RC_SECONDS && !isnan(all))
+		buf_addf(b, "%.3f", ms / 1e3);
+	else if (c != RC_SECONDS && calls > 0 && !isnan(all))
+		buf_addf(b, "%.3g", ms / calls);
+}
+
+static bool flat_only(const struct report *r)
+{
+	for (unsigned i = 0; i < r->opts.column_count; i++) {
+		enum report_column c = (enum report_column)r->opts.columns[i];
+
+		if (columns[c].flow && c != RC_CALLS && c != RC_CALL_MS && c != RC_CALL_MS_ALL)
+			return false;
+	}
+	return true;
+}
+
 static void add_flow_cell(const struct report *r, const struct share *s, bool exact, enum report_column c,
 			  unsigned objects, struct buf *out)
 {
@@ -229,6 +259,9 @@ static void add_flow_cell(const struct report *r, const struct share *s, bool ex
 		if (!isnan(v))
 			short_count(&b, v);
 		break;
+	case RC_SECONDS:
+	case RC_CALL_MS:
+	case RC_CALL_MS_ALL: add_seconds(r, s, exact, f, c, &b); break;
 	case RC_OPS:
 	case RC_OPS_ALL:
 		v = !f ? NAN : c == RC_OPS ? report_ops_per_byte(f) : report_ops_per_byte_inclusive(f);
@@ -340,7 +373,12 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 	for (unsigned i = 0; i < r->opts.column_count; i++)
 		if (r->opts.columns[i] == RC_WAIT)
 			add_wait_legend(r, out);
-	if (report_columns_flow(r->opts.columns, r->opts.column_count))
+	for (unsigned i = 0; i < r->opts.column_count; i++)
+		if (r->opts.columns[i] == RC_CALL_MS)
+			buf_addstr(
+				out,
+				"# ms/call: time of its own a call, where calls are counted; all: with callees; -: unknown\n");
+	if (report_columns_flow(r->opts.columns, r->opts.column_count) && !flat_only(r))
 		buf_addstr(
 			out,
 			"# in: bytes read; out: bytes of its own that anyone reads; off the stack; all: with callees,\n"

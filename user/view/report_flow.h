@@ -30,6 +30,9 @@ enum report_column {
 	RC_OPS_ALL,
 	RC_STACK,
 	RC_CALLS,
+	RC_SECONDS,
+	RC_CALL_MS,
+	RC_CALL_MS_ALL,
 	RC_BY,
 	RC_WAIT,
 	RC_WAIT_INTERVAL,
@@ -39,7 +42,7 @@ enum report_column {
 };
 #define REPORT_MAX_COLUMNS 32
 
-/* Names with commas between them, or a set: time, flow, callees, all. How many; -EINVAL with *e. */
+/* Names with commas between them, or a set: time, flat, flow, callees, all. How many; -EINVAL with *e. */
 int report_columns(const char *text, unsigned *out, struct err *e);
 /* Whether one of them needs a flow. */
 bool report_columns_flow(const unsigned *c, unsigned count);
