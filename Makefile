@@ -39,7 +39,10 @@ LDFLAGS += $(if $(SAN),-fsanitize=address$(,)undefined)
 
 # Every folder of user/ is library, but for the commands and the exact engine's tool (user/exact/exact.mk builds that).
 SRC_DIRS := kmod-free $(filter-out user/cli,$(patsubst %/,%,$(wildcard user/*/)))
-LIB_SRC := $(wildcard $(addsuffix /*.c,$(SRC_DIRS)))
+# `accperf daemon` serves by libmicrohttpd; without it, or with SKIP_HTTP=1, it records all the same.
+HTTP_OK := $(if $(SKIP_HTTP),,$(shell pkg-config --exists libmicrohttpd && echo yes))
+LIB_SRC := $(filter-out user/daemon/http$(if $(HTTP_OK),_none).c,$(wildcard $(addsuffix /*.c,$(SRC_DIRS))))
+LDLIBS += $(if $(HTTP_OK),-lmicrohttpd)
 # `accperf top` draws with ncurses; without it, or with SKIP_TOP=1, the command is left out and all else builds.
 TOP_OK := $(if $(SKIP_TOP),,$(shell pkg-config --exists ncursesw && echo yes))
 CLI_SRC := $(filter-out $(if $(TOP_OK),,user/cli/top%.c),$(wildcard user/cli/*.c))
@@ -64,6 +67,12 @@ all: top-missing
 top-missing:
 	@echo '  SKIP     accperf top: install libncurses-dev and run make again'
 .PHONY: top-missing
+endif
+ifeq ($(HTTP_OK),)
+all: http-missing
+http-missing:
+	@echo '  SKIP     what accperf daemon serves: install libmicrohttpd-dev and run make again'
+.PHONY: http-missing
 endif
 .DELETE_ON_ERROR:
 .SECONDARY:

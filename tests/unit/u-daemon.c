@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The daemon's configuration, its choice of processes, what it keeps, and what each service may cost. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 
 #include "daemon/account.h"
 #include "daemon/config.h"
+#include "daemon/figures.h"
 #include "daemon/keeper.h"
 #include "daemon/retention.h"
 #include "daemon/say.h"
@@ -98,11 +100,33 @@ static void what_is_wrong_has_its_place(void **state)
 	refused("services: {a: {name: x, effort: lo}}", "1:33: effort must be one of low|default|high, not 'lo'");
 	refused("services: {a: {name: x, efort: low}}", "did you mean 'effort'?");
 	refused("storage: {segment_size: 2G}\nservices: {a: {name: x}}", "segment_size must not exceed keep_size");
+	refused("http: {listen: \"0.0.0.0:80\"}\nservices: {a: {name: x}}", "1:16: other machines reach 0.0.0.0:80");
+	refused("http: {listen: \"[::]:80\"}\nservices: {a: {name: x}}", "1:16: other machines reach");
+	refused("http: {listen: localhost:80}\nservices: {a: {name: x}}", "1:16: listen wants an address and a port");
 	refused("a: \x01", "this is not YAML");
 	refused("services: {a: {name: x}}\n? [b]\n: 3\n", "a key is one word");
 	refused("services: &s\n  a: *s\n", "there is no key 'a' in service 'a'");
 	memset(deep + strlen(deep), '[', sizeof(deep) - strlen(deep) - 1);
 	refused(deep, "this is not YAML");
+}
+
+static void addresses_are_numbers(void **state)
+{
+	static const char *const wrong[] = {
+		"",       "127.0.0.1",      "127.0.0.1:",      "127.0.0.1:65536", "127.0.0.1:1x",
+		"::1:80", "[127.0.0.1]:80", "[::1:80",         "[]:80",           "a:80",
+		":80",    "127.0.0.1:-1",   "127.0.0.1:000080"
+	};
+	struct sockaddr_storage at;
+	bool loopback;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_false(config_address(wrong[i], &at, &loopback));
+	assert_true(config_address("127.0.0.2:80", &at, &loopback) && loopback);
+	assert_true(config_address("[::1]:65535", &at, &loopback) && loopback);
+	assert_true(config_address("10.0.0.1:1", &at, &loopback) && !loopback);
+	assert_true(config_address("[fe80::1]:1", &at, &loopback) && !loopback);
 }
 
 static void errors_without_end_are_cut(void **state)
@@ -296,6 +320,43 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
 }
 
+/* ---- figures of a profile */
+
+static void the_top_is_ten_and_the_rest(void **state)
+{
+	struct figures f;
+	AUTO_BUF(text);
+
+	(void)state;
+	buf_addstr(
+		&text,
+		"{\"samples\": 7, \"lost\": null, \"duration_ns\": 2e9, \"cost\": {\"target_slowdown\": null}, \"functions\": [");
+	for (int i = 0; i < 30; i++) /* 3, 10, 17 ... of 31: each of 1 to 30 but 27, and a 0 */
+		buf_addf(&text, "%s{\"name\": \"f%d\", \"object\": \"o\", \"self\": %d}", i ? "," : "",
+			 (i * 7 + 3) % 31, (i * 7 + 3) % 31);
+	buf_addstr(&text, "]}");
+	assert_int_equal(figures_take(text.data, text.len, &f), 0);
+	assert_true(f.known && f.samples == 7 && f.lost != f.lost && f.seconds == 2 && f.slowdown != f.slowdown);
+	assert_int_equal(f.top_count, FIGURES_TOP);
+	assert_string_equal(f.top[0].function, "f30");
+	assert_string_equal(f.top[9].function, "f20");
+	assert_true(f.other == 190);
+	assert_int_equal(figures_take("[]", 2, &f), -EINVAL);
+	assert_int_equal(figures_take("{\"functions\": 1}", 16, &f), -EINVAL);
+	assert_int_equal(figures_take("{", 1, &f), -EINVAL);
+}
+
+static void labels_and_values_are_openmetrics(void **state)
+{
+	AUTO_BUF(out);
+
+	(void)state;
+	figures_label("a\"b\\c\n\xff", &out);
+	figures_value(0.0 / 0.0, &out);
+	figures_value(0.25, &out);
+	assert_string_equal(out.data, "a\\\"b\\\\c??NaN0.25");
+}
+
 /* ---- the log */
 
 static void a_line_is_logfmt(void **state)
@@ -316,6 +377,9 @@ int main(void)
 		cmocka_unit_test(defaults_are_those_of_the_example),
 		cmocka_unit_test(lists_and_units_are_taken),
 		cmocka_unit_test(what_is_wrong_has_its_place),
+		cmocka_unit_test(addresses_are_numbers),
+		cmocka_unit_test(the_top_is_ten_and_the_rest),
+		cmocka_unit_test(labels_and_values_are_openmetrics),
 		cmocka_unit_test(errors_without_end_are_cut),
 		cmocka_unit_test(a_service_is_the_same_by_all_its_keys),
 		cmocka_unit_test(the_first_service_that_takes_it_has_it),

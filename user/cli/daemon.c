@@ -5,6 +5,7 @@
 
 #include "cli/cli.h"
 #include "daemon/daemon.h"
+#include "daemon/metrics.h"
 
 #define CONFIG "/etc/accperf/daemon.yaml"
 
@@ -62,6 +63,8 @@ static int cmd_daemon(void *opts, int argc, char **argv)
 	return daemon_run(o->config, &c, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
+static const struct cli_schema schemas[] = { { "profiles", metrics_profiles_schema }, { 0 } };
+
 CLI_COMMAND(daemon) = {
 	.name = "daemon",
 	.summary = "record services all day, within a budget, on this machine",
@@ -70,6 +73,7 @@ CLI_COMMAND(daemon) = {
 	.options = options,
 	.opt_size = sizeof(struct daemon_opts),
 	.defaults = &defaults,
+	.schemas = schemas,
 	.usage = "[--config FILE] [--check | --example]",
 	.details =
 		"Watches for processes of the services that its configuration names, records them while they run, and\n"
@@ -85,6 +89,11 @@ CLI_COMMAND(daemon) = {
 		"All of it, what the watched processes lose included, takes no more than limits.budget of the machine's\n"
 		"CPUs, over hours: a service that has spent its part rests, and is recorded by turns. Together the daemon\n"
 		"and its recorders hold no more than limits.memory.\n\n"
+		"On http.listen, 127.0.0.1:9417 unless the configuration says otherwise, it serves /healthz and /metrics\n"
+		"(OpenMetrics: what it costs, what was lost, each service's ten functions of most time), and with a token\n"
+		"(Authorization: Bearer ...) /profiles, a list as JSON (accperf.profiles/1), /profile?service=NAME, the last\n"
+		"complete profile as a file, and /report.html?service=NAME, that profile as a page. There is no TLS: other\n"
+		"machines are to come through a proxy.\n\n"
 		"Needs what `accperf record` needs. What is recorded of a target, and what never, its page tells.",
 	.examples = "accperf daemon --example >daemon.yaml\tA configuration to begin with\n"
 		    "accperf daemon --check --config daemon.yaml\tWhether it is in order\n"

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/config.h"
 
+#include <arpa/inet.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +21,18 @@
 #define MOST_TEXT 1000
 #define MOST_NAME 40 /* of a service: it is a folder's name */
 
-enum key_type { KEY_TEXT, KEY_FOLDER, KEY_TIME, KEY_SIZE, KEY_SHARE, KEY_NUMBER, KEY_CHOICE, KEY_LIST, KEY_PIDS };
+enum key_type {
+	KEY_TEXT,
+	KEY_FOLDER,
+	KEY_TIME,
+	KEY_SIZE,
+	KEY_SHARE,
+	KEY_NUMBER,
+	KEY_CHOICE,
+	KEY_LIST,
+	KEY_PIDS,
+	KEY_ADDRESS
+};
 
 struct key {
 	const char *section; /* of the file; "": of a service */
@@ -53,6 +66,11 @@ static const struct key keys[] = {
 	{ "limits", "memory", KEY_SIZE, C(memory), "128M", 33554432, TERA, NULL,
 	  "what the daemon and its recorders may hold; above it the largest recorder ends" },
 	{ "limits", "scan", KEY_TIME, C(scan), "2s", 0.1, 60, NULL, "how often to look for new processes" },
+	{ "http", "listen", KEY_ADDRESS, C(listen), "127.0.0.1:9417", 0, 0, NULL,
+	  "where /healthz, /metrics, /profiles, /profile and /report.html are served: an address and a port, or none" },
+	{ "http", "token_file", KEY_FOLDER, C(token_file), NULL, 0, 0, NULL,
+	  "a file whose first line, of 16 letters at least, a request must bring (Authorization: Bearer ...); without one only "
+	  "/healthz and /metrics are served, and on loopback alone" },
 	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
 	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
@@ -74,6 +92,7 @@ static const struct key keys[] = {
 static const char *const sections[][2] = {
 	{ "storage", "Profiles on disk" },
 	{ "limits", "What it may cost" },
+	{ "http", "What is served" },
 	{ "services", "What is recorded: a name each, with pid, name or cgroup, all of which have to agree" },
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
@@ -82,6 +101,7 @@ struct reading {
 	yaml_document_t doc;
 	struct buf *errors;
 	unsigned count;
+	yaml_mark_t listen_at;
 };
 
 static void complain(struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -172,6 +192,38 @@ static bool is_choice(const char *choices, const char *text)
 	return false;
 }
 
+bool config_address(const char *text, struct sockaddr_storage *at, bool *loopback)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)at;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)at;
+	const char *colon = strrchr(text, ':');
+	char host[INET6_ADDRSTRLEN + 2];
+	size_t n = colon ? (size_t)(colon - text) : sizeof(host);
+	unsigned long port;
+
+	if (n >= sizeof(host) || !colon[1] || strlen(colon + 1) > 5 || colon[1 + strspn(colon + 1, "0123456789")])
+		return false;
+	port = strtoul(colon + 1, NULL, 10);
+	if (port > 65535)
+		return false;
+	memcpy(host, text, n);
+	host[n] = 0;
+	memset(at, 0, sizeof(*at));
+	if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
+		v4->sin_family = AF_INET;
+		v4->sin_port = htons((uint16_t)port);
+		*loopback = ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+		return true;
+	}
+	if (n < 3 || host[0] != '[' || host[n - 1] != ']')
+		return false;
+	host[n - 1] = 0;
+	v6->sin6_family = AF_INET6;
+	v6->sin6_port = htons((uint16_t)port);
+	*loopback = inet_pton(AF_INET6, host + 1, &v6->sin6_addr) == 1 && IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
+	return *loopback || inet_pton(AF_INET6, host + 1, &v6->sin6_addr) == 1;
+}
+
 static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
 {
 	double v = number_with_unit(text, k->type);
@@ -192,14 +244,22 @@ static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, 
 
 static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
 {
+	struct sockaddr_storage address;
 	char **where = into;
+	bool loopback;
 
+	if (k->type == KEY_ADDRESS)
+		r->listen_at = at;
 	if (!*text || strlen(text) > MOST_TEXT)
 		complain(r, at, "%s wants a text of 1 to %d bytes", k->name, MOST_TEXT);
 	else if (k->type == KEY_FOLDER && *text != '/')
 		complain(r, at, "%s wants a whole path, which begins with /, not '%.60s'", k->name, text);
 	else if (k->type == KEY_CHOICE && !is_choice(k->choices, text))
 		complain(r, at, "%s must be one of %s, not '%.60s'", k->name, k->choices, text);
+	else if (k->type == KEY_ADDRESS && strcmp(text, "none") && !config_address(text, &address, &loopback))
+		complain(r, at,
+			 "%s wants an address and a port such as 127.0.0.1:9417 or [::1]:9417, or none; not '%.60s'",
+			 k->name, text);
 	else if (*where || !(*where = strdup(text)))
 		complain(r, at, "out of memory");
 }
@@ -222,6 +282,11 @@ static void take_item(struct reading *r, const struct key *k, const yaml_node_t 
 		list->items[list->count++] = copy;
 }
 
+static bool is_text(enum key_type t)
+{
+	return t == KEY_TEXT || t == KEY_FOLDER || t == KEY_CHOICE || t == KEY_ADDRESS;
+}
+
 static void take_value(struct reading *r, const struct key *k, const yaml_node_t *n, void *base)
 {
 	void *into = (char *)base + k->offset;
@@ -237,7 +302,7 @@ static void take_value(struct reading *r, const struct key *k, const yaml_node_t
 			complain(r, n->start_mark, "%s wants at least one", k->name);
 	} else if (n->type != YAML_SCALAR_NODE) {
 		complain(r, n->start_mark, "%s wants one value, no list and no further keys", k->name);
-	} else if (k->type == KEY_TEXT || k->type == KEY_FOLDER || k->type == KEY_CHOICE) {
+	} else if (is_text(k->type)) {
 		take_text(r, k, n->start_mark, (const char *)n->data.scalar.value, into);
 	} else {
 		take_number(r, k, n->start_mark, (const char *)n->data.scalar.value, into);
@@ -298,7 +363,7 @@ static void take_section_keys(struct reading *r, const yaml_node_t *map, const c
 
 		if (given[i] || strcmp(keys[i].section, section) || !keys[i].standard)
 			continue;
-		if (keys[i].type == KEY_TEXT || keys[i].type == KEY_FOLDER || keys[i].type == KEY_CHOICE)
+		if (is_text(keys[i].type))
 			take_text(r, &keys[i], none, keys[i].standard, (char *)base + keys[i].offset);
 		else
 			take_number(r, &keys[i], none, keys[i].standard, (char *)base + keys[i].offset);
@@ -366,7 +431,8 @@ static void take_section(struct reading *r, const yaml_node_t *n, size_t which, 
 static void take_sections(struct reading *r, const yaml_node_t *root, struct daemon_config *c)
 {
 	static const yaml_node_t empty = { .type = YAML_MAPPING_NODE };
-	bool given[SECTIONS] = { false };
+	bool given[SECTIONS] = { false }, loopback;
+	struct sockaddr_storage address;
 
 	if (root->type != YAML_MAPPING_NODE) {
 		complain(r, root->start_mark, "this is no list of keys: it wants sections such as 'services:'");
@@ -396,6 +462,12 @@ static void take_sections(struct reading *r, const yaml_node_t *root, struct dae
 			take_section_keys(r, &empty, sections[i][0], sections[i][0], c);
 	if (!r->count && !c->service_count)
 		complain(r, root->start_mark, "no service: say what is recorded, in 'services:'");
+	if (!r->count && strcmp(c->listen, "none") && config_address(c->listen, &address, &loopback) && !loopback &&
+	    !c->token_file)
+		complain(
+			r, r->listen_at,
+			"other machines reach %s: that wants http.token_file, or listen on 127.0.0.1 and put a proxy before it",
+			c->listen);
 	if (!r->count && c->segment_size > c->keep_size)
 		complain(r, root->start_mark, "segment_size must not exceed keep_size: nothing would be kept");
 }
@@ -456,6 +528,8 @@ void config_release(struct daemon_config *c)
 	}
 	free(c->services);
 	free(c->folder);
+	free(c->listen);
+	free(c->token_file);
 	*c = (struct daemon_config){ 0 };
 }
 
@@ -484,9 +558,10 @@ static void example_key(const struct key *k, const char *indent, struct buf *out
 	if (k->standard)
 		buf_addf(out, "%s%s: %s\n", indent, k->name, k->standard);
 	else
-		buf_addf(out, "%s%s%s: %s\n", indent, strcmp(k->name, "name") ? "# " : "", k->name,
-			 k->type == KEY_PIDS       ? "[1234, 5678]"
-			 : strcmp(k->name, "name") ? "\"/system.slice/nginx.service\""
+		buf_addf(out, "%s%s%s: %s\n", indent, k->offset == S(names) && !*k->section ? "" : "# ", k->name,
+			 k->type == KEY_FOLDER     ? "/etc/accperf/token"
+			 : k->type == KEY_PIDS     ? "[1234, 5678]"
+			 : k->offset == S(cgroups) ? "\"/system.slice/nginx.service\""
 						   : "nginx");
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "util/buf.h"
 
@@ -35,12 +36,15 @@ struct daemon_config {
 	double budget; /* share of all CPUs */
 	uint64_t memory;
 	double scan;
+	char *listen, *token_file; /* token_file NULL: none */
 	struct config_service *services;
 	size_t service_count;
 };
 
 /* 0, or the number of errors, each a line "LINE:COLUMN: sentence" in `errors`; then nothing is to be released. */
 unsigned config_parse(const char *text, size_t len, struct daemon_config *c, struct buf *errors);
+/* "127.0.0.1:9417", "[::1]:9417": false: it is none. loopback: only this machine reaches it. "none" is not for here. */
+bool config_address(const char *text, struct sockaddr_storage *at, bool *loopback);
 void config_release(struct daemon_config *c);
 /* A file with every key, what it means and its default. */
 void config_example(struct buf *out);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "daemon/daemon_priv.h"
+#include "daemon/http.h"
 #include "daemon/notify.h"
 #include "util/clock.h"
 
@@ -106,6 +107,7 @@ static int take_services(struct daemon *d, struct daemon_config *next)
 		for (size_t k = 0; k < next->service_count; k++)
 			if (config_same_service(&next->services[k], &d->c.services[i]))
 				states[k] = d->services[i];
+	readings_forget(d);
 	free(d->services);
 	d->services = states;
 	return 0;
@@ -129,8 +131,8 @@ static void reload_config(struct daemon *d)
 			say(SAY_ERROR, "config", NULL, "%s", line);
 	if (e.code)
 		say(SAY_ERROR, "config", NULL, "%s", e.text);
-	if (!count && !e.code && strcmp(next.folder, d->c.folder)) {
-		say(SAY_ERROR, "config", NULL, "storage.folder can be changed by a restart only");
+	if (!count && !e.code && (strcmp(next.folder, d->c.folder) || strcmp(next.listen, d->c.listen))) {
+		say(SAY_ERROR, "config", NULL, "storage.folder and http.listen can be changed by a restart only");
 		config_release(&next);
 		count = 1;
 	}
@@ -185,15 +187,21 @@ static void take_signals(struct daemon *d, int fd)
 static void wait_for_something(struct daemon *d, int signals, uint64_t until)
 {
 	struct pollfd pf[MOST_POLLED] = { { .fd = signals, .events = POLLIN } };
-	uint64_t now = clock_now(), ns = until > now ? until - now : 0;
-	struct timespec t = { .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+	uint64_t now = clock_now(), most = http_wait_ns(d->http), ns = until > now ? until - now : 0;
+	struct timespec t;
 	nfds_t n = 1;
 
+	if (most < ns)
+		ns = most;
+	t = (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+	if (http_fd(d->http) >= 0)
+		pf[n++] = (struct pollfd){ .fd = http_fd(d->http), .events = POLLIN };
 	for (size_t i = 0; i < d->recorder_count && n < MOST_POLLED; i++)
 		if (d->recorders[i].said >= 0)
 			pf[n++] = (struct pollfd){ .fd = d->recorders[i].said, .events = POLLIN };
 	ppoll(pf, n, &t, NULL);
 	take_signals(d, signals);
+	http_run(d->http);
 }
 
 static bool is_due(uint64_t *when, uint64_t now, uint64_t every)
@@ -250,8 +258,10 @@ static void loop_until_stopped(struct daemon *d, int signals)
 		one_round(d, watchdog);
 		wait_for_something(d, signals, next_moment(d, watchdog));
 		turns_reap(d);
+		readings_look(d);
 	}
 	notify_say("STOPPING=1");
+	readings_forget(d);
 	turns_end_all(d, RECORDER_STOP);
 	while (d->recorder_count) {
 		wait_for_something(d, signals, clock_now() + STOPPING_STEP);
@@ -261,10 +271,11 @@ static void loop_until_stopped(struct daemon *d, int signals)
 
 int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 {
-	struct daemon d = { .config_path = path, .c = *c, .next_number = 1, .keeper.dir = -1 };
+	struct daemon d = { .config_path = path, .c = *c, .next_number = 1, .keeper.dir = -1, .readings.out = -1 };
 	struct rlimit most = { c->memory, c->memory };
 	int signals = daemon_signals();
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct err served = { 0 };
 
 	*c = (struct daemon_config){ 0 };
 	d.cpus = cpus > 0 ? (unsigned)cpus : 1;
@@ -278,7 +289,13 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 	} else if (!keeper_open(&d.keeper, d.c.folder, e)) {
 		say(SAY_NOTICE, "started", NULL, "%zu service%s, profiles in %s", d.c.service_count,
 		    d.c.service_count == 1 ? "" : "s", d.c.folder);
+		d.http = http_open(&d, &served);
+		if (served.code) /* to record is the more important */
+			say(SAY_ERROR, "http", NULL, "%s", served.text);
+		else if (d.http)
+			say(SAY_NOTICE, "http", NULL, "serving on %s", d.c.listen);
 		loop_until_stopped(&d, signals);
+		http_close(d.http);
 		say(SAY_NOTICE, "stopped", NULL, "asked to; no recorder is left");
 	}
 	keeper_close(&d.keeper);

@@ -5,7 +5,9 @@
 
 #include "daemon/account.h"
 #include "daemon/config.h"
+#include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/readings.h"
 #include "daemon/recorder.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
@@ -19,7 +21,12 @@ struct service_state {
 	uint64_t retry_at; /* after a failure */
 	unsigned failures; /* in a row */
 	uint64_t failed, turns;
-	bool spread; /* more recorders than are good: all end, and one begins */
+	char last[64];          /* its latest complete profile; "": none */
+	bool last_new;          /* not read yet */
+	bool page_wanted;       /* somebody asked for it as a page */
+	struct figures figures; /* of the last that was read */
+	double samples, lost;   /* of all that were read */
+	uint64_t unread;        /* could not be read */
 	struct {
 		uint64_t hash, at;
 	} said[SAID_SLOTS]; /* what need not be said again soon */
@@ -35,6 +42,8 @@ struct daemon {
 	size_t recorder_count, recorder_cap;
 	uint32_t next_number;
 	unsigned cpus;
+	struct readings readings;
+	struct http *http; /* NULL: nothing is served */
 	bool stopping, full, reload;
 	uint64_t memory; /* of all of us */
 	double own_cpu;  /* the daemon's own, as last measured */

@@ -31,6 +31,24 @@ static bool is_written(void *ctx, const char *service, const char *file)
 	return false;
 }
 
+/* A profile that is complete and newer than the one that was. */
+static void find_latest(struct daemon *d, uint32_t service)
+{
+	struct service_state *s = &d->services[service];
+	const struct kept_file *latest = NULL;
+
+	for (size_t i = 0; i < d->keeper.count; i++) { /* by time */
+		const struct kept_file *f = &d->keeper.files[i];
+
+		if (!f->open && !f->goes && !strcmp(d->keeper.folders[f->folder], d->c.services[service].name))
+			latest = f;
+	}
+	if (!latest || strlen(latest->name) >= sizeof(s->last) || !strcmp(s->last, latest->name))
+		return;
+	snprintf(s->last, sizeof(s->last), "%s", latest->name);
+	s->last_new = true;
+}
+
 static void sweep_now(struct daemon *d)
 {
 	uint64_t removed = d->keeper.removed, refused = d->keeper.refused, now = clock_now();
@@ -39,6 +57,8 @@ static void sweep_now(struct daemon *d)
 	if (err)
 		say(SAY_ERROR, "disk-unreadable", NULL,
 		    "%s cannot be listed: %s; profiles are not removed until it can", d->keeper.path, strerror(-err));
+	for (uint32_t i = 0; i < d->c.service_count; i++)
+		find_latest(d, i);
 	if (d->keeper.removed > removed)
 		say(SAY_INFO, "removed", NULL, "%" PRIu64 " profiles removed, the oldest; %zu are left, %.1f MB",
 		    d->keeper.removed - removed, d->keeper.kept.count, (double)d->keeper.kept.bytes / 1e6);

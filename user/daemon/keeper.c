@@ -100,6 +100,22 @@ int64_t keeper_size(const struct keeper *k, const char *service, const char *nam
 	return fstatat(k->dir, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ? -1 : (int64_t)st.st_size;
 }
 
+int keeper_fd(const struct keeper *k, const char *service, const char *file)
+{
+	int dir = open_folder(k->dir, service), fd = -1;
+	struct stat st;
+
+	if (dir >= 0) {
+		fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+		close(dir);
+	}
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
 /* ---- the sweep */
 
 static void forget_files(struct keeper *k)

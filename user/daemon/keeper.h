@@ -40,6 +40,8 @@ bool keeper_is_ours(const char *file);
 uint64_t keeper_free(const struct keeper *k);
 /* Size of a file of ours; -1: it is not there. */
 int64_t keeper_size(const struct keeper *k, const char *service, const char *name, unsigned number);
+/* One of `files`, for reading; -1: it is gone. */
+int keeper_fd(const struct keeper *k, const char *service, const char *file);
 /* Lists all and removes what goes. writing(): files that are being written. */
 typedef bool (*keeper_writing_fn)(void *ctx, const char *service, const char *file);
 int keeper_sweep(struct keeper *k, const struct daemon_config *c, bool ages, keeper_writing_fn writing, void *ctx);

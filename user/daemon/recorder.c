@@ -3,21 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/child.h"
 #include "daemon/say.h"
 #include "util/clock.h"
 
-#define SELF "/proc/self/exe" /* also where it was replaced by a newer one: the two are of one version */
 #define RING "4M"
 #define MOST_ARGUMENTS 32
 #define NAMES_NS 60000000000ull /* that the last names may take */
@@ -54,34 +51,10 @@ static unsigned arguments(const struct recorder_opts *o, const char *output, con
 	return n;
 }
 
-/* After fork(): nothing but what may be done between threads. */
-static void become(const struct recorder_opts *o, pid_t parent, int said, const char *const *argv)
-{
-	struct rlimit most = { o->memory, o->memory };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	setpgid(0, 0); /* Ctrl-C is for the daemon */
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent || null < 0)
-		_exit(127);
-	setrlimit(RLIMIT_DATA, &most);
-	dup2(null, STDIN_FILENO);
-	dup2(said, STDOUT_FILENO);
-	dup2(said, STDERR_FILENO);
-	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
-	execv(o->program ? o->program : SELF, (char *const *)(uintptr_t)argv);
-	_exit(127);
-}
-
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *e)
 {
 	const char *argv[MOST_ARGUMENTS];
 	char output[PATH_MAX + NAME_MAX + KEEPER_NAME], rotate[40];
-	pid_t parent = getpid();
 	int fd[2];
 
 	r->said = -1;
@@ -91,12 +64,14 @@ int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err
 	if (pipe2(fd, O_CLOEXEC))
 		return err_set(e, -errno, "no pipe for a recorder: %s", strerror(errno));
 	fcntl(fd[0], F_SETFL, O_NONBLOCK);
-	r->pid = fork();
-	if (!r->pid)
-		become(o, parent, fd[1], argv);
+	r->pid = child_start(&(struct child_opts){ .argv = argv,
+						   .out = fd[1],
+						   .said = fd[1],
+						   .end_by = SIGTERM, /* it ends in order */
+						   .memory = o->memory },
+			     e);
 	close(fd[1]);
 	if (r->pid < 0) {
-		err_set(e, -errno, "no recorder can be started: %s", strerror(errno));
 		close(fd[0]);
 		return e->code;
 	}

@@ -34,9 +34,8 @@ struct recorder {
 };
 
 struct recorder_opts {
-	const char *program; /* NULL: this one */
-	const char *folder;  /* of all services */
-	const char *pids;    /* a list with commas */
+	const char *folder; /* of all services */
+	const char *pids;   /* a list with commas */
 	const char *effort, *what, *offload;
 	double segment_time;
 	uint64_t memory;

@@ -201,7 +201,7 @@ void turns_rotate(struct daemon *d)
 		if (r->pid <= 0)
 			continue;
 		while (keeper_size(&d->keeper, r->folder, r->name, r->segment + 1) >= 0)
-			r->segment++;
+			r->segment++, d->next_sweep = 0;
 		if (r->segment && r->cut != r->segment &&
 		    keeper_size(&d->keeper, r->folder, r->name, r->segment) >= (int64_t)d->c.segment_size) {
 			r->cut = r->segment;

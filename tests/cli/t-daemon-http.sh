@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What the daemon serves, to whom, and that no request reaches a file.
+. "$(dirname "$0")/../lib.sh"
+need jq && need python3 || { echo "needs jq and python3"; exit 77; }
+ldd "$TOP/build/accperf" | grep -q libmicrohttpd || { echo "built without libmicrohttpd"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
+
+N=dH$$; cp "$WORKLOADS/tightloop" $N
+head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >token; chmod 600 token
+port=$((20000 + $$ % 20000))
+cat >d.yaml <<-EOF
+	storage: {folder: $TMP/store, segment_time: 1h, reserve: 0}
+	limits: {scan: 200ms, budget: 90%}
+	http: {listen: "127.0.0.1:$port", token_file: $TMP/token}
+	services:
+	  hot: {name: $N, min_age: 0s, what: time}
+	  idle: {name: nobody-$$}
+	EOF
+start ./$N --loop
+accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
+# get PATH [HEADER...]: the status on stdout, the body in body, headers in headers
+get() { python3 - "$port" "$@" <<-'EOF'
+	import http.client, sys
+	c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)
+	method, path = (["GET"] + sys.argv[2].split(" "))[-2:]
+	c.putrequest(method, path, skip_host=any(h.startswith("Host:") for h in sys.argv[3:]))
+	for h in sys.argv[3:]: c.putheader(*h.split(": ", 1))
+	c.endheaders()
+	r = c.getresponse()
+	open("body", "wb").write(r.read()); open("headers", "w").write(str(r.headers)); print(r.status)
+	EOF
+}
+gets() { local want=$1 got; shift; got=$(get "$@") && [ "$got" = "$want" ] || { echo "status ${got:-none}, wanted $want"; head -c 300 body; return 1; }; }
+within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
+with="Authorization: Bearer $(cat token)"
+
+check "it is well" within 9 gets 200 /healthz
+check "and says so" grep -qx ok body
+sampled() { [ "$(stat -c %s store/hot/* | head -n 1)" -gt 900 ]; }
+within 20 sampled; kill -USR1 $daemon
+series() { gets 200 /metrics && grep -qE "$1" body; }
+check "functions of the last complete profile are series" within 20 series '^accperf_function_self_ratio\{service="hot",function="spin_hot",object="dH[0-9]+"\} 0\.[0-9]+$'
+check "so is what it costs" grep -qE '^accperf_cost_cpu_seconds_total\{service="hot"\} 0*[1-9.]' body
+check "as OpenMetrics" grep -q '^Content-Type: application/openmetrics-text; version=1.0.0' headers
+cat >judge.py <<-'EOF'
+	import re, sys
+	lines, kind, done, seen = open("body").read().split("\n"), {}, set(), set()
+	assert lines[-2:] == ["# EOF", ""], lines[-2:]
+	now = None
+	for l in lines[:-2]:
+	    if l.startswith("# TYPE "):
+	        _, _, name, t = l.split(" "); assert name not in kind, name; kind[name] = t; now = name
+	    elif l.startswith("# HELP "): assert l.split(" ")[2] == now, l
+	    else:
+	        m = re.fullmatch(r'([a-z_]+)(\{(?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+\})? (NaN|[0-9.e+-]+)', l); assert m, l
+	        suffix = {"counter": "_total", "info": "_info"}.get(kind[now], "")
+	        assert m[1] == now + suffix, l
+	        assert (m[1], m[2]) not in seen, l
+	        seen.add((m[1], m[2]))
+	assert len(lines) < 200, len(lines)
+	EOF
+check "whose rules it keeps: families whole, types, suffixes, no series twice, bounded" python3 judge.py
+
+check "profiles want a token" gets 401 /profiles
+check "the right one" gets 401 /profiles "Authorization: Bearer $(tr 0-9a-f 1-9a-f0 <token)"
+check "the whole of it" gets 401 /profiles "${with%?}"
+check "with it they are listed" gets 200 /profiles "$with"
+valid() { accperf help --json-schema profiles >schema.json && python3 -c 'import json, jsonschema; jsonschema.validate(json.load(open("body")), json.load(open("schema.json")))'; }
+if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi
+check "one is served as a file" gets 200 "/profile?service=hot" "$with"
+cp body served.data
+check "that can be read" bash -c 'accperf report --json -i served.data | jq -e ".samples > 3 and .recovery == null"'
+page() { gets 200 "/report.html?service=hot" "$with" && grep -q spin_hot body; }
+check "and as a page, once that is made" within 40 page
+
+# nothing of a request becomes a path
+ask() { gets 404 "$1" "$with" && ! grep -q root: body; }
+check "no other service" ask "/profile?service=../../../../etc/passwd"
+check "nor by an empty name" ask "/profile?service="
+check "nor one that has nothing" ask "/profile?service=idle"
+check "no other path" ask "/../../etc/passwd"
+check "nor one with escapes" ask "/profiles/%2e%2e/%2e%2e/etc/passwd"
+check "a page of another site cannot ask" gets 403 /metrics "Host: evil.example"
+check "nothing can be changed" gets 405 "DELETE /profiles" "$with"
+check "a request of a megabyte is refused" bash -c 'python3 - '$port' <<<"import socket, sys; s = socket.create_connection((\"127.0.0.1\", '$port')); s.sendall(b\"GET /\" + b\"a\" * 30000); s.shutdown(1); r = s.recv(100); sys.exit(not r.startswith(b\"HTTP/1.1 4\") and r != b\"\")"'
+many() { python3 - "$port" <<-'EOF'
+	import socket, sys
+	all = []
+	for i in range(200):
+	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=10); s.sendall(b"GET /metrics HTTP/1.0\r\n"); all.append(s)
+	for s in all: s.sendall(b"\r\n")
+	answered = sum(s.recv(12) == b"HTTP/1.1 200" for s in all)
+	print(answered); sys.exit(answered < 190)
+	EOF
+}
+rss() { awk '/VmRSS/ { print $2 }' "/proc/$daemon/status"; }
+before=$(rss)
+check "200 clients at once are answered" many
+check "with 8 MB at most ($(($(rss) - before)) KB)" test $(($(rss) - before)) -le 8192
+
+# who may not listen
+refuses() { printf 'http: {%s}\nservices: {a: {name: x}}\n' "$1" >bad.yaml; accperf daemon --check --config bad.yaml 2>err; [ $? = 2 ] && grep -q "$2" err; }
+check "other machines want a token" refuses 'listen: "0.0.0.0:9417"' 'bad.yaml:1:16: other machines reach 0.0.0.0:9417: that wants http.token_file'
+sed "s:$TMP/store:$TMP/store2:" d.yaml >second.yaml
+second() { accperf daemon --config "$1" 2>err & other=$!; STARTED+=($other); }
+second second.yaml
+check "a port in use is told" within 5 grep -q "level=error event=http msg=\"nothing is served: 127.0.0.1:$port" err
+check "and recording goes on" within 9 bash -c 'ls store2/hot | grep -q .'
+kill $other; wait $other
+chmod 644 token; sed "s/127.0.0.1:$port/127.0.0.1:0/" second.yaml >third.yaml; second third.yaml
+check "a token that others can read is none" within 5 grep -q 'event=http msg="http.token_file .* chmod 0600' err
+kill $other; wait $other
+kill -TERM $daemon; wait $daemon
+check "it ends in order" test $? = 0

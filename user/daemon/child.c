@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SELF "/proc/self/exe" /* also where it was replaced by a newer one: the two are of one version */
+
+static void become_child(const struct child_opts *o, pid_t parent)
+{
+	struct rlimit most = { o->memory, o->memory };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	setpgid(0, 0); /* Ctrl-C is for the daemon */
+	prctl(PR_SET_PDEATHSIG, o->end_by);
+	if (getppid() != parent || null < 0)
+		_exit(127);
+	setrlimit(RLIMIT_DATA, &most);
+	if (o->nice)
+		setpriority(PRIO_PROCESS, 0, o->nice);
+	dup2(null, STDIN_FILENO);
+	dup2(o->out >= 0 ? o->out : null, STDOUT_FILENO);
+	dup2(o->said >= 0 ? o->said : null, STDERR_FILENO);
+	syscall(SYS_close_range, 3u, ~0u, CLOSE_RANGE_CLOEXEC);
+	execv(SELF, (char *const *)(uintptr_t)o->argv);
+	_exit(127);
+}
+
+pid_t child_start(const struct child_opts *o, struct err *e)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid)
+		become_child(o, parent);
+	return pid > 0 ? pid : err_set(e, -errno, "no process can be started: %s", strerror(errno));
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* This program again, as a child of the daemon that ends when the daemon does. Included by user/daemon. */
+#ifndef ACCPERF_DAEMON_CHILD_H
+#define ACCPERF_DAEMON_CHILD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "util/err.h"
+
+struct child_opts {
+	const char *const *argv; /* ends with NULL */
+	int out, said;           /* its stdout and stderr; -1: nowhere */
+	int end_by;              /* the signal that it gets where the daemon is killed */
+	int nice;                /* how far it gives way to others */
+	uint64_t memory;         /* of data, at most; bytes */
+};
+
+/* Its pid, or -errno. */
+pid_t child_start(const struct child_opts *o, struct err *e);
+
+#endif
