@@ -11,6 +11,7 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "daemon/config.h"
 
 struct help_cmd {
 	const char *man, *completion, *schema;
@@ -18,14 +19,15 @@ struct help_cmd {
 };
 
 #define AT(field) .offset = offsetof(struct help_cmd, field)
-static const struct opt options[] = { { OPT_STRING, 0, "man", AT(man), .arg = "COMMAND",
-					.help = "print its man page (accperf: the one of accperf itself)" },
-				      { OPT_STRING, 0, "completion", AT(completion), .arg = "bash",
-					.help = "print the shell's completion script" },
-				      { OPT_STRING, 0, "json-schema", AT(schema), .arg = "NAME",
-					.help = "print the JSON schema of accperf.NAME/1 (list: their names)" },
-				      { OPT_BOOL, 0, "list", AT(list), .help = "print the names of the commands" },
-				      OPT_END };
+static const struct opt options[] = {
+	{ OPT_STRING, 0, "man", AT(man), .arg = "COMMAND",
+	  .help = "print its man page (accperf: the one of accperf itself; daemon.yaml: of the configuration)" },
+	{ OPT_STRING, 0, "completion", AT(completion), .arg = "bash", .help = "print the shell's completion script" },
+	{ OPT_STRING, 0, "json-schema", AT(schema), .arg = "NAME",
+	  .help = "print the JSON schema of accperf.NAME/1 (list: their names)" },
+	{ OPT_BOOL, 0, "list", AT(list), .help = "print the names of the commands" },
+	OPT_END
+};
 
 static bool is_end(const struct opt *o)
 {
@@ -72,7 +74,7 @@ static void roff_paragraphs(struct buf *b, const char *s)
 	}
 }
 
-static void man_head(struct buf *b, const char *title, const char *name, const char *summary)
+static void man_head(struct buf *b, const char *title, int part, const char *name, const char *summary)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
 	time_t t = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
@@ -84,7 +86,7 @@ static void man_head(struct buf *b, const char *title, const char *name, const c
 	buf_addstr(b, ".\\\" made by accperf help --man; do not edit\n.TH ");
 	for (const char *c = title; *c; c++)
 		buf_addch(b, (char)toupper((unsigned char)*c));
-	buf_addf(b, " 1 %s \"accperf %s\" \"accperf manual\"\n.SH NAME\n", date, ACCPERF_VERSION);
+	buf_addf(b, " %d %s \"accperf %s\" \"accperf manual\"\n.SH NAME\n", part, date, ACCPERF_VERSION);
 	roff(b, name);
 	buf_addstr(b, " \\- ");
 	roff(b, summary);
@@ -170,7 +172,7 @@ static void man_command(struct buf *b, const struct cli_command *cmd)
 	char name[64];
 
 	snprintf(name, sizeof(name), "accperf-%s", cmd->name);
-	man_head(b, name, name, cmd->summary);
+	man_head(b, name, 1, name, cmd->summary);
 	buf_addf(b, ".SH SYNOPSIS\n\\fBaccperf %s\\fR ", cmd->name);
 	roff(b, cmd->usage ? cmd->usage : "");
 	buf_addstr(b, "\n.SH DESCRIPTION\n");
@@ -191,7 +193,7 @@ static void man_command(struct buf *b, const struct cli_command *cmd)
 
 static void man_main(struct buf *b)
 {
-	man_head(b, "accperf", "accperf", "find which functions are worth an accelerator, and what it would take");
+	man_head(b, "accperf", 1, "accperf", "find which functions are worth an accelerator, and what it would take");
 	buf_addstr(b, ".SH SYNOPSIS\n\\fBaccperf\\fR \\fICOMMAND\\fR [options]\n.SH DESCRIPTION\n");
 	roff_paragraphs(
 		b, "accperf observes a live process at about one per cent of its speed and tells which functions the "
@@ -314,12 +316,33 @@ static int schema(struct buf *b, const char *wanted, struct err *e)
 	return err_set(e, -1, "there is no JSON schema '%s'; there are: %s", wanted, names.len ? names.data : "none");
 }
 
+static void man_configuration(struct buf *b)
+{
+	man_head(b, "accperf-daemon.yaml", 5, "accperf-daemon.yaml", "what accperf daemon records, keeps and serves");
+	buf_addstr(b, ".SH DESCRIPTION\n");
+	roff_paragraphs(
+		b,
+		"YAML: sections, in them a key and a value a line. What is not given has its default; a key that there is not, and "
+		"a value that cannot be, is an error with its line and column. `accperf daemon --check` looks a file "
+		"through, `accperf daemon --example` prints one with all keys. A daemon that runs takes a changed file at "
+		"SIGHUP, but for storage.folder, http.listen and http.token_file.");
+	config_manual(b);
+	buf_addstr(b, ".SH FILES\n");
+	roff_paragraphs(b, "/etc/accperf/daemon.yaml");
+	buf_addstr(b, ".SH SEE ALSO\n");
+	roff_paragraphs(b, "accperf-daemon(1)");
+}
+
 static int man(struct buf *b, const char *name, struct err *e)
 {
 	const struct cli_command *cmd;
 
 	if (!strcmp(name, "accperf")) {
 		man_main(b);
+		return 0;
+	}
+	if (!strcmp(name, "daemon.yaml")) {
+		man_configuration(b);
 		return 0;
 	}
 	cmd = cli_find(name);

@@ -579,6 +579,15 @@ void config_example(struct buf *out)
 	}
 }
 
+static void manual_text(const char *s, struct buf *out)
+{
+	for (; *s; s++) {
+		if (*s == '-' || *s == '\\')
+			buf_addch(out, '\\');
+		buf_addch(out, *s == '\\' ? 'e' : *s);
+	}
+}
+
 void config_manual(struct buf *out)
 {
 	for (size_t s = 0; s < SECTIONS; s++) {
@@ -590,7 +599,8 @@ void config_manual(struct buf *out)
 
 			if (strcmp(k->section, services ? "" : sections[s][0]))
 				continue;
-			buf_addf(out, ".TP\n.B %s\n%s", k->name, k->help);
+			buf_addf(out, ".TP\n.B %s\n", k->name);
+			manual_text(k->help, out);
 			if (k->choices)
 				buf_addf(out, ". One of %s", k->choices);
 			if (k->standard)
