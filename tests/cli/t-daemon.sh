@@ -130,5 +130,6 @@ for with in "" "" recorder; do
 	rec=$(pgrep -P $daemon); killed=$(date +%s%3N)
 	kill -9 $daemon ${with:+$rec}; wait $daemon 2>/dev/null; daemon=
 	check "kill -9 of the daemon ${with:+and its recorder }leaves no recorder" within 9 gone "$rec"
-	check "and loses a second at most ($(($(last) - killed)) ms after it)" test "$(last)" -ge $((killed - 1050))
+	# a second, and what the recorder waits for a CPU where all are busy
+	check "and loses a second at most ($(($(last) - killed)) ms after it)" test "$(last)" -ge $((killed - 1250))
 done

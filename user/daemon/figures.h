@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the last complete profile of a service says, bounded: from what `accperf report --json` printed. Pure. Included by
- * user/daemon and tests. */
+/* What the last complete profile of a service says, bounded: from what `accperf report --json` printed. Pure.
+ * Included by user/daemon and tests. */
 #ifndef ACCPERF_DAEMON_FIGURES_H
 #define ACCPERF_DAEMON_FIGURES_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the daemon says of itself and its services: OpenMetrics, and lists for people's tools. Included by user/daemon and
- * user/cli/daemon.c. */
+/* What the daemon says of itself and its services: OpenMetrics, and lists for people's tools. Included by user/daemon
+ * and user/cli/daemon.c. */
 #ifndef ACCPERF_DAEMON_METRICS_H
 #define ACCPERF_DAEMON_METRICS_H
 
