@@ -547,7 +547,9 @@ static int count_samples(void *ctx, const struct sample *m)
 	return 0;
 }
 
-int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, struct err *e)
+/* Whether these events can be opened here and deliver samples with addresses: opens them on the
+ * calling thread and reads memory for a few milliseconds. */
+static int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, struct err *e)
 {
 	struct source_config cfg = { .ring_pages = 4 };
 	static volatile uint64_t memory[4096];

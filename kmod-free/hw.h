@@ -48,9 +48,6 @@ int hw_add_memory(struct sampling *s, unsigned event, pid_t tid, void *mem, size
 typedef bool (*hw_counter_fn)(void *ctx, pid_t tid, enum pmu_what what, uint64_t v[3]);
 void hw_set_counter(struct sampling *s, hw_counter_fn fn, void *ctx);
 
-/* Whether these events can be opened here and deliver samples with addresses: opens them on the
- * calling thread and reads memory for a few milliseconds. */
-int hw_try(const struct pmu_event *events, int n, const struct hw_filter *f, struct err *e);
 /* "opened but delivers nothing", paranoid settings, no PMU: the sentence for a failed open. */
 int hw_explain(int error, const char *what, struct err *e);
 

@@ -17,7 +17,8 @@
 #define CAP_PERFMON 38
 #endif
 
-int perfev_paranoid(void)
+/* kernel.perf_event_paranoid, or -1000 when unreadable. */
+static int perfev_paranoid(void)
 {
 	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
 	int v = -1000;

@@ -13,8 +13,6 @@
 /* fd, or -errno with a sentence. `what` names the event for it. */
 int perfev_open(struct perf_event_attr *attr, int pid, int cpu, int group, unsigned long flags, const char *what,
 		struct err *e);
-/* kernel.perf_event_paranoid, or -1000 when unreadable. */
-int perfev_paranoid(void);
 /* Whether this process has the capability (CAP_* number) in its effective set. */
 int have_capability(int cap);
 /* Raises the soft limit of open files to the hard one; many threads need many events. */

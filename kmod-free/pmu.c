@@ -196,7 +196,8 @@ static int set_bits(const char *spec, uint64_t value, struct perf_event_attr *at
 	return value ? -ERANGE : 0;
 }
 
-int pmu_set_field(const char *format_dir, const char *name, uint64_t value, struct perf_event_attr *attr)
+/* A value into the bits that format_dir/NAME describes; -ENOENT if the PMU has no such field. */
+static int pmu_set_field(const char *format_dir, const char *name, uint64_t value, struct perf_event_attr *attr)
 {
 	char path[512], spec[128];
 

@@ -67,8 +67,6 @@ int pmu_encode(const struct pmu_cpu *cpu, const char *sysfs, enum pmu_what what,
 
 /* "event=0xcd,umask=0x1,ldlat=3" with the PMU's format folder into config words; 0, -EINVAL. */
 int pmu_parse_terms(const char *format_dir, const char *terms, struct perf_event_attr *attr);
-/* A value into the bits that format_dir/NAME describes; -ENOENT if the PMU has no such field. */
-int pmu_set_field(const char *format_dir, const char *name, uint64_t value, struct perf_event_attr *attr);
 
 /* By libpfm4, if it is installed: "skl::MEM_INST_RETIRED:ALL_LOADS"; -ENOSYS: it is not. */
 int pmu_libpfm(const char *event, struct perf_event_attr *attr, struct err *e);

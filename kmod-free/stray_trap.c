@@ -47,7 +47,7 @@ static void boot_id(char *out, size_t size)
 		fclose(f);
 }
 
-uint64_t stray_cache_get(const char *name)
+static uint64_t stray_cache_get(const char *name)
 {
 	int dir = cachedir_open(STRAY_CACHE);
 	uint64_t n = 0;

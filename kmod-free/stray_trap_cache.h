@@ -10,7 +10,6 @@
 #define STRAY_HITS "hits"
 #define STRAY_SIGNALS "signals"
 
-uint64_t stray_cache_get(const char *name);
 void stray_cache_put(const char *name, uint64_t n);
 
 #endif

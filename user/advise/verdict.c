@@ -51,7 +51,8 @@ double advise_limit(const struct figure *share)
 	return share->value >= 0 && !figure_may_be_any_share(share) ? amdahl(fmin(share->value, 1), INFINITY) : NAN;
 }
 
-double advise_share_from(const struct candidate *c, double bytes)
+/* Part of the candidate's calls at sizes of so many bytes and more; NaN: sizes were not seen. */
+static double advise_share_from(const struct candidate *c, double bytes)
 {
 	double calls = 0, from = 0;
 
@@ -76,7 +77,8 @@ static bool by_ratio(const struct catalogue_entry *a)
 	return !in_ns(a) && a->has_params && a->p.C > 0;
 }
 
-bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
+/* Does the device take such work, or is that not known? */
+static bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
 {
 	const struct operation *does = operation_of(NULL, a->name);
 

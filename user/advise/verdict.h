@@ -52,10 +52,6 @@ void advise_size(char out[24], double bytes);
 void advise_time(char out[24], double ns);
 /* Speed-up of the whole if this share of it took no time; infinite where it is all of it; NaN. */
 double advise_limit(const struct figure *share);
-/* Part of the candidate's calls at sizes of so many bytes and more; NaN: sizes were not seen. */
-double advise_share_from(const struct candidate *c, double bytes);
-/* Does the device take such work, or is that not known? */
-bool advise_fits(const struct candidate *c, const struct catalogue_entry *a);
 /* What any device of the catalogue takes at least for a call and a byte: into the input, before candidates_find(). */
 void advise_least(struct advise_input *in, const struct catalogue *catalogue);
 

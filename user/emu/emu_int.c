@@ -95,8 +95,8 @@ void emu_set(struct emu_state *s, unsigned reg, unsigned size, struct emu_value 
 	s->known |= (uint32_t)(v.known && (size >= 4 || old)) << reg;
 }
 
-enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
-			   const struct emu_operand *o, struct emu_value v)
+static enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
+				  const struct emu_operand *o, struct emu_value v)
 {
 	uint64_t addr;
 
@@ -119,7 +119,7 @@ enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const stru
 
 /* ---- flags ---- */
 
-void emu_flags(struct emu_state *s, uint8_t which, uint8_t value, bool known)
+static void emu_flags(struct emu_state *s, uint8_t which, uint8_t value, bool known)
 {
 	s->flags = (uint8_t)((s->flags & ~which) | (value & which));
 	s->flags_known = (uint8_t)(known ? s->flags_known | which : s->flags_known & ~which);

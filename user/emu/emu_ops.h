@@ -16,10 +16,7 @@ struct emu_value {
 enum emu_outcome emu_load_at(struct emu_memory *m, uint64_t addr, unsigned size, struct emu_value *out);
 enum emu_outcome emu_load(const struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
 			  const struct emu_operand *o, struct emu_value *out);
-enum emu_outcome emu_store(struct emu_state *s, struct emu_memory *m, const struct emu_insn *i,
-			   const struct emu_operand *o, struct emu_value v);
 void emu_set(struct emu_state *s, unsigned reg, unsigned size, struct emu_value v);
-void emu_flags(struct emu_state *s, uint8_t which, uint8_t value, bool known);
 void emu_compare(struct emu_state *s, struct emu_value a, struct emu_value b, unsigned width);
 enum emu_outcome emu_push(struct emu_state *s, struct emu_memory *m, struct emu_value v, unsigned w);
 enum emu_outcome emu_pop(struct emu_state *s, struct emu_memory *m, struct emu_value *v, unsigned w);

@@ -160,6 +160,5 @@ const struct profile_module *raw_module(const struct raw *r, uint32_t id);
 /* Its file, opened once; NULL: none, or another build. Until raw_close_modules(). */
 struct module *raw_open_module(struct raw *r, uint32_t id);
 void raw_close_modules(struct raw *r);
-const char *base_name(const char *path);
 
 #endif

@@ -14,7 +14,7 @@
 #include "util/buf.h"
 #include "util/grow.h"
 
-const char *base_name(const char *path)
+static const char *base_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
 

@@ -16,9 +16,6 @@ struct catalogue_text {
 	size_t entry; /* which of the accelerators */
 };
 
-/* Line and column, from 1, of entry `entry`'s member at `path` ("offload.o", "thresholds.2"; "": the entry), or of the
- * deepest part of the path that is there. The text has been parsed: it is well-formed. */
-void catalogue_where(const struct catalogue_text *t, const char *path, unsigned *line, unsigned *column);
 /* -EINVAL: "line 3, column 7: ..." */
 int catalogue_wrong(const struct catalogue_text *t, struct err *e, const char *path, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

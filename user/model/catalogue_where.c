@@ -92,7 +92,9 @@ static bool enter_level(struct walk *w, const char *step, size_t len)
 	}
 }
 
-void catalogue_where(const struct catalogue_text *t, const char *path, unsigned *line, unsigned *column)
+/* Line and column, from 1, of entry `entry`'s member at `path` ("offload.o", "thresholds.2"; "": the entry), or of the
+ * deepest part of the path that is there. The text has been parsed: it is well-formed. */
+static void catalogue_where(const struct catalogue_text *t, const char *path, unsigned *line, unsigned *column)
 {
 	struct walk w = { t->text, t->text + t->len };
 	char index[24];

@@ -8,7 +8,7 @@
 
 #include "util/clock.h"
 
-double curve_pad(double g, double block, double bytes)
+static double curve_pad(double g, double block, double bytes)
 {
 	return block > 0 ? block * ceil((g + bytes) / block) : g + bytes;
 }

@@ -37,7 +37,6 @@ struct curve_fit {
 
 int curve_init(struct curve *c, const struct point_list *l, double pad_block, double pad_bytes, struct err *e);
 void curve_release(struct curve *c);
-double curve_pad(double g, double block, double bytes);
 double curve_at(const struct curve_fit *f, double g);
 
 /* At fixed beta; residuals ln t - ln f are left in c->r. */

@@ -4,7 +4,7 @@
 #include <math.h>
 
 /* f(x) scaled by its largest term, so that nothing overflows; only the sign is meant. */
-double expsum_sign(const struct expsum_term *t, int n, double x)
+static double expsum_sign(const struct expsum_term *t, int n, double x)
 {
 	double top = -INFINITY, sum = 0;
 

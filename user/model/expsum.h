@@ -15,7 +15,6 @@ struct expsum_term {
 /* Bracket of the search where there is no closed form: 1e-40 .. 1e40 bytes. */
 #define EXPSUM_SPAN 92.10340371976183
 
-double expsum_sign(const struct expsum_term *t, int n, double x);
 /* Zeros with a change of sign, ascending; returns 0, 1 or 2. Three terms: those in +-EXPSUM_SPAN. */
 int expsum_roots(const struct expsum_term *t, int n, double x[2]);
 /* Intervals of [lo, hi] where f >= 0, ascending; returns their number. */

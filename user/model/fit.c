@@ -15,7 +15,7 @@ const struct fit_opts fit_defaults = { .resamples = 200, .seed = 1, .near_one = 
 
 static const struct fit_value unknown = { NAN, NAN, NAN };
 
-void fit_note(struct fit *out, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3))) fit_note(struct fit *out, const char *fmt, ...)
 {
 	va_list ap;
 

@@ -100,7 +100,6 @@ struct fit_work {
 	double scale0, scale1;
 	double slope_known; /* L per byte from the zero-work run; NaN: none */
 };
-void fit_note(struct fit *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void fit_profile(struct fit_work *w, struct fit *out);
 void fit_bootstrap(struct fit_work *w, struct fit *out);
 /* p's parameters and everything read off the curves, from the coefficients. */

@@ -54,7 +54,8 @@ uint64_t session_cpu(struct offload_session *s)
 	return sum;
 }
 
-double session_cost_of(const struct offload_session *s, uint32_t probe)
+/* What a hit of this probe costs the target. */
+static double session_cost_of(const struct offload_session *s, uint32_t probe)
 {
 	return uprobe_cost(s->u)->of[s->probes[probe].calls.cost].call_ns;
 }

@@ -279,7 +279,7 @@ static void tell_counter(struct offload_session *s, const char *name, bool loss,
 		s->sink.count(s->sink.ctx, name, value, loss);
 }
 
-void session_put_counts(struct offload_session *s)
+static void session_put_counts(struct offload_session *s)
 {
 	const struct calls_count *n = calls_count(s->calls);
 
@@ -573,6 +573,17 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 
 #define DRIFT 1.3 /* worth a sentence */
 
+static uint64_t offload_session_calls(const struct offload_session *s)
+{
+	uint64_t calls = s->gone.calls;
+
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
+		     p++)
+			calls += uprobe_activity(s->u, p).calls;
+	return calls;
+}
+
 /* The cost that was taken off was measured at start; on a busy or throttled machine it drifts. */
 static void compare_cost(struct offload_session *s)
 {
@@ -735,15 +746,4 @@ uint64_t offload_session_cost_ns(struct offload_session *s)
 	ns = s->spent_ns;
 	pthread_mutex_unlock(&s->lock);
 	return (uint64_t)ns;
-}
-
-uint64_t offload_session_calls(const struct offload_session *s)
-{
-	uint64_t calls = s->gone.calls;
-
-	for (unsigned i = 0; i < s->libs_cnt; i++)
-		for (uint32_t p = s->libs[i].first; s->libs[i].index >= 0 && p < s->libs[i].first + s->libs[i].count;
-		     p++)
-			calls += uprobe_activity(s->u, p).calls;
-	return calls;
 }

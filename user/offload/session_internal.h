@@ -136,8 +136,6 @@ struct offload_session {
 uint64_t session_process_cpu(int pid);
 /* CPU time of the observed processes so far, lock held; 0: unknown. */
 uint64_t session_cpu(struct offload_session *s);
-/* budget.c: what a hit of this probe costs the target. */
-double session_cost_of(const struct offload_session *s, uint32_t probe);
 /* found.c: a row for the table, not a file; NULL: no room. lib_ready() when it is filled. */
 struct known_lib *session_new_lib(struct offload_session *s, const char *path);
 void session_lib_ready(struct offload_session *s);
@@ -160,7 +158,6 @@ void budget_cut(struct offload_session *s);
 /* session.c */
 uint64_t session_site_key(uint32_t pid, uint32_t probe, uint64_t site);
 uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, uint64_t func, uint64_t caller);
-void session_put_counts(struct offload_session *s);
 /* CELL_SUMS of them. */
 void session_total_sums(const struct probe_total *t, uint64_t *sum);
 void session_put_cost(struct offload_session *s);

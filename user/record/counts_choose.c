@@ -52,7 +52,8 @@
 #define REPLAY_SD 0.2
 #define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
 
-double plan_uncertain(const struct plan_link *l)
+/* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
+static double plan_uncertain(const struct plan_link *l)
 {
 	double r, v, enough = l->rec.how == FMT_CL_RATE ? l->y : l->x;
 

@@ -474,7 +474,7 @@ static bool allocate_nodes(struct plan_func *f)
 	       f->need && f->region;
 }
 
-bool plan_build(struct plan *p, uint32_t i)
+static bool plan_build(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = &p->func[i];
 	struct block_code code = {

@@ -103,7 +103,6 @@ struct plan {
 double plan_uniform(struct plan *p);
 /* Index, PLAN_NONE without memory. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr);
-bool plan_build(struct plan *p, uint32_t f);
 uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint32_t parent, uint32_t child_func,
 		       uint32_t child);
 /* Its RATE link, made at first use. */
@@ -122,8 +121,6 @@ static inline bool plan_has_graph(const struct plan_func *f)
 {
 	return f->rec.flags & FMT_CF_GRAPH;
 }
-/* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
-double plan_uncertain(const struct plan_link *l);
 /* Bursts that are held back to be added up are written now. */
 void plan_replay_flush(struct plan *p);
 /* Of the target's time, what is spent in the line around an address. */

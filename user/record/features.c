@@ -86,7 +86,7 @@ static uint64_t effective_capabilities(void)
 	return caps;
 }
 
-bool feature_capability(unsigned number)
+static bool feature_capability(unsigned number)
 {
 	return effective_capabilities() >> number & 1;
 }

@@ -58,7 +58,6 @@ void feature_means(struct feature *f, const char *fmt, ...) __attribute__((forma
 void feature_enable(struct feature *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* First line of a file, without its newline; false when it cannot be read. */
 bool feature_line(const char *path, char *out, size_t size);
-bool feature_capability(unsigned number); /* effective */
 /* "chgrp, chmod, setcap ... /path/to/accperf", or "run it with sudo" where that would not do. */
 void feature_enable_rights(struct feature *f, const char *capabilities);
 

@@ -395,6 +395,13 @@ void session_write_unsampled(struct session *s)
 	session_count(s, COUNTER_UNSAMPLED_THREADS, s->lives.unsampled, false);
 }
 
+/* As session_count(), of what is no sum, such as a rate. */
+static void session_level(struct session *s, const char *name, uint64_t value)
+{
+	if (!s->quiet)
+		store_counter(s->store, name, value, FMT_C_LEVEL);
+}
+
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */
 void session_write_counters(struct session *s)
 {
@@ -881,12 +888,6 @@ bool session_breakpoints_forbidden(struct session *s)
 
 	s->totals.put_off += forbidden;
 	return forbidden;
-}
-
-void session_level(struct session *s, const char *name, uint64_t value)
-{
-	if (!s->quiet)
-		store_counter(s->store, name, value, FMT_C_LEVEL);
 }
 
 void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)

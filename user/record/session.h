@@ -148,8 +148,6 @@ void session_count(struct session *s, const char *name, uint64_t value, bool is_
 void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss);
 /* Of a BPF program's, by the words of its list (counters.h). */
 void session_count_bpf(struct session *s, enum bpf_counter which, uint64_t value);
-/* The same of what is no sum, such as a rate. */
-void session_level(struct session *s, const char *name, uint64_t value);
 /* What the target lost to us, and may: parts say before the start which accounts they use, and book there. */
 struct ledger *session_ledger(struct session *s);
 const struct session_totals *session_totals(struct session *s);

@@ -331,6 +331,23 @@ void mounts_release(struct mounts *m)
 	m->text = NULL;
 }
 
+/* Shared memory and memfds, which no table lists. */
+static bool mounts_is_memory(unsigned major, unsigned minor)
+{
+	static dev_t memory;
+	struct stat st;
+	int fd;
+
+	if (!memory) {
+		fd = memfd_create("accperf", MFD_CLOEXEC);
+		if (fd >= 0 && !fstat(fd, &st))
+			memory = st.st_dev;
+		if (fd >= 0)
+			close(fd);
+	}
+	return memory && major(memory) == major && minor(memory) == minor;
+}
+
 enum mount_kind mounts_of_device(const struct mounts *m, unsigned major, unsigned minor)
 {
 	struct line l;
@@ -390,20 +407,4 @@ enum mount_kind mounts_of_fd(const struct mounts *m, int fd, uint64_t *device)
 			return kind_of(&l, 0);
 		}
 	return MOUNT_UNKNOWN;
-}
-
-bool mounts_is_memory(unsigned major, unsigned minor)
-{
-	static dev_t memory;
-	struct stat st;
-	int fd;
-
-	if (!memory) {
-		fd = memfd_create("accperf", MFD_CLOEXEC);
-		if (fd >= 0 && !fstat(fd, &st))
-			memory = st.st_dev;
-		if (fd >= 0)
-			close(fd);
-	}
-	return memory && major(memory) == major && minor(memory) == minor;
 }

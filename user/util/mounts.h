@@ -33,7 +33,5 @@ enum mount_kind mounts_of_path(const struct mounts *m, const char *path, uint64_
 bool mounts_local_way(const struct mounts *m, const char *path);
 /* Of an open descriptor, O_PATH included, by the number of its mount; *device as above, 0: not known. */
 enum mount_kind mounts_of_fd(const struct mounts *m, int fd, uint64_t *device);
-/* Shared memory and memfds, which no table lists. */
-bool mounts_is_memory(unsigned major, unsigned minor);
 
 #endif

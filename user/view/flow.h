@@ -45,8 +45,6 @@ struct flow_view {
 /* The share of the edges that are shown. */
 struct filtered flow_filtered(const struct flow_view *v);
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e);
-/* Is it one of those that --producer and --consumer ask for? */
-bool flow_named(const struct flow_view *v, const struct flow_func *f);
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
 void flow_json(const struct flow_view *v, struct buf *out); /* accperf.flow/1; not cut by min_share unless set */
 void flow_dot(const struct flow_view *v, struct buf *out);
@@ -56,7 +54,6 @@ void flow_text_map(const struct flow_view *v, const struct text_style *s, struct
 void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out);
 /* Instead of flow_text_edges(): with --per, or by distinct bytes. */
 void flow_per_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
-struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, const struct flow_edge *e);
 void flow_per_json(const struct flow_per *p, struct json *j);
 void flow_per_json_edge(const struct flow_per *p, const struct flow *f, const struct flow_edge *e, struct json *j);
 extern const char flow_schema[];

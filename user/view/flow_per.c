@@ -17,7 +17,7 @@ static bool small(const struct flow *f, const struct flow_edge *e)
 }
 
 /* Low and high for each call: the edge's own bounds, each over the farther bound of the calls. */
-struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, const struct flow_edge *e)
+static struct flow_range flow_per_call(const struct flow_per *p, const struct flow *f, const struct flow_edge *e)
 {
 	struct flow_range b = flow_edge_bytes(f, e);
 

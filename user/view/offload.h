@@ -66,8 +66,6 @@ struct offload_view {
 	const struct trust *trust;   /* NULL: not judged */
 };
 
-/* The target's CPU time, less what the probes added: that is no work of the program's. NaN: unknown. */
-double offload_target_ns(const struct offload_view *v);
 /* Share of that CPU time spent inside an item's calls; NaN: unknown. */
 struct offload_share {
 	double value, low, high;

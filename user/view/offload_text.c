@@ -39,7 +39,8 @@ struct filtered offload_filtered(const struct offload_view *v)
 	return out;
 }
 
-double offload_target_ns(const struct offload_view *v)
+/* The target's CPU time, less what the probes added: that is no work of the program's. NaN: unknown. */
+static double offload_target_ns(const struct offload_view *v)
 {
 	double target = v->profile->has_cost ? (double)v->profile->cost.target_cpu_ns : 0;
 

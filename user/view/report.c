@@ -159,7 +159,8 @@ double report_slowdown(const struct profile *p)
 	return (double)p->cost.target_lost_ns / (double)p->cost.target_cpu_ns;
 }
 
-const char *report_bias(const struct profile *p)
+/* "time" where samples were drawn by time, NULL otherwise. */
+static const char *report_bias(const struct profile *p)
 {
 	const char *said = profile_meta(p, "bias"), *engine = profile_meta(p, "engine");
 
@@ -258,8 +259,9 @@ static void header_unsampled(const struct profile *p, struct buf *out)
 	buf_addstr(out, " threads ended before their first\n");
 }
 
-void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
-		   struct buf *out)
+/* The head of every text view of a profile: engine, duration, samples, lost, cost, what is unnamed. */
+static void report_header(const struct profile *p, const char *file, const struct shares *s,
+			  const struct text_style *style, struct buf *out)
 {
 	const char *engine = profile_meta(p, "engine"), *bias = report_bias(p);
 	const char *incomplete = profile_meta(p, "incomplete"), *breakpoints = profile_meta(p, "breakpoints");

@@ -70,9 +70,6 @@ void report_release(struct report *r);
 bool report_shows(const struct report *r, const struct share *s);
 void report_text(const struct report *r, const struct text_style *style, struct buf *out);
 void report_json(const struct report *r, struct buf *out);
-/* The head of every text view of a profile: engine, duration, samples, lost, cost, what is unnamed. */
-void report_header(const struct profile *p, const char *file, const struct shares *s, const struct text_style *style,
-		   struct buf *out);
 /* Parts of report_text() and report_json(): with opts.grouped. */
 void report_groups_text(const struct report *r, const struct text_style *style, struct buf *out);
 void report_groups_json(const struct report *r, struct json *j);
@@ -80,8 +77,6 @@ void report_groups_json(const struct report *r, struct json *j);
 double report_slowdown(const struct profile *p);
 /* What part of the time between entry and return of a function's calls they were off the CPU. */
 struct wait_share report_wait(const struct report *r, const struct share *s);
-/* "time" where samples were drawn by time, NULL otherwise. */
-const char *report_bias(const struct profile *p);
 
 extern const char report_schema[];
 

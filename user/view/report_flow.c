@@ -126,7 +126,9 @@ uint32_t *report_flow_match(const struct profile *p, const struct shares *s, uin
 	return func;
 }
 
-const char *report_flow_bias(const struct flow *flow, const struct flow_func *f)
+/* What decides how much a function does beside others: "counts" (executions), "time" (its samples), NULL:
+ * neither, every one was counted or drawn evenly, or nothing is known. */
+static const char *report_flow_bias(const struct flow *flow, const struct flow_func *f)
 {
 	return !f ? NULL : f->by_counts ? "counts" : flow->time_bias && !flow_is_pseudo(f) ? "time" : NULL;
 }
@@ -138,7 +140,7 @@ double report_ops_per_byte(const struct flow_func *f)
 	return bytes > 0 ? f->compute / bytes : NAN;
 }
 
-double report_ops_per_byte_inclusive(const struct flow_func *f)
+static double report_ops_per_byte_inclusive(const struct flow_func *f)
 {
 	double bytes = f->inc.in + f->inc.out;
 

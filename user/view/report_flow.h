@@ -55,14 +55,9 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 /* The keys of one function; nulls where f is NULL. */
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f);
 
-/* What decides how much a function does beside others: "counts" (executions), "time" (its samples), NULL:
- * neither, every one was counted or drawn evenly, or nothing is known. */
-const char *report_flow_bias(const struct flow *flow, const struct flow_func *f);
-
 /* Arithmetic and logical instructions per byte loaded and stored off the stack; with callees: per byte
  * that comes in or goes out. NaN unknown. */
 double report_ops_per_byte(const struct flow_func *f);
-double report_ops_per_byte_inclusive(const struct flow_func *f);
 
 #define REPORT_N "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 #define REPORT_F "{\"type\":[\"number\",\"null\"],\"minimum\":0}"

@@ -165,7 +165,7 @@ int trust_judge(enum trust_view view, const struct trust_evidence *v, struct tru
 	return -1;
 }
 
-const char *trust_mark_str(enum trust_mark m)
+static const char *trust_mark_str(enum trust_mark m)
 {
 	static const char *const names[] = { "good", "weak", "do not use" };
 

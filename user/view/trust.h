@@ -82,7 +82,6 @@ struct trust_evidence trust_of_timeline(const struct flow_input *in, const struc
 struct trust_evidence trust_of_annotation(const struct profile *p, const struct annotation *a);
 struct trust_evidence trust_of_offload(const struct profile *p, const struct offload_summary *s);
 
-const char *trust_mark_str(enum trust_mark m);
 /* One line, NULL: none. `prefix`: what it begins with, "# " or "". */
 void trust_text(const struct trust *t, const char *prefix, const struct text_style *s, struct buf *out);
 void trust_json(const struct trust *t, struct json *j);

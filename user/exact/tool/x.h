@@ -126,7 +126,6 @@ extern UInt fn_count;
 Fn *fn_at(Addr a);
 Fn *fn_pseudo(const HChar *name);
 Fn *fn_kernel(UInt nr);
-const HChar *kernel_call_name(UInt nr);
 extern Int VG_(safe_fd)(Int oldfd); /* out of the target's reach; in the core's archive */
 Module *module_at(Addr a);
 ULong module_vaddr(const Module *m, Addr a);
@@ -354,11 +353,9 @@ void stack_signal_done(ThreadId tid);
 void stack_thread_start(ThreadId tid);
 void stack_thread_end(ThreadId tid);
 void stack_finish_all(void);
-void seg_close(void);
 void seg_refresh(void); /* closes all open segments and inclusive figures, for a checkpoint */
 Thread *thread_get(ThreadId tid);
 void slice_end(void);
-void counting_set(Bool on);
 void fn_selfs(void);
 
 /* ---- paths ---- */

@@ -74,7 +74,7 @@ Fn *fn_pseudo(const HChar *name)
 	return fn_add(name, NULL, 0, 0);
 }
 
-const HChar *kernel_call_name(UInt nr)
+static const HChar *kernel_call_name(UInt nr)
 {
 	static const HChar *const names[] = {
 #include "syscalls.h"

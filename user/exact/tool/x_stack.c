@@ -40,7 +40,7 @@ static inline void add_delta(Counters *to, const Counters *now, const Counters *
 }
 
 /* Gives what was counted since the last change of function to the node that was running. */
-void seg_close(void)
+static void seg_close(void)
 {
 	if (!X.t)
 		return;
@@ -117,9 +117,9 @@ static void load_top(Thread *t)
 static void trigger(Fn *fn)
 {
 	if (fn->flags & FNF_START && ++started == opt.start_n)
-		counting_set(True);
+		X.counting = True;
 	if (fn->flags & FNF_STOP && ++stopped == opt.stop_n && X.counting)
-		counting_set(False);
+		X.counting = False;
 }
 
 static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
@@ -417,11 +417,6 @@ void fn_selfs(void)
 		for (UInt k = 0; k < COUNTERS_N; k++)
 			to[k] += from[k];
 	}
-}
-
-void counting_set(Bool on)
-{
-	X.counting = on;
 }
 
 void slice_end(void)
