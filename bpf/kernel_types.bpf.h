@@ -60,6 +60,7 @@ struct task_struct {
 	int pid, tgid;
 	struct task_struct *real_parent;
 	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
 	__u64 start_time;
 	unsigned int ptrace;
 	char comm[16];

@@ -12,6 +12,8 @@
 
 #include <bpf/bpf_core_read.h>
 
+#define CLOCK_TRIES 3
+
 struct rq___clock {
 	__u64 clock, clock_task;
 } __attribute__((preserve_access_index));
@@ -69,8 +71,16 @@ static __always_inline __u64 thread_ran_ns(struct task_struct *task, __s64 ahead
 static __always_inline __u64 thread_clock_ns(__u64 now)
 {
 	struct task_struct___clock *t = (struct task_struct___clock *)bpf_get_current_task();
+	__u64 sum = 0, start = 0;
 
-	return BPF_CORE_READ(t, se.sum_exec_runtime) + now - (BPF_CORE_READ(t, se.exec_start) + clock_left_out(t));
+	/* an interrupt in between moves a turn's time from one to the other */
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		start = BPF_CORE_READ(t, se.exec_start);
+		sum = BPF_CORE_READ(t, se.sum_exec_runtime);
+		if (start == BPF_CORE_READ(t, se.exec_start))
+			break;
+	}
+	return sum + now - (start + clock_left_out(t));
 }
 
 #endif

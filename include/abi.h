@@ -21,6 +21,7 @@ enum wire_kind {
 	WIRE_WATCH = 4,   /* a hardware breakpoint was hit */
 	WIRE_PAGE = 5,    /* memory of the process that the next sample is of */
 	WIRE_BACK = 6,    /* a thread runs again, whose leaving the CPU was a WIRE_SAMPLE with WIRE_F_OFF */
+	WIRE_ENTRY = 7,   /* a segment that was drawn ends */
 };
 
 struct wire_head {
@@ -40,6 +41,7 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 #define WIRE_F_PAGES 16u      /* of a sample: pages were asked for, and came before it */
 #define WIRE_F_OFF 32u        /* not a tick: the thread leaves the CPU; period: one of so many times is told */
 #define WIRE_F_READY 64u      /* with WIRE_F_OFF: it would go on, another has the CPU */
+#define WIRE_F_CARRIED 128u   /* of a segment: its begin came as a WIRE_SAMPLE, with pages */
 
 /* User registers in DWARF order on x86-64 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip) so that the
  * unwinder indexes them as .eh_frame does; then flags and fs_base. arm64 puts x0..x30, sp, pc. */
@@ -155,5 +157,24 @@ _Static_assert(sizeof(struct wire_sysio) == 32 + 16 + 8 + 8, "wire_sysio");
 struct wire_range {
 	__u64 addr, len;
 };
+
+/* What a segment was drawn with, and then how it went. */
+struct wire_segment {
+	__u64 begun;     /* ns; WIRE_SAMPLE has the same time */
+	__u64 from, ran; /* when it was let go, ns; the thread's CPU time then, or since then */
+	__u64 faults, switches;
+	__s32 nr;    /* of the call that returned */
+	__u32 flags; /* WIRE_F_CARRIED */
+};
+_Static_assert(sizeof(struct wire_segment) == 48, "wire_segment");
+
+/* The next system call of a thread; nr -1: the next that was seen is a return. */
+struct wire_entry {
+	struct wire_head h;
+	struct wire_segment s;
+	__s64 nr;
+	__u64 regs[WREG_MAX]; /* as user mode left them; WREG_AX: nr */
+};
+_Static_assert(sizeof(struct wire_entry) == 32 + 48 + 8 + 8 * WREG_MAX, "wire_entry");
 
 #endif

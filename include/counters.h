@@ -71,6 +71,21 @@
 	X(SC_CUT, "system calls with more ranges than are told", 0)                                                    \
 	X(SC_URING, "io_uring calls, whose transfers are not seen", 0)
 
+#define SEGMENT_COUNTERS(X)                                                                                            \
+	/* returns that came by, of the targets and of everybody else */                                               \
+	X(GC_PASSED, NULL, 0)                                                                                          \
+	X(GC_OTHERS, NULL, 0)                                                                                          \
+	X(GC_RETURNS, "segments: returns of system calls among which some were drawn", 0)                              \
+	X(GC_TIMED, "segments drawn for their time", 0)                                                                \
+	X(GC_CARRIED, "segments drawn to be carried on", 0)                                                            \
+	X(GC_ENDED, NULL, 0)                                                                                           \
+	/* their code is run again, or a handler of a signal: registers are not what user mode gets */                 \
+	X(GC_RESTARTED, "segments not drawn: the system call is restarted", 0)                                         \
+	X(GC_COMPAT, "segments not drawn: 32-bit system call", 0)                                                      \
+	X(GC_NOT_READY, "segments not drawn: the recorder was busy", 0)                                                \
+	X(GC_FULL, "segments lost: kernel table full", 1)                                                              \
+	X(GC_LOST, "segments lost: ring full", 1)
+
 #define COUNTER_ACCESSES "accesses written"
 /* Records of processes, threads and mappings: counted as lost, but no samples. */
 #define COUNTER_SIDEBAND_LOST "side-band records lost"
@@ -94,13 +109,14 @@ enum bpf_counter {
 	OFFLOAD_COUNTERS(COUNTER_ID) PC_END,
 	WATCH_COUNTERS(COUNTER_ID) WC_END,
 	SYSIO_COUNTERS(COUNTER_ID) SC_END,
+	SEGMENT_COUNTERS(COUNTER_ID) GC_END,
 };
 
 /* Rows of counters, one for each CPU so that none waits for another's cache line; of more CPUs, some share one. */
 #define COUNTER_ROWS 128 /* a power of two */
 
 struct counter_row {
-	__u64 n[SC_END];
+	__u64 n[GC_END];
 } __attribute__((aligned(64)));
 
 #endif

@@ -975,7 +975,8 @@ enum fmt_segment_cause {
 	FMT_SEGC_UNSEEN = 11,   /* the next that was seen of the thread is a return: a filter refused the entry */
 	FMT_SEGC_PAGES = 12,    /* what came with it was lost */
 	FMT_SEGC_DENIED = 13,   /* its memory may not be read */
-	FMT_SEGCS = 14
+	FMT_SEGC_TIME = 14,     /* its time is unknown: clocks contradict each other */
+	FMT_SEGCS = 15
 };
 
 /* From the return of a system call to the next entry of the same thread. Drawn by count: `weight` is the number of such

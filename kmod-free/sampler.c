@@ -14,6 +14,7 @@
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
+#include "kmod-free/wanted_pages.h"
 #include "kmod-free/silent.h"
 #include "sampler.skel.h"
 #include "util/grow.h"
@@ -511,23 +512,9 @@ void sampler_want_none(struct sampler *s)
 bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, uint32_t count, const uint64_t *slot,
 			uint32_t slots)
 {
-	struct wire_wanted *w = &s->bpf->bss->wanted;
-
-	if (__atomic_load_n(&w->pid, __ATOMIC_ACQUIRE))
-		return false;
 	if (!s->feed.pages)
 		s->feed.pages = calloc(1, sizeof(*s->feed.pages));
-	if (!s->feed.pages || !pid)
-		return false;
-	w->count = count < WIRE_PAGES ? count : WIRE_PAGES;
-	memcpy(w->addr, addr, w->count * sizeof(*addr));
-	w->slots = slots < WIRE_SLOTS ? slots : WIRE_SLOTS;
-	memcpy(w->slot, slot, w->slots * sizeof(*slot));
-	memset(w->seen, 0, sizeof(w->seen));
-	for (uint32_t i = 0; i < w->count; i++)
-		w->seen[wire_seen_bit(addr[i]) / 64] |= 1ull << wire_seen_bit(addr[i]) % 64;
-	__atomic_store_n(&w->pid, pid, __ATOMIC_RELEASE);
-	return true;
+	return s->feed.pages && want_pages(&s->bpf->bss->wanted, pid, addr, count, slot, slots);
 }
 
 uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)

@@ -31,6 +31,7 @@ static const struct {
 	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
 	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
 	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window) },
+	{ FMT_SEGMENT, sizeof(struct fmt_segment) },
 	{ FMT_MODULE, sizeof(struct fmt_module) },
 	{ FMT_SYMBOL, 0 },
 	{ FMT_FUNCTION, sizeof(struct fmt_function) },
@@ -70,6 +71,15 @@ static void put(struct store_writer *w, unsigned kind, uint8_t *rec, unsigned n)
 		fold(rec + offsetof(struct fmt_counts_link, child), 24);
 		fold(rec + offsetof(struct fmt_counts_link, how), 6);
 		break;
+	case FMT_SEGMENT:
+		fold(rec + offsetof(struct fmt_segment, state), FMT_SEG_STATES + 1);
+		fold(rec + offsetof(struct fmt_segment, cause), FMT_SEGCS + 1);
+		/* fewer of a stretch, and of stretches, tell no rate */
+		for (uint32_t i = 0; i < 10; i++) {
+			memcpy(rec + offsetof(struct fmt_segment, stretch), &(uint32_t){ i / 2 }, sizeof(i));
+			store_put(w, FMT_SEGMENT, rec, kinds[kind].size);
+		}
+		return;
 	case FMT_COUNTS_WINDOW:
 		fold(rec + offsetof(struct fmt_counts_window, link), 40);
 		/* a window that says nothing is no test: three of them make a ratio */

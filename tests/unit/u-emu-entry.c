@@ -151,12 +151,40 @@ static void nothing_is_left_early(void **state)
 	emu_free(e);
 }
 
+static bool is_clock(void *ctx, uint64_t addr)
+{
+	return addr >= (uintptr_t)unknown_way && addr < (uintptr_t)entry_end;
+}
+
+/* What reads the clock is left early, and the segment goes on; nothing else is. */
+static void the_clock_is_left(void **state)
+{
+	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page, .clock = is_clock });
+	struct emu_result out;
+	uint64_t v;
+
+	assert_non_null(e);
+	out = run(e, leave_early, 1000, true);
+	assert_int_equal(out.end, EMU_ENTRY);
+	assert_int_equal(out.skipped, 1);
+	/* the call and two instructions of what it calls; then the system call */
+	assert_int_equal(out.insns, 3 + 2);
+	assert_int_equal(held(e, WREG_AX), 1);
+	assert_int_equal(held(e, WREG_SP), (uintptr_t)&stack[32]);
+	assert_false(emu_register(e, WREG_DX, &v)); /* it may have changed what it likes */
+	/* where no call led there it cannot be left */
+	out = run(e, unknown_way, 1000, true);
+	assert_int_equal(out.end, EMU_BRANCH);
+	emu_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_up_to_the_entry),
 		cmocka_unit_test(beyond_the_horizon_is_none),
 		cmocka_unit_test(nothing_is_left_early),
+		cmocka_unit_test(the_clock_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

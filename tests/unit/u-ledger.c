@@ -194,8 +194,9 @@ static void limits_are_of_the_account_above(void **state)
 static void a_spending_shows_once(void **state)
 {
 	static const enum account up[ACCOUNTS] = {
-		[ACCOUNT_OFFLOAD] = ACCOUNT_APART, [ACCOUNT_COUNTS] = ACCOUNT_APART, [ACCOUNT_WINDOWS] = ACCOUNT_COUNTS,
-		[ACCOUNT_BURSTS] = ACCOUNT_COUNTS, [ACCOUNT_LOOKS] = ACCOUNT_APART,
+		[ACCOUNT_OFFLOAD] = ACCOUNT_APART,   [ACCOUNT_COUNTS] = ACCOUNT_APART,
+		[ACCOUNT_WINDOWS] = ACCOUNT_COUNTS,  [ACCOUNT_BURSTS] = ACCOUNT_COUNTS,
+		[ACCOUNT_SEGMENTS] = ACCOUNT_COUNTS, [ACCOUNT_LOOKS] = ACCOUNT_APART,
 	};
 
 	for (int a = 0; a < ACCOUNTS; a++) {
@@ -234,8 +235,9 @@ static void a_spending_shows_once(void **state)
 /* Whoever books below is refused when the account that has the share is empty; the timer never is. */
 static void what_is_spent_is_refused(void **state)
 {
-	static const enum account refused[] = { ACCOUNT_WATCH,   ACCOUNT_ARMED,  ACCOUNT_SYSCALLS, ACCOUNT_HARDWARE,
-						ACCOUNT_OFFLOAD, ACCOUNT_COUNTS, ACCOUNT_WINDOWS,  ACCOUNT_BURSTS };
+	static const enum account refused[] = { ACCOUNT_WATCH,    ACCOUNT_ARMED,   ACCOUNT_SYSCALLS,
+						ACCOUNT_HARDWARE, ACCOUNT_OFFLOAD, ACCOUNT_COUNTS,
+						ACCOUNT_WINDOWS,  ACCOUNT_BURSTS,  ACCOUNT_SEGMENTS };
 
 	for (unsigned k = 0; k < sizeof(refused) / sizeof(refused[0]); k++) {
 		struct ledger g;

@@ -20,6 +20,7 @@
 #include "record/part_access.h"
 #include "cli/counts_keep.h"
 #include "record/part_counts.h"
+#include "record/part_segments.h"
 #include "record/part_waits.h"
 #include "cli/record_cost.h"
 #include "cli/record_tell.h"
@@ -54,7 +55,7 @@ struct record_opts {
 	const char *work;
 	bool keep_set, ldlat_set, phys, page_size, cmdline, measure_cost, json;
 	bool all, inherit, quiet, hz_set, period_set, accesses, windows, windows_set, syscalls, syscalls_set, waits,
-		waits_set;
+		waits_set, call_segments, call_segments_set;
 	double hz, duration;
 	uint64_t keep, period, stack_bytes, ring_bytes, watch_len, ldlat;
 };
@@ -68,6 +69,7 @@ static const struct record_opts defaults = {
 	.windows = true,
 	.syscalls = true,
 	.waits = true,
+	.call_segments = true,
 	.counts = "auto",
 	.timers = "auto",
 	.watch_len = 1,
@@ -111,6 +113,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "counts", O(counts), "auto|on|off",
 	  "execution counts by breakpoints on the code that takes time (auto: where the processor counts nothing)", 0 },
 	COUNTS_CACHE_OPT(O(counts_cache)),
+	{ OPT_BOOL, 0, "segments", O(call_segments), NULL,
+	  "with counts: how fast the code runs, by what lies between two system calls (on)", O(call_segments_set) },
 	{ OPT_STRING, 0, "breakpoints", O(breakpoints), "auto|on|off",
 	  "hardware breakpoints, for windows and counts (auto: on a virtual machine not before they were tried out; see below)",
 	  0 },
@@ -715,6 +719,20 @@ static int add_counts(const struct record_opts *o, const struct session_opts *so
 	return err == -ENOMEM ? err : 0;
 }
 
+/* Beside counts, which tell shares where no rate was measured. */
+static int add_segments(const struct record_opts *o, struct session *s, int *status)
+{
+	struct err e = { 0 };
+	int err = o->call_segments ? segments_part_add(s, effort_named(o->effort)->bursts, &e) : 0;
+
+	if (!err)
+		return 0;
+	log_warn("no segments: %s", e.text);
+	if (o->call_segments_set)
+		*status = EXIT_DEGRADED;
+	return err == -ENOMEM ? err : 0;
+}
+
 static int add_waits(const struct record_opts *o, struct session *s, int *status)
 {
 	struct err e = { 0 };
@@ -791,8 +809,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
-	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded) ||
-	    add_unasked_offload(o, &t, &offload, &e))
+	    (wants_counts(o, hw) && (add_counts(o, &so, s, &degraded) || add_segments(o, s, &degraded))) ||
+	    add_waits(o, s, &degraded) || add_unasked_offload(o, &t, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)
@@ -935,7 +953,9 @@ CLI_COMMAND(record) = {
 		"effort's budget; and bursts: from some samples on, the recorder itself carries out the thread's next\n"
 		"10,000 instructions, on a copy of the memory that they touch, which costs the target the copying\n"
 		"of some dozen pages, and the recorder .3, 1 or 4 % of a CPU by effort. Code generated at run time\n"
-		"keeps its time share, and so do programs that end within seconds.\n\n"
+		"keeps its time share, and so do programs that end within seconds. Segments tell how fast it runs where\n"
+		"no breakpoint does: some returns of system calls are drawn, the recorder carries the code on to the\n"
+		"next system call, and the entry that came must have the same registers; within the same account.\n\n"
 		"On some virtual machines a hit of a hardware breakpoint ends the program that it observes, about\n"
 		"one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). So on a virtual\n"
 		"machine recordings try breakpoints out first, once a boot: two million hits of their own, in idle\n"

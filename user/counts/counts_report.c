@@ -343,10 +343,50 @@ static void forget_rates(struct counts_report *out)
 		out->call[i].second = unknown;
 }
 
+static void scale_figure(struct counts_figure *f, double by, double low, double high)
+{
+	f->value *= by;
+	f->low *= by * low;
+	f->high *= by * high;
+}
+
+/* No rate of any code was measured, but that of all of it: what the ratios tell is brought to it. */
+static void take_rate_of_segments(struct counts_report *out)
+{
+	const struct segment_rate *r = &out->segments;
+	double all = 0, by, low = r->low / r->per_ns, high = r->high / r->per_ns;
+
+	for (size_t i = 0; i < out->row_count; i++)
+		all += out->row[i].instructions > 0 ? out->row[i].instructions : 0;
+	if (!r->known || !(all > 0))
+		return;
+	by = r->per_ns * 1e9 / all;
+	out->speed = (struct counts_speed){
+		.measured = true, .by_segments = true, .low = low, .high = high, .seconds = NAN
+	};
+	for (size_t i = 0; i < out->row_count; i++) {
+		struct counts_row *row = &out->row[i];
+
+		scale_figure(&row->second, by, low, high);
+		row->calls *= by;
+		row->instructions *= by;
+		row->compute *= by;
+		row->loads *= by;
+		row->stores *= by;
+		row->load_bytes *= by;
+		row->store_bytes *= by;
+	}
+	for (size_t i = 0; i < out->loop_count; i++)
+		scale_figure(&out->loop[i].second, by, low, high);
+	for (size_t i = 0; i < out->call_count; i++)
+		scale_figure(&out->call[i].second, by, low, high);
+}
+
 static void sum_links(struct maker *m)
 {
 	struct counts_report *out = m->out;
 	const struct counts_tree *t = &m->built.tree;
+	uint64_t dropped = 0;
 
 	for (size_t i = 0; i < t->links; i++) {
 		out->by_how[counts_ratio_shown(&t->link[i].ratio)]++;
@@ -369,6 +409,8 @@ static void sum_links(struct maker *m)
 	out->spread = t->ipc_spread;
 	out->stretch = t->stretch;
 	out->dropped = m->r->dropped;
+	out->segments = segment_rate(m->r->segment, m->r->segments, &dropped);
+	out->dropped += (uint32_t)dropped;
 }
 
 /* Which nodes' intervals are shown. The order of rows is known only after solving: so solve twice. */
@@ -416,6 +458,8 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 		rc = list_callers_and_loops(&m, true);
 	}
 	rc = rc ? rc : list_callers_and_loops(&m, false);
+	if (!rc && !out->speed.measured)
+		take_rate_of_segments(out);
 	if (!rc && !out->speed.measured)
 		forget_rates(out);
 	counts_built_release(&m.built);

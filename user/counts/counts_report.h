@@ -14,6 +14,7 @@
 #include "profile/profile.h"
 #include "counts/counts_speed.h"
 #include "counts/counts_windows.h"
+#include "counts/segment_rate.h"
 
 struct counts_figure {
 	double value, low, high; /* 95 %; NaN: unknown */
@@ -75,6 +76,7 @@ struct counts_report {
 	size_t loop_count, call_count, loop_cap, call_cap;
 	double cpu_seconds; /* of user code, as sampled */
 	uint64_t samples;
+	struct segment_rate segments;
 	struct counts_speed speed; /* where it was not measured, what is so many a second is unknown */
 	double spread, stretch;    /* see counts.h */
 	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;

@@ -141,6 +141,16 @@ static int take_counts_burst(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+static int take_segment(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+	const struct fmt_segment *s = rec;
+	if (!ROOM(r->segment, r->segments, r->segment_cap))
+		return no_room(r->segments, r->e);
+	r->segment[r->segments++] = *s;
+	return 0;
+}
+
 static const struct section_row rows[] = {
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
 	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
@@ -148,6 +158,7 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link), take_link, NULL },
 	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_counts_window, NULL },
 	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_counts_burst, NULL },
+	{ FMT_SEGMENT, sizeof(struct fmt_segment), take_segment, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -353,6 +364,7 @@ void counts_record_release(struct counts_record *r)
 	free(r->block);
 	free(r->link);
 	free(r->window);
+	free(r->segment);
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);

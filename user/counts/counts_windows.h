@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a recording measured of execution counts (sections 80..85, see include/format.h and SECTIONS.md),
+ * What a recording measured of execution counts (sections 80..86, see include/format.h and SECTIONS.md),
  * read back, and the tree that counts.h solves made of it. Everything in them is untrusted. Included by
  * flow, cli and tests.
  *
@@ -53,6 +53,8 @@ struct counts_record {
 	uint64_t recording;                   /* tells this recording from others; 0: nothing does */
 	bool merged;                          /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
+	struct fmt_segment *segment; /* in the order of time */
+	size_t segments, segment_cap;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 	struct err *e;    /* while it is read */
 };

@@ -11,7 +11,7 @@
 #define SPREAD_LEAST 0.3  /* of the log of a segment's rate: what is not verified is so for a reason */
 #define FAULT_NS 1000.0   /* that the kernel takes for a page fault, */
 #define FAULT_OFF 0.5     /* within that part of it */
-#define GAP_OFF 0.15      /* part of the gap by which it may differ from what was measured on ourselves */
+#define GAP_OFF 0.3       /* part of the gap by which it may differ from what was measured on ourselves */
 #define SD_MOST 0.354     /* of the log of the rate: within a factor of two, 95 times of a hundred */
 #define AMOUNT_MOST 1e15  /* of anything in a record: more is damage */
 #define WEIGHT_MOST 1e9
@@ -43,6 +43,7 @@ const char *segment_cause_str(enum fmt_segment_cause cause)
 		[FMT_SEGC_UNSEEN] = "entry not seen",
 		[FMT_SEGC_PAGES] = "pages lost",
 		[FMT_SEGC_DENIED] = "memory may not be read",
+		[FMT_SEGC_TIME] = "time unknown",
 	};
 
 	return (unsigned)cause < FMT_SEGCS ? name[cause] : "unknown";
@@ -77,7 +78,7 @@ static void add_segment(struct sums *to, const struct fmt_segment *s)
 
 	switch (s->state) {
 	case FMT_SEG_TIMED:
-		if (s->cause == FMT_SEGC_LONG || s->cause == FMT_SEGC_UNSEEN)
+		if (s->cause != FMT_SEGC_NONE)
 			return;
 		to->timed += w;
 		to->timed_ns += w * ns;
@@ -250,7 +251,7 @@ static const char *too_few(const struct segment_rate *r, const struct sums *all)
 			   r->count[FMT_SEG_LOST];
 
 	if (!carried && !r->count[FMT_SEG_TIMED])
-		return "no system call came back while segments were drawn";
+		return "no segment was drawn: none was looked for, or no system call came back";
 	if (all->open_ns > all->known_ns && all->open_ns > 0)
 		return "most of the time lies in segments that are longer than any is followed for";
 	if (carried >= VERIFIED_LEAST && r->verified < PART_LEAST)
@@ -284,7 +285,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t
 		add_segment(&all, &s[i]);
 	}
 	while (next_stretch(&w, &h))
-		r.stretches++;
+		r.stretches += h.carried > 0;
 	/* a lost one took as long as any, for all that is known */
 	time = all.carried_ns + all.open_ns + (all.carried > 0 ? all.lost * all.carried_ns / all.carried : 0);
 	if (time > 0)

@@ -25,7 +25,7 @@ struct segment_rate {
 	double per_ns, low, high; /* 95 %; NaN: unknown */
 	const char *why;          /* not known: the reason; NULL: it is */
 	uint64_t count[FMT_SEG_STATES], cause[FMT_SEGCS];
-	uint64_t stretches;
+	uint64_t stretches;    /* in which some were carried on */
 	uint64_t instructions; /* of the verified ones */
 	double verified;       /* part of the carried ones' time that is of verified ones; NaN: none was carried on */
 	/* Parts of the variance of the rate's log: chance, what is not verified, prices. NaN: unknown. */

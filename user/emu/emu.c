@@ -600,6 +600,13 @@ static void end_segment(struct emu *e, struct code *c, int end, uint64_t to, str
 	e->s.r[WREG_IP] = to;
 }
 
+/* Out of a function that reads the clock: what it does depends on the time, what the rest does hardly. */
+static bool leave_clock(struct emu *e, int end, struct emu_result *out)
+{
+	return (end == EMU_BRANCH || end == EMU_TARGET || end == EMU_ENTRY) && e->env.clock &&
+	       e->env.clock(e->env.ctx, e->s.r[WREG_IP]) && skip(e, out);
+}
+
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
 {
 	uint32_t loaded = 0;
@@ -627,6 +634,10 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			    (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
 				pass_safe(e, out, loaded);
 			loaded = emu_mem_loaded(e->mem);
+			continue;
+		}
+		if (e->to_entry && leave_clock(e, end, out)) {
+			c = code_after(e, NULL, e->s.r[WREG_IP]);
 			continue;
 		}
 		if (e->to_entry) {

@@ -53,6 +53,9 @@ struct emu_env {
 	bool (*function)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
 	/* Nobody can write to any of these bytes. NULL: to all. */
 	bool (*fixed)(void *ctx, uint64_t addr, size_t len);
+	/* This code reads the clock, which is another one by now: a segment leaves it early, as if it had returned
+	 * something unknown. NULL: none does. */
+	bool (*clock)(void *ctx, uint64_t addr);
 	void *ctx;
 };
 
@@ -78,8 +81,9 @@ struct emu_start {
 	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0:
 	 * none. */
 	uint32_t guesses;
-	/* Up to the next system call, all of it or nothing: what is not known ends the run, no call is left early. The
-	 * instruction that enters the kernel is the last one counted. */
+	/* Up to the next system call, all of it or nothing: what is not known ends the run. No call is left early but
+	 * one that reads the clock, which is then short of some instructions. The one that enters the kernel is the
+	 * last one counted. */
 	bool to_entry;
 	/* Told of each access whose address is known; NULL: nobody, and no writers are kept. Those of instructions
 	 * without a rule, and of unknown places, go untold. */

@@ -35,6 +35,11 @@ static const struct price_row rows[PRICE_IDS] = {
 	[PRICE_CALL_OTHER] = { "call-other", "ns a call", 150, measure_calls, NULL },
 	/* attaching and detaching, to each running thread */
 	[PRICE_CALL_ATTACH] = { "call-attach", "ns a stretch", 30000, NULL, NULL },
+	/* a system call, beyond itself, while segments are drawn: one that is not drawn, one that is for its time; and
+	 * what of a segment's time lies between both observations and user code */
+	[PRICE_SEGMENT_PASSED] = { "segment-passed", "ns a call", 350, measure_segments, NULL },
+	[PRICE_SEGMENT_TIMED] = { "segment-timed", "ns a call", 1500, measure_segments, NULL },
+	[PRICE_SEGMENT_GAP] = { "segment-gap", "ns a segment", 500, measure_segments, NULL },
 	/* a wait that is told: the copy of its stack, until some were timed; and half a switch that is passed over */
 	[PRICE_WAIT] = { "wait", "ns a wait", 5000, NULL, NULL },
 	[PRICE_SWITCH_SEEN] = { "switch-seen", "ns a switch", 200, NULL, NULL },

@@ -27,6 +27,9 @@ enum price_id {
 	PRICE_CALL_TAKEN,
 	PRICE_CALL_OTHER,
 	PRICE_CALL_ATTACH,
+	PRICE_SEGMENT_PASSED,
+	PRICE_SEGMENT_TIMED,
+	PRICE_SEGMENT_GAP,
 	PRICE_WAIT,
 	PRICE_SWITCH_SEEN,
 	PRICE_RECORD,
@@ -71,5 +74,7 @@ void measure_switch_attached(void *none, double *ns);
 void measure_watch(void *none, double *ns);
 void measure_counts(void *execbp, double *ns);
 void measure_calls(void *sysio, double *ns);
+/* Takes a struct call_segments, likewise. */
+void measure_segments(void *call_segments, double *ns);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/emulate.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,34 +8,31 @@
 #include "abi.h"
 #include "attr/attr.h"
 #include "code/decode.h"
-#include "proc/ehframe.h"
 #include "emu/emu_pages.h"
 #include "proc/procmap.h"
 #include "record/emulate_data.h"
+#include "record/emulate_env.h"
 #include "record/emulate_when.h"
 #include "record/ledger.h"
 #include "util/clock.h"
-#include "util/target_memory.h"
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
 #define FRESH_NS 2000000 /* what an older sample's thread was about to do it has done, and its memory shows it */
 #define COUNTS_ROOM 65536
-#define CLOCK_PAGES 8
 #define WAIT_NS 1000000000
 
 struct emulate {
 	struct session *s;
 	struct plan *plan;
+	struct emulate_env sees;
 	struct emu_env env;
 	struct emu *emu;
 	struct emulate_data *flow;
-	struct emu_pages *likely; /* of process `pid` */
+	struct emu_pages *likely; /* of the process whose memory is read */
 	bool asked;               /* for its pages, with the next sample */
 	uint64_t asked_at;
-	uint32_t pid; /* whose memory is read */
 	struct emulate_when when;
-	bool denied;
 	struct emu_count *count;
 	struct {
 		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given,
@@ -46,77 +42,12 @@ struct emulate {
 
 /* ---- what bursts see of the target ---- */
 
-static bool look_up(struct emulate *r, uint64_t addr, struct place *at)
-{
-	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
-}
-
-/* Only what nobody can write: anything else may be rewritten while it runs. */
-static size_t code(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	struct emulate *r = ctx;
-	struct place at;
-
-	if (!look_up(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
-	    (at.module->kind != FMT_MOD_FILE && at.module->kind != FMT_MOD_VDSO))
-		return 0;
-	return module_read(at.module, at.vaddr, buf, len < at.map.end - addr ? len : at.map.end - addr);
-}
-
-/* The kernel's clock lies before the vDSO, which reads it, and nobody else may. */
-static bool clock_page(struct emulate *r, uint64_t addr)
-{
-	struct place at;
-
-	for (uint64_t k = 1; k <= CLOCK_PAGES; k++)
-		if (addr < UINT64_MAX - k * EMU_PAGE && look_up(r, addr + k * EMU_PAGE, &at))
-			return at.module->kind == FMT_MOD_VDSO;
-	return false;
-}
-
-static bool page(void *ctx, uint64_t addr, uint8_t *buf)
-{
-	struct emulate *r = ctx;
-
-	if (target_memory_read(r->pid, addr & ~(uint64_t)(EMU_PAGE - 1), buf, EMU_PAGE) == (ssize_t)EMU_PAGE)
-		return true;
-	r->denied |= errno == EPERM || errno == ENOSYS;
-	if (!clock_page(r, addr))
-		return false;
-	/* as where there is no such clock: the kernel is asked for the time then, in vain */
-	memset(buf, 0, EMU_PAGE);
-	return true;
-}
-
-static bool function_bounds(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
-{
-	const struct ehframe *f;
-	struct place at;
-
-	if (!look_up(ctx, addr, &at))
-		return false;
-	f = module_ehframe(at.module);
-	if (!f || !ehframe_function(f, at.vaddr, start, end))
-		return false;
-	*start += addr - at.vaddr;
-	*end += addr - at.vaddr;
-	return true;
-}
-
-static bool fixed(void *ctx, uint64_t addr, size_t len)
-{
-	struct place at;
-
-	return look_up(ctx, addr, &at) && !(at.map.prot & MAP_WRITE) && at.module->kind == FMT_MOD_FILE &&
-	       len <= at.map.end - addr;
-}
-
 /* A return address or one past an instruction: what lies before it. */
 static bool place_of_return(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
 {
 	struct place at;
 
-	if (!look_up(ctx, runtime - 1, &at))
+	if (!emulate_env_find(ctx, runtime - 1, &at))
 		return false;
 	*m = at.module;
 	*vaddr = at.vaddr + 1;
@@ -129,7 +60,7 @@ static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, 
 	struct emulate *r = ctx;
 	uint8_t bytes[15];
 	struct dec_insn d;
-	size_t n = code(r, ip, bytes, sizeof(bytes));
+	size_t n = emulate_env_code(&r->sees, ip, bytes, sizeof(bytes));
 
 	*wanted = n && !dec_decode(bytes, n, &d) && (d.mem_cnt || (d.flags & DEC_F_BRANCH));
 	return attr_code(session_attr(r->s), pid, ip, module, addr);
@@ -172,11 +103,11 @@ static void tally_burst(struct emulate *r, const struct plan_burst *b)
 
 static void of_process(struct emulate *r, uint32_t pid)
 {
-	if (r->pid == pid)
+	if (r->sees.pid == pid)
 		return;
 	forget_run(r);
 	emu_pages_forget(r->likely);
-	r->pid = pid;
+	r->sees.pid = pid;
 }
 
 /* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and
@@ -223,9 +154,9 @@ static int burst(struct emulate *r, const struct sample *m)
 		emu_pages_run(r->likely, r->emu, m->page, m->pages);
 		tally_burst(r, &b);
 		/* one that never could read anything says nothing */
-		if (!r->denied)
+		if (!r->sees.denied)
 			err = plan_replayed(r->plan, &b, place_of_return, r);
-		if (!r->denied && !err)
+		if (!r->sees.denied && !err)
 			err = emulate_data_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 	}
 	took = clock_cpu() - began;
@@ -244,7 +175,7 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 {
 	uint64_t now;
 
-	if (!r || r->denied || m->kind != SAMPLE_TICK)
+	if (!r || r->sees.denied || m->kind != SAMPLE_TICK)
 		return 0;
 	now = clock_now();
 	r->when.samples++;
@@ -273,14 +204,14 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 
 void emulate_event(struct emulate *r, const struct sample *m)
 {
-	if (r && m->pid == r->pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
+	if (r && m->pid == r->sees.pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
 		forget_run(r);
 }
 
 void emulate_poll(struct emulate *r, uint64_t now)
 {
 	/* where each look costs the target something, bursts take what others look for */
-	if (r && !r->denied && !session_waits_for_itself(r->s))
+	if (r && !r->sees.denied && !session_waits_for_itself(r->s))
 		session_want_sample(r->s, now + emulate_when_wait(&r->when));
 }
 
@@ -319,7 +250,7 @@ void emulate_report(struct emulate *r)
 	}
 	session_count_anew(r->s, "bursts not begun: the sample was old", r->n.stale, false);
 	session_count_anew(r->s, "bursts that failed for want of memory", r->n.failed, true);
-	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->denied, false);
+	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->sees.denied, false);
 }
 
 struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
@@ -329,11 +260,11 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 
 	if (!r)
 		return NULL;
-	*r = (struct emulate){ .s = s, .plan = plan };
+	*r = (struct emulate){ .s = s, .plan = plan, .sees = { .s = s } };
 	emulate_when_begin(&r->when, part, ledger_rate(session_ledger(s), ACCOUNT_BURSTS), (double)session_period(s),
 			   clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
-	r->env = (struct emu_env){ .code = code, .page = page, .function = function_bounds, .fixed = fixed, .ctx = r };
+	r->env = emulate_env_of(&r->sees);
 	r->emu = emu_new(&r->env);
 	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
 	r->likely = emu_pages_new();

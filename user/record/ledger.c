@@ -43,6 +43,7 @@ static const struct row {
 	[ACCOUNT_WINDOWS] = { "count windows", ACCOUNT_COUNTS, LIMIT, 1, true, false },
 	/* windows have what these leave */
 	[ACCOUNT_BURSTS] = { "bursts", ACCOUNT_COUNTS, LIMIT, .25, true, false },
+	[ACCOUNT_SEGMENTS] = { "segments", ACCOUNT_COUNTS, LIMIT, .2, true, false },
 	/* where they are dear */
 	[ACCOUNT_LOOKS] = { "looks at the rings", ACCOUNT_APART, LIMIT, .05, false, false },
 	[ACCOUNT_ATTACHED] = { "breakpoints at switches", ACCOUNT_ALL, LIMIT, 1.0 / 3, false, false },

@@ -33,6 +33,7 @@ enum account {
 	ACCOUNT_COUNTS,
 	ACCOUNT_WINDOWS, /* of execute breakpoints */
 	ACCOUNT_BURSTS,
+	ACCOUNT_SEGMENTS,
 	ACCOUNT_LOOKS,    /* at the rings */
 	ACCOUNT_ATTACHED, /* breakpoints at context switches, of both kinds of windows, which book it */
 	ACCOUNTS

@@ -18,6 +18,7 @@
 	X(watch, ACCOUNT_WATCH, PRICE_WATCH_HIT)                                                                       \
 	X(counts, ACCOUNT_WINDOWS, PRICE_COUNT_HIT)                                                                    \
 	X(bursts, ACCOUNT_BURSTS, PRICE_BURST)                                                                         \
+	X(segments, ACCOUNT_SEGMENTS, PRICE_SEGMENT_TIMED)                                                             \
 	X(syscalls, ACCOUNT_SYSCALLS, PRICE_CALL_TAKEN)                                                                \
 	X(waits, ACCOUNT_WAITS, PRICE_WAIT)                                                                            \
 	X(offload, ACCOUNT_OFFLOAD, PRICE_PROBE)

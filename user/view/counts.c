@@ -177,6 +177,29 @@ static void show_rows(const struct counts_view *v, const struct text_style *s, s
 	}
 }
 
+/* How fast, by what lies between two system calls; nothing where no recording looked. */
+static void say_segments(const struct segment_rate *s, bool used, struct buf *b)
+{
+	uint64_t carried = s->count[FMT_SEG_VERIFIED] + s->count[FMT_SEG_DIVERGED] + s->count[FMT_SEG_CENSORED] +
+			   s->count[FMT_SEG_LOST];
+	unsigned most = FMT_SEGC_NONE;
+
+	if (!carried && !s->count[FMT_SEG_TIMED])
+		return;
+	if (s->known)
+		buf_addf(b, "Between system calls code ran %.2f instructions a ns (%.2f to %.2f)", s->per_ns, s->low,
+			 s->high);
+	else
+		buf_addf(b, "Its instructions a ns between system calls are unknown (%s)", s->why);
+	buf_addf(b, "%s: %lu of %lu segments verified", used ? ", which amounts rest on" : "",
+		 (unsigned long)s->count[FMT_SEG_VERIFIED], (unsigned long)carried);
+	for (unsigned i = FMT_SEGC_NONE + 1; i < FMT_SEGCS; i++)
+		most = s->cause[i] > (most ? s->cause[most] : 0) ? i : most;
+	if (most)
+		buf_addf(b, ", others mostly: %s", segment_cause_str((enum fmt_segment_cause)most));
+	buf_addstr(b, ". ");
+}
+
 static void foot(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
 	struct counts_speed_note note;
@@ -212,7 +235,9 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	buf_addstr(&b, " samples)");
 	if (!r->speed.measured)
 		buf_addf(&b, "; ?: %s", counts_speed_note(&note, r->speed.seconds));
-	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. %s", v->source);
+	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. ");
+	say_segments(&r->segments, r->speed.by_segments, &b);
+	buf_addstr(&b, v->source);
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
 
@@ -329,6 +354,28 @@ static void json_row(struct json *j, const struct counts_report *r, const struct
 	json_end(j);
 }
 
+static void json_segments(struct json *j, const struct segment_rate *s)
+{
+	json_obj(j, "segments");
+	json_f64(j, "instructions_per_ns", s->per_ns);
+	json_f64(j, "low", s->low);
+	json_f64(j, "high", s->high);
+	json_str(j, "why_unknown", s->why);
+	json_u64(j, "stretches", s->stretches);
+	json_u64(j, "instructions", s->instructions);
+	json_f64(j, "verified_time", s->verified);
+	json_f64(j, "variance_chance", s->var_chance);
+	json_f64(j, "variance_unverified", s->var_unverified);
+	json_f64(j, "variance_prices", s->var_prices);
+	for (unsigned i = FMT_SEG_TIMED; i < FMT_SEG_STATES; i++)
+		json_u64(j, segment_state_str((enum fmt_segment_state)i), s->count[i]);
+	json_obj(j, "causes");
+	for (unsigned i = FMT_SEGC_NONE + 1; i < FMT_SEGCS; i++)
+		json_u64(j, segment_cause_str((enum fmt_segment_cause)i), s->cause[i]);
+	json_end(j);
+	json_end(j);
+}
+
 void counts_json(const struct counts_view *v, struct buf *out)
 {
 	const struct counts_report *r = v->r;
@@ -342,6 +389,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	json_f64(&j, "cpu_seconds", r->cpu_seconds);
 	json_u64(&j, "samples", r->samples);
 	json_bool(&j, "absolute", r->speed.measured);
+	json_str(&j, "speed_by", !r->speed.measured ? NULL : r->speed.by_segments ? "segments" : "rates");
 	json_f64(&j, "speed_low", r->speed.low);
 	json_f64(&j, "speed_high", r->speed.high);
 	json_f64(&j, "counted", r->counted);
@@ -363,6 +411,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	json_u64(&j, "not_believed", r->broken);
 	json_u64(&j, "cycles", r->cycles);
 	json_end(&j);
+	json_segments(&j, &r->segments);
 	json_u64(&j, "dropped", r->dropped);
 	json_arr(&j, "functions");
 	for (size_t i = 0; i < r->row_count; i++)
@@ -382,16 +431,22 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	",\"low\":" NUM ",\"high\":" NUM "}}"
 #define HOW                                                                                                            \
 	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\"]}"
+#define SEGMENTS                                                                                                        \
+	"{\"type\":\"object\",\"required\":[\"instructions_per_ns\",\"low\",\"high\",\"why_unknown\"],\"properties\":{" \
+	"\"instructions_per_ns\":" NUM ",\"low\":" NUM ",\"high\":" NUM ",\"why_unknown\":" STR ",\"stretches\":" INT   \
+	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"variance_chance\":" NUM ",\"variance_unverified\":" NUM  \
+	",\"variance_prices\":" NUM ",\"timed\":" INT ",\"verified\":" INT ",\"diverged\":" INT ",\"censored\":" INT    \
+	",\"lost\":" INT ",\"causes\":{\"type\":\"object\",\"additionalProperties\":" INT "}}}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"schema\":{\"const\":\"accperf.counts/1\"},\"cpu_seconds\":" NUM ",\"samples\":" INT ",\"absolute\":" BOOL
-	",\"speed_low\":" NUM ",\"speed_high\":" NUM ",\"counted\":" NUM ",\"spread\":" NUM ",\"stretch\":" NUM
-	",\"windows\":" INT ",\"hits\":" NUM ",\"bursts\":" INT ",\"burst_instructions\":" INT ",\"dropped\":" INT
-	",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT ",\"replay\":" INT
-	",\"rate\":" INT ",\"once\":" INT ",\"other_recordings\":" INT ",\"time\":" INT ",\"unknown\":" INT
-	",\"not_believed\":" INT ",\"cycles\":" INT "}},"
+	",\"speed_by\":" STR ",\"speed_low\":" NUM ",\"speed_high\":" NUM ",\"counted\":" NUM ",\"spread\":" NUM
+	",\"stretch\":" NUM ",\"windows\":" INT ",\"hits\":" NUM ",\"bursts\":" INT ",\"burst_instructions\":" INT
+	",\"dropped\":" INT ",\"links\":{\"type\":\"object\",\"properties\":{\"trip_count\":" INT ",\"ratio\":" INT
+	",\"replay\":" INT ",\"rate\":" INT ",\"once\":" INT ",\"other_recordings\":" INT ",\"time\":" INT
+	",\"unknown\":" INT ",\"not_believed\":" INT ",\"cycles\":" INT "}},\"segments\":" SEGMENTS ","
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"share\",\"time\",\"trust\",\"how\",\"per_second\",\"loops\",\"callers\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"address\":{\"type\":\"string\"},\"file\":" STR

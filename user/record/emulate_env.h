@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the emulator sees of a target: code that nobody can write, pages as they are now, bounds of functions. Of one
+ * process at a time. Included by emulate.c (bursts) and segment_run.c.
+ */
+#ifndef ACCPERF_RECORD_EMULATE_ENV_H
+#define ACCPERF_RECORD_EMULATE_ENV_H
+
+#include "emu/emu.h"
+#include "proc/procmap.h"
+#include "record/session.h"
+
+struct emulate_env {
+	struct session *s;
+	uint32_t pid; /* whose memory is read */
+	bool denied;  /* it may not be */
+};
+
+/* sees: must live as long. */
+struct emu_env emulate_env_of(struct emulate_env *sees);
+/* False: no module lies there. */
+bool emulate_env_find(const struct emulate_env *sees, uint64_t addr, struct place *at);
+/* emu_env.code; ctx: the struct emulate_env. */
+size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len);
+
+#endif

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "record/part_segments.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "attr/attr.h"
+#include "kmod-free/call_segments.h"
+#include "record/emulate_env.h"
+#include "record/ledger.h"
+#include "record/segment_run.h"
+#include "user/measure/prices.h"
+#include "util/clock.h"
+#include "util/grow.h"
+#include "util/random.h"
+
+#define OPEN_NS 20000ull   /* until drawing begins: longer than it takes to say so */
+#define DRAW_NS 20000000.0 /* for which returns are drawn, where they are cheap */
+#define DRAW_LEAST_NS 200000.0
+#define WAIT_NS 25000000ull /* for the ends of those that were drawn; longer ones are censored */
+#define CARRIED_WANTED 4.0  /* in a stretch */
+#define TIMED_WANTED 40.0
+#define CARRIED_MOST                                                                                                   \
+	0.25 /* chance of a return: a larger one would draw what follows the moment when the recorder is ready */
+#define TIMED_MOST 0.5
+#define PAUSE_NS 60e6 /* between stretches, at least half of it */
+#define LONGEST_PAUSE_NS 5e9
+#define FIRST_RATE 2e3  /* returns a second, before any was counted */
+#define LIMIT_TIMES 4.0 /* returns beyond what was expected, and none is drawn any more */
+#define PAGES_ASSUMED_NS 30000.0
+#define OWN_ASSUMED_NS 3e6
+#define COST_SPEED 0.1
+#define OWN_CREDIT_NS 200e6 /* of ours, at the start: a recording of some seconds needs as many as a long one */
+#define PLENTY 3.0          /* times its share, while what others would have is not used */
+#define HELD_MOST 65536
+
+enum stage { RESTS, DRAWS, WAITS_FOR_ENDS };
+
+struct segments_part {
+	struct session *s;
+	struct ledger *ledger;
+	struct call_segments *calls; /* NULL once stopped */
+	struct segment_run *run;
+	struct emulate_env sees;
+	struct segment_env env;
+	double own;      /* part of a CPU's time */
+	double own_left; /* ns; below 0: spent in advance */
+	uint64_t earned; /* up to then */
+	enum stage stage;
+	uint64_t next, from, until;
+	bool asked; /* for pages */
+	uint32_t stretch;
+	struct fmt_segment *held; /* of this stretch */
+	size_t held_count, held_cap;
+	struct {
+		uint64_t returns, passed, others, timed, carried;
+	} at_begin;
+	uint32_t pid;          /* whose segment is carried on next */
+	uint64_t ends, chance; /* ends of this stretch, among which the next process is drawn */
+	double rate;           /* returns a second of a stretch, of late */
+	double pages_ns, own_ns, stretch_own_ns, stretch_pages_ns;
+	double pass_ns, timed_ns, gap_ns;
+	struct {
+		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, behind;
+	} n;
+};
+
+/* ---- what is seen of the target ---- */
+
+static void see_process(void *ctx, uint32_t pid)
+{
+	struct segments_part *g = ctx;
+
+	g->sees.pid = pid;
+	g->sees.denied = false;
+}
+
+static bool is_denied(void *ctx)
+{
+	const struct segments_part *g = ctx;
+
+	return g->sees.denied;
+}
+
+/* ---- one segment ---- */
+
+static double recent_mean(double mean, double value)
+{
+	return mean + COST_SPEED * (value - mean);
+}
+
+static int carry_on(void *ctx, const struct sample *m)
+{
+	struct segments_part *g = ctx;
+	uint64_t began = clock_cpu(), took;
+
+	g->asked = false;
+	g->stretch_pages_ns += m->pages_ns;
+	g->pages_ns = recent_mean(g->pages_ns, m->pages_ns);
+	g->n.failed += segment_run_begin(g->run, m) != 0;
+	took = clock_cpu() - began;
+	g->n.own_ns += took;
+	g->stretch_own_ns += (double)took;
+	g->own_ns = recent_mean(g->own_ns, (double)took);
+	return 0;
+}
+
+static int take_end(void *ctx, const struct call_segment_end *e)
+{
+	struct segments_part *g = ctx;
+	struct fmt_segment *r;
+
+	/* each process as often as it calls */
+	g->ends++;
+	if (e->pid && random_next(&g->chance) % g->ends == 0)
+		g->pid = e->pid;
+	if (g->held_count >= HELD_MOST || !GROW(g->held, g->held_count, g->held_cap, 256)) {
+		g->n.failed++;
+		return 0;
+	}
+	r = &g->held[g->held_count++];
+	*r = (struct fmt_segment){ .begun = e->begun,
+				   .ns = (double)e->ran_ns - g->gap_ns,
+				   .stretch = g->stretch,
+				   .pid = e->pid,
+				   .tid = e->tid,
+				   .gap_ns = (uint32_t)g->gap_ns,
+				   .faults = (uint32_t)e->faults,
+				   .nr = e->from_nr,
+				   .entry_nr = e->nr };
+	if (e->carried) {
+		segment_run_end(g->run, e, r);
+	} else {
+		r->state = FMT_SEG_TIMED;
+		r->cause = e->open     ? FMT_SEGC_LONG
+			   : e->nr < 0 ? FMT_SEGC_UNSEEN
+			   : !e->timed ? FMT_SEGC_TIME
+				       : FMT_SEGC_NONE;
+	}
+	if (r->state == FMT_SEG_LOST || !e->timed)
+		r->ns = 0;
+	return 0;
+}
+
+static int read_ring(struct segments_part *g)
+{
+	const struct call_segment_reader to = { .begun = carry_on, .ended = take_end, .ctx = g };
+
+	return call_segments_read(g->calls, &to);
+}
+
+/* ---- a stretch ---- */
+
+static uint64_t more_of(const struct segments_part *g, enum bpf_counter which, uint64_t before)
+{
+	return call_segments_counter(g->calls, which) - before;
+}
+
+/* What the next one is going to cost the target, by those of late. */
+static double expected_cost(const struct segments_part *g, double draw_ns)
+{
+	double returns = g->rate * draw_ns / 1e9, attach = price_of(session_prices(g->s), PRICE_CALL_ATTACH);
+
+	return 2 * attach * ledger_running(g->ledger) + returns * g->pass_ns * (1 + WAIT_NS / draw_ns) +
+	       fmin(TIMED_WANTED, returns * TIMED_MOST) * g->timed_ns +
+	       fmin(CARRIED_WANTED, returns * CARRIED_MOST) * session_coupled(g->s, g->pages_ns + g->timed_ns);
+}
+
+/* So long that what goes by costs no more than what is drawn. */
+static double length_of_draw(const struct segments_part *g)
+{
+	double drawn = CARRIED_WANTED * g->pages_ns + TIMED_WANTED * g->timed_ns;
+
+	return fmax(DRAW_LEAST_NS, fmin(DRAW_NS, drawn / g->pass_ns / g->rate * 1e9));
+}
+
+static void ask_for_segment(struct segments_part *g)
+{
+	if (g->pid && !g->asked && !segment_run_waits(g->run))
+		g->asked = segment_run_ask(g->run, g->calls, g->pid);
+}
+
+static int begin_drawing(struct segments_part *g)
+{
+	double length = length_of_draw(g), returns = g->rate * length / 1e9;
+	struct call_segments_draw d = { .carried = fmin(CARRIED_MOST, CARRIED_WANTED / returns),
+					.timed = fmin(TIMED_MOST, TIMED_WANTED / returns),
+					.most = (uint64_t)fmax(100, LIMIT_TIMES * returns) };
+	int err = call_segments_attach(g->calls, NULL);
+
+	if (err)
+		return err;
+	g->stretch++;
+	g->n.stretches++;
+	g->held_count = 0;
+	g->ends = 0;
+	g->stretch_own_ns = g->stretch_pages_ns = 0;
+	g->at_begin.returns = call_segments_counter(g->calls, GC_RETURNS);
+	g->at_begin.passed = call_segments_counter(g->calls, GC_PASSED);
+	g->at_begin.others = call_segments_counter(g->calls, GC_OTHERS);
+	g->at_begin.timed = call_segments_counter(g->calls, GC_TIMED);
+	g->at_begin.carried = call_segments_counter(g->calls, GC_CARRIED);
+	ask_for_segment(g);
+	d.from = g->from = clock_now() + OPEN_NS;
+	d.until = g->until = g->from + (uint64_t)length;
+	call_segments_open(g->calls, &d);
+	g->stage = DRAWS;
+	return 0;
+}
+
+/* Those of each kind stand for the returns among which they were drawn, in a stretch that stands for as long a time as
+ * any other. */
+static int write_drawn(struct segments_part *g, double length)
+{
+	double returns = (double)more_of(g, GC_RETURNS, g->at_begin.returns), as_long = DRAW_NS / length;
+	double timed = (double)more_of(g, GC_TIMED, g->at_begin.timed);
+	double carried = (double)more_of(g, GC_CARRIED, g->at_begin.carried);
+	int err = 0;
+
+	g->rate = fmax(1, recent_mean(g->rate, returns * 1e9 / length));
+	for (size_t i = 0; i < g->held_count && !err; i++) {
+		struct fmt_segment *r = &g->held[i];
+
+		r->weight = returns / fmax(1, r->state == FMT_SEG_TIMED ? timed : carried) * as_long;
+		g->n.state[r->state]++;
+		g->n.cause[r->cause] += r->state != FMT_SEG_TIMED;
+		err = store_put(session_store(g->s), FMT_SEGMENT, r, sizeof(*r));
+	}
+	g->held_count = 0;
+	return err;
+}
+
+/* How long the account earns for what a stretch has cost. */
+static double pays_for(const struct segments_part *g, double cost)
+{
+	double rate = ledger_rate(g->ledger, ACCOUNT_SEGMENTS) * ledger_running(g->ledger);
+
+	return cost / (rate * (ledger_plenty(g->ledger, ACCOUNT_SEGMENTS) ? PLENTY : 1));
+}
+
+static int end_drawing(struct segments_part *g, uint64_t now)
+{
+	const struct call_segment_reader to = { .begun = carry_on, .ended = take_end, .ctx = g };
+	uint64_t over = call_segments_over(g->calls);
+	double length = (double)((over > g->from && over < g->until ? over : g->until) - g->from), cost, others, pause;
+	double budget = session_options(g->s)->budget * (double)sysconf(_SC_NPROCESSORS_ONLN);
+	int err = call_segments_close(g->calls, &to);
+
+	g->n.cut += over != 0;
+	g->asked = false;
+	cost = (double)more_of(g, GC_PASSED, g->at_begin.passed) * g->pass_ns +
+	       (double)more_of(g, GC_TIMED, g->at_begin.timed) * g->timed_ns +
+	       (double)more_of(g, GC_CARRIED, g->at_begin.carried) * g->timed_ns + g->stretch_pages_ns +
+	       2 * price_of(session_prices(g->s), PRICE_CALL_ATTACH) * ledger_running(g->ledger);
+	others = (double)more_of(g, GC_OTHERS, g->at_begin.others) * g->pass_ns;
+	ledger_spend(g->ledger, ACCOUNT_SEGMENTS, session_coupled(g->s, cost));
+	pause = fmax(fmax(PAUSE_NS, others / budget), pays_for(g, session_coupled(g->s, cost))) *
+		(0.5 + random_unit(&g->chance));
+	g->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
+	g->own_left -= g->stretch_own_ns;
+	g->stage = RESTS;
+	return err < 0 ? err : write_drawn(g, fmax(1, length));
+}
+
+static int segments_part_poll(void *part, struct session *s, uint64_t now)
+{
+	struct segments_part *g = part;
+	int err;
+
+	if (!g->calls)
+		return 0;
+	if (g->stage == RESTS) {
+		g->own_left = fmin(OWN_CREDIT_NS, g->own_left + g->own * (double)(now - g->earned));
+		g->earned = now;
+		if (now < g->next || g->own_left < 0 ||
+		    !ledger_allows(g->ledger, ACCOUNT_SEGMENTS, expected_cost(g, length_of_draw(g))))
+			return 0;
+		err = begin_drawing(g);
+		session_soon(s, 1);
+		return err;
+	}
+	err = read_ring(g);
+	if (err < 0)
+		return err;
+	now = clock_now();
+	if (g->stage == DRAWS && (now >= g->until || call_segments_over(g->calls))) {
+		call_segments_hush(g->calls);
+		g->until = now < g->until ? now : g->until;
+		g->stage = WAITS_FOR_ENDS;
+	}
+	if (g->stage == DRAWS)
+		ask_for_segment(g);
+	else if (!call_segments_under_way(g->calls) || now >= g->until + WAIT_NS)
+		return end_drawing(g, now);
+	session_soon(s, 1);
+	return 0;
+}
+
+/* ---- the part ---- */
+
+static int segments_part_sample(void *part, struct session *s, const struct sample *m, struct located *at)
+{
+	struct segments_part *g = part;
+
+	if (m->pid == segment_run_process(g->run) &&
+	    (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || m->flags & SF_EXEC))
+		segment_run_forget(g->run);
+	/* until a segment has told more */
+	if (!g->pid && m->kind == SAMPLE_TICK)
+		g->pid = m->pid;
+	return 0;
+}
+
+static int segments_part_start(void *part, struct session *s, struct err *e)
+{
+	struct targets *t = session_targets(s);
+	struct segments_part *g = part;
+	const char *why;
+
+	g->earned = clock_now();
+	g->next = g->earned + (uint64_t)PAUSE_NS;
+	if (t->all)
+		call_segments_all(g->calls);
+	if (t->tid_count)
+		call_segments_threads(g->calls);
+	if (t->all || t->cgroup_fd >= 0 || !sampler_by_thread(session_sampler(s), &why))
+		return 0;
+	for (size_t i = 0; i < (t->tid_count ? t->tid_count : t->count); i++)
+		call_segments_add(g->calls, t->tid_count ? t->tids[i] : t->procs[i].pid);
+	return call_segments_follow(g->calls, !session_options(s)->no_inherit, e);
+}
+
+static void report_segments(struct segments_part *g)
+{
+	static const enum bpf_counter counted[] = { GC_RETURNS, GC_TIMED,     GC_CARRIED, GC_RESTARTED,
+						    GC_COMPAT,  GC_NOT_READY, GC_FULL,    GC_LOST };
+
+	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		session_count_bpf(g->s, counted[i], call_segments_counter(g->calls, counted[i]));
+	session_count(g->s, "segments: stretches in which they were drawn", g->n.stretches, false);
+	session_count(g->s, "segments: stretches cut for their calls", g->n.cut, false);
+	session_count(g->s, "segments: own CPU time, us", g->n.own_ns / 1000, false);
+	session_count(g->s, "segments lost for want of memory", g->n.failed, true);
+	session_count(g->s, "segments lost: record cannot be right", call_segments_malformed(g->calls), true);
+	session_count(g->s, "processes whose segments were not drawn", call_segments_not_added(g->calls), true);
+}
+
+static int segments_part_second(void *part, struct session *s, uint64_t now)
+{
+	struct segments_part *g = part;
+
+	if (g->calls)
+		report_segments(g);
+	return 0;
+}
+
+static int segments_part_begun(void *part, struct session *s, struct err *e)
+{
+	struct segments_part *g = part;
+
+	segment_run_forget(g->run);
+	return 0;
+}
+
+static void segments_part_stop(void *part, struct session *s)
+{
+	struct segments_part *g = part;
+
+	if (!g->calls)
+		return;
+	if (g->stage != RESTS)
+		end_drawing(g, clock_now());
+	report_segments(g);
+	call_segments_free(g->calls);
+	g->calls = NULL;
+}
+
+static void segments_part_release(void *part)
+{
+	struct segments_part *g = part;
+
+	call_segments_free(g->calls);
+	segment_run_free(g->run);
+	free(g->held);
+	free(g);
+}
+
+const struct source source_segments = {
+	.name = "segments",
+	.summary =
+		"how fast code runs: what lies between two system calls, carried on by the recorder and held against both",
+	.needs = "bpf bpf-ring btf",
+	.start = segments_part_start,
+	.sample = segments_part_sample,
+	.poll = segments_part_poll,
+	.second = segments_part_second,
+	.begun = segments_part_begun,
+	.stop = segments_part_stop,
+	.release = segments_part_release,
+};
+
+static int prepare_segments(struct segments_part *g, struct err *e)
+{
+	struct prices *p = session_prices(g->s);
+	int cgroup = session_targets(g->s)->cgroup_fd;
+
+	g->env = (struct segment_env){
+		.sees = emulate_env_of(&g->sees), .process = see_process, .denied = is_denied, .ctx = g
+	};
+	g->run = segment_run_new(&g->env);
+	if (!g->run)
+		return err_set(e, -ENOMEM, "out of memory");
+	g->calls = call_segments_new(sampler_targets_fd(session_sampler(g->s)), 0, e);
+	if (!g->calls)
+		return e->code;
+	price_measure(p, PRICE_SEGMENT_PASSED, NULL, g->calls);
+	g->pass_ns = fmax(1, price_of(p, PRICE_SEGMENT_PASSED));
+	g->timed_ns = fmax(g->pass_ns, price_of(p, PRICE_SEGMENT_TIMED));
+	g->gap_ns = price_of(p, PRICE_SEGMENT_GAP);
+	return cgroup >= 0 ? call_segments_cgroup(g->calls, cgroup, e) : 0;
+}
+
+int segments_part_add(struct session *s, double own, struct err *e)
+{
+	struct segments_part *g = calloc(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return err_set(e, -ENOMEM, "out of memory");
+	*g = (struct segments_part){ .s = s,
+				     .ledger = session_ledger(s),
+				     .sees = { .s = s },
+				     .own = own,
+				     .own_left = OWN_CREDIT_NS,
+				     .rate = FIRST_RATE,
+				     .pages_ns = PAGES_ASSUMED_NS,
+				     .own_ns = OWN_ASSUMED_NS,
+				     .chance = clock_now() | 1 };
+	err = prepare_segments(g, e);
+	err = err ? err : session_add(s, &source_segments, g, e);
+	if (err) {
+		segments_part_release(g);
+		return err;
+	}
+	ledger_use(session_ledger(s), ACCOUNT_SEGMENTS);
+	return 0;
+}
