@@ -188,7 +188,7 @@ bool call_segments_want(struct call_segments *s, uint32_t pid, const uint64_t *a
 	return want_pages(&s->bpf->bss->wanted, pid, addr, count, slot, slots);
 }
 
-void call_segments_want_none(struct call_segments *s)
+static void call_segments_want_none(struct call_segments *s)
 {
 	__atomic_store_n(&s->bpf->bss->wanted.pid, 0, __ATOMIC_RELEASE);
 }
@@ -290,11 +290,6 @@ int call_segments_close(struct call_segments *s, const struct call_segment_reade
 	call_segments_want_none(s);
 	err = call_segments_read(s, to);
 	return err < 0 ? err : take_open(s, to);
-}
-
-int call_segments_fd(const struct call_segments *s)
-{
-	return ring_buffer__epoll_fd(s->ring);
 }
 
 uint64_t call_segments_counter(const struct call_segments *s, enum bpf_counter which)

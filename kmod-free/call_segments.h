@@ -63,7 +63,6 @@ void call_segments_all(struct call_segments *s);
 /* As sampler_want_pages(); asked for again only when they have come, or after call_segments_close(). */
 bool call_segments_want(struct call_segments *s, uint32_t pid, const uint64_t *addr, uint32_t count,
 			const uint64_t *slot, uint32_t slots);
-void call_segments_want_none(struct call_segments *s);
 
 int call_segments_attach(struct call_segments *s, struct err *e);
 void call_segments_open(struct call_segments *s, const struct call_segments_draw *d);
@@ -74,7 +73,6 @@ uint64_t call_segments_over(const struct call_segments *s);
 uint64_t call_segments_under_way(const struct call_segments *s);
 int call_segments_read(struct call_segments *s, const struct call_segment_reader *to);
 int call_segments_close(struct call_segments *s, const struct call_segment_reader *to);
-int call_segments_fd(const struct call_segments *s);
 
 uint64_t call_segments_counter(const struct call_segments *s, enum bpf_counter which);
 /* Processes for which the set of targets had no room; records that cannot be right. */

@@ -32,7 +32,7 @@ get() { python3 - "$port" "$@" <<-'EOF'
 	EOF
 }
 gets() { local want=$1 got; shift; got=$(get "$@") && [ "$got" = "$want" ] || { echo "status ${got:-none}, wanted $want"; head -c 300 body; return 1; }; }
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
+within() { local i n=$(($1 * 12)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 with="Authorization: Bearer $(cat token)"
 
 check "it is well" within 9 gets 200 /healthz

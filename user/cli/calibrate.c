@@ -533,7 +533,7 @@ static const struct cli_schema schemas[] = {
 	{ "accelerators",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.accelerators/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],\"properties\":{"
 	  "\"schema\":{\"const\":\"accperf.accelerators/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
-	  "\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},\"baseline\":{\"type\":[\"string\",\"null\"]},\"host\":{\"type\":[\"string\",\"null\"]},"
+	  "\"name\":{\"type\":\"string\"},\"family\":{\"type\":[\"string\",\"null\"]},\"device\":{\"type\":[\"string\",\"null\"]},\"baseline\":{\"type\":[\"string\",\"null\"]},\"host\":{\"type\":[\"string\",\"null\"]},"
 	  "\"driver\":{\"type\":[\"string\",\"null\"]},\"date\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"preset\":{\"type\":\"boolean\"},"
 	  "\"elsewhere\":{\"type\":\"boolean\",\"description\":\"logca devices: of another machine\"},\"source\":{\"type\":\"string\"},"
 	  "\"kinds\":{\"type\":\"array\",\"items\":{\"enum\":[\"copy\",\"checksum\",\"hash\",\"cipher\",\"compress\",\"decompress\",\"matrix\",\"vector\"]}},"

@@ -798,7 +798,7 @@ static const struct cli_schema schemas[] = {
 	{ "logca-curves",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-curves/1\",\"type\":\"object\",\"required\":[\"schema\",\"title\",\"curves\"],"
 	  "\"properties\":{\"schema\":{\"const\":\"accperf.logca-curves/1\"},\"title\":{\"type\":\"string\"},\"curves\":{\"type\":\"array\","
-	  "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"doubtful\",\"g1\",\"speedup\"],\"properties\":{\"doubtful\":{\"type\":\"boolean\"}},"
+	  "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"doubtful\",\"g1\",\"speedup\"],\"additionalProperties\":true,\"properties\":{\"doubtful\":{\"type\":\"boolean\"}},"
 	  "\"description\":\"the members of accperf.logca/1; doubtful: published figures that contradict each other\"}}}}" },
 	{ 0 }
 };

@@ -69,7 +69,7 @@ static const struct {
 	[OF_UNREAD] = { "accperf_profiles_unread", "counter", "Complete profiles that could not be read." },
 };
 
-static double figure_of(const struct daemon *d, uint32_t service, enum per_service which)
+static double service_figure(const struct daemon *d, uint32_t service, enum per_service which)
 {
 	const struct service_state *s = &d->services[service];
 
@@ -94,7 +94,7 @@ static void add_services(const struct daemon *d, struct buf *out)
 		for (uint32_t i = 0; i < d->c.service_count; i++) {
 			buf_addf(out, "%s%s{service=\"%s\"} ", families[f].name,
 				 strcmp(families[f].type, "counter") ? "" : "_total", d->c.services[i].name);
-			figures_value(figure_of(d, i, (enum per_service)f), out);
+			figures_value(service_figure(d, i, (enum per_service)f), out);
 			buf_addch(out, '\n');
 		}
 	}
@@ -113,7 +113,7 @@ static void add_function(const struct daemon *d, uint32_t service, const char *f
 }
 
 /* Two of one name in one object, static functions of two files, are one series: the sum. */
-static void add_functions(const struct daemon *d, struct buf *out)
+static void add_top_functions(const struct daemon *d, struct buf *out)
 {
 	family_head(out, "accperf_function_self_ratio", "gauge",
 		    "Share of a service's CPU time in its last complete profile: ten functions, and all others.");
@@ -154,7 +154,7 @@ void metrics_text(const struct daemon *d, struct buf *out)
 		  (double)keeper_free(&d->keeper));
 	one_gauge(out, "accperf_disk_full", "1 while the reserve is not there and nothing is recorded.", d->full);
 	add_services(d, out);
-	add_functions(d, out);
+	add_top_functions(d, out);
 	buf_addstr(out, "# EOF\n");
 }
 

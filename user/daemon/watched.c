@@ -126,7 +126,7 @@ static int by_pid(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-struct watched_process *watched_find(const struct watched *w, int pid)
+static struct watched_process *watched_find(const struct watched *w, int pid)
 {
 	struct watched_process key = { .pid = pid };
 

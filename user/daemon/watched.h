@@ -44,7 +44,6 @@ struct watched_traits {
 uint32_t watched_service_of(const struct daemon_config *c, const struct watched_traits *t);
 /* Looks at what runs now. Recorders of processes that are still there are kept. */
 int watched_look(struct watched *w, const struct daemon_config *c, struct err *e);
-struct watched_process *watched_find(const struct watched *w, int pid);
 /* Children of what is recorded are recorded with it: gives them their ancestor's recorder. */
 void watched_inherit(struct watched *w);
 /* Reads anew what CPU time processes have had, of those that this recorder records: the sum of what came since. */

@@ -113,7 +113,7 @@ static const char *string_text(const struct conv *c, uint32_t id)
 	return at ? c->strings[*at].text : NULL;
 }
 
-static const char *base_name(const char *path)
+static const char *object_name(const char *path)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
 
@@ -243,7 +243,7 @@ static int take_fixed(struct conv *c, uint32_t section, const uint8_t *rec, uint
 			exact_select_met(c->select, linkage,
 					 u.fn.id < c->name_cap && c->names[u.fn.id] ? c->names[u.fn.id] : linkage);
 		}
-		u.fn.object = store_string(c->w, base_name(string_text(c, u.fn.object)));
+		u.fn.object = store_string(c->w, object_name(string_text(c, u.fn.object)));
 		u.fn.name = u.fn.id < c->name_cap && c->names[u.fn.id] ? store_string(c->w, c->names[u.fn.id])
 								       : converted_string(c, u.fn.name);
 		u.fn.file = converted_string(c, u.fn.file);

@@ -214,7 +214,7 @@ bool logca_compute_bound(const struct logca *p)
 	return p->kind == LOGCA_INDEP || p->beta > 1;
 }
 
-static void logca_improve(struct logca *p, enum logca_letter letter, double k)
+void logca_improve(struct logca *p, enum logca_letter letter, double k)
 {
 	switch (letter) {
 	case LOGCA_L: p->L /= k; break;

@@ -59,6 +59,7 @@ bool logca_compute_bound(const struct logca *p);
 
 /* S with the letter's parameter k times better over S; C: k times more work per byte. */
 double logca_gain(const struct logca *p, enum logca_letter letter, double k, double g);
+void logca_improve(struct logca *p, enum logca_letter letter, double k);
 /* Closed intervals of [lo, hi] where the letter is a bottleneck; returns their number (<= 2). */
 int logca_cut(const struct logca *p, enum logca_letter letter, double lo, double hi, double iv[2][2]);
 /* Share of T1: o, latency (L) and computation (A) for the letter; C has none (NaN). */

@@ -45,6 +45,8 @@ struct flow_view {
 /* The share of the edges that are shown. */
 struct filtered flow_filtered(const struct flow_view *v);
 bool flow_shown(const struct flow_view *v, const struct flow_edge *e);
+/* Is it one of those that --producer and --consumer ask for? */
+bool flow_named(const struct flow_view *v, const struct flow_func *f);
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
 void flow_json(const struct flow_view *v, struct buf *out); /* accperf.flow/1; not cut by min_share unless set */
 void flow_dot(const struct flow_view *v, struct buf *out);

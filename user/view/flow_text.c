@@ -18,8 +18,7 @@ static bool passes(const struct flow_view *v, const struct flow_func *f)
 	return filter_code(v->filter, f->name, f->object);
 }
 
-/* Is it one of those that --producer and --consumer ask for? */
-static bool flow_named(const struct flow_view *v, const struct flow_func *f)
+bool flow_named(const struct flow_view *v, const struct flow_func *f)
 {
 	if (!passes(v, f))
 		return false;

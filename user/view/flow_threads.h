@@ -12,7 +12,13 @@ void flow_threads_text(const struct flow_view *v, const struct text_style *s, st
 void flow_threads_json(const struct flow_view *v, struct json *j);
 #define FLOW_THREADS_SCHEMA                                                                                                                   \
 	"\"threads\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"pid\",\"tid\",\"in\",\"out\"],"            \
-	"\"properties\":{\"pid\":{\"type\":\"integer\"},\"tid\":{\"type\":\"integer\"},\"comm\":{\"type\":[\"string\",\"null\"]}}}},"         \
+	"\"properties\":{\"pid\":{\"type\":\"integer\"},\"tid\":{\"type\":\"integer\"},\"comm\":{\"type\":[\"string\",\"null\"]},"            \
+	"\"in\":{\"type\":[\"number\",\"null\"]},\"in_low\":{\"type\":[\"number\",\"null\"]},"                                                \
+	"\"in_high\":{\"type\":[\"number\",\"null\"]},\"out\":{\"type\":[\"number\",\"null\"]},"                                              \
+	"\"out_low\":{\"type\":[\"number\",\"null\"]},\"out_high\":{\"type\":[\"number\",\"null\"]},"                                         \
+	"\"in_uma\":{\"type\":[\"number\",\"null\"]},\"loads\":{\"type\":[\"number\",\"null\"]},"                                             \
+	"\"stores\":{\"type\":[\"number\",\"null\"]},\"load_bytes\":{\"type\":[\"number\",\"null\"]},"                                        \
+	"\"store_bytes\":{\"type\":[\"number\",\"null\"]}}}},"                                                                                \
 	"\"thread_edges\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\","             \
 	"\"bytes\",\"low\",\"high\",\"resolved\"]}},"                                                                                         \
 	"\"shared_lines\":{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"object\",\"required\":[\"address\",\"object\",\"threads\"]}}," \
