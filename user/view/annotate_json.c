@@ -201,9 +201,9 @@ const char annotate_schema[] =
 	"\"instructions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"address\",\"offset\",\"text\",\"callee\",\"file\",\"line\",\"inlined\",\"loop\",\"hot\",\"samples\",\"share\",\"runs_per_entry\",\"runs_per_second\",\"read\",\"written\"],"
 	"\"properties\":{\"address\":{\"type\":\"string\"},\"offset\":{\"type\":\"string\"},\"text\":" STR
-	",\"file\":" STR ",\"line\":" LINE ",\"inlined\":" STR ",\"loop\":" STR ",\"hot\":" BOOL ",\"samples\":" INT
-	",\"share\":" FIGURE ",\"runs_per_entry\":" FIGURE ",\"runs_per_second\":" FIGURE ",\"read\":" BYTES
-	",\"written\":" BYTES "}}},"
+	",\"callee\":" STR ",\"file\":" STR ",\"line\":" LINE ",\"inlined\":" STR ",\"loop\":" STR ",\"hot\":" BOOL
+	",\"samples\":" INT ",\"share\":" FIGURE ",\"runs_per_entry\":" FIGURE ",\"runs_per_second\":" FIGURE
+	",\"read\":" BYTES ",\"written\":" BYTES "}}},"
 	"\"source\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"file\",\"not_shown\",\"younger\",\"lines\"],\"properties\":{\"file\":{\"type\":\"string\"},"
 	"\"not_shown\":" STR ",\"younger\":" BOOL ",\"lines\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
