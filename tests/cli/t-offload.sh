@@ -14,10 +14,11 @@ is() { [ "$(json "$1" | jq "[$2] | length > 0 and all")" = true ]; }
 got() { json "$1" | jq -r --arg n "$2" "[.calls[]|select(.name==\$n)|.$3]|add // 0"; }
 # same FILE PROGRAM_JSON: every figure of the program's own account
 same() {
-	local name field want have bad=0
+	local name field want have bad=1 # nothing compared is nothing the same
 	while read -r name field want; do
 		case $field in calls) have=$(got "$1" "$name" counted_calls) ;; in) have=$(got "$1" "$name" bytes_in) ;; out) have=$(got "$1" "$name" bytes_out) ;; *) continue ;; esac
-		[ "$have" = "$want" ] || { echo "$name $field: program $want, accperf $have"; bad=1; }
+		[ "$have" = "$want" ] || { echo "$name $field: program $want, accperf $have"; return 1; }
+		bad=0
 	done < <(jq -r 'to_entries[]|.key as $k|.value|to_entries[]|"\($k) \(.key) \(.value)"' "$2")
 	return $bad
 }

@@ -28,6 +28,7 @@
 #include "measure/cost.h"
 #include "measure/cost_in_turns.h"
 #include "symbol/contained_child.h"
+#include "record/effort.h"
 #include "record/ledger.h"
 #include "record/sources.h"
 #include "record/segments.h"
@@ -167,26 +168,6 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 'q', "quiet", O(quiet), NULL, "no progress and no closing line; errors and losses only", 0 },
 	OPT_END,
 };
-
-/* planned: of the budget. What windows and hits are seen to cost at start is less than they cost in a program, 1.1 to
- * 1.3 times, and at high, where they are most of it, the account falls short by more. */
-static const struct effort {
-	const char *name;
-	double budget, planned;
-	uint32_t max_hz;
-	double bursts; /* of one CPU, our own time (emulate.h) */
-} efforts[] = { { "low", 0.005, 0.88, 199, 0.003 },
-		{ "default", 0.01, 0.88, 499, 0.01 },
-		{ "high", 0.05, 0.75, 2499, 0.04 } };
-
-/* One of them: the options' parser has seen to it. */
-static const struct effort *effort_named(const char *name)
-{
-	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
-		if (!strcmp(efforts[i].name, name))
-			return &efforts[i];
-	return NULL;
-}
 
 static int choose_timers(const char *name, enum sampler_timers *out, struct err *e)
 {
@@ -955,7 +936,8 @@ CLI_COMMAND(record) = {
 		"of some dozen pages, and the recorder .3, 1 or 4 % of a CPU by effort. Code generated at run time\n"
 		"keeps its time share, and so do programs that end within seconds. Segments tell how fast it runs where\n"
 		"no breakpoint does: some returns of system calls are drawn, the recorder carries the code on to the\n"
-		"next system call, and the entry that came must have the same registers; within the same account.\n\n"
+		"next system call, and the entry that came must have the same registers. They, too, lie within the effort's\n"
+		"budget, and take as much of a CPU of the recorder again at most.\n\n"
 		"On some virtual machines a hit of a hardware breakpoint ends the program that it observes, about\n"
 		"one in a million, whoever armed it: a defect of hypervisors (KVM before Linux 6.14). So on a virtual\n"
 		"machine recordings try breakpoints out first, once a boot: two million hits of their own, in idle\n"

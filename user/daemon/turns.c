@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/effort.h"
 #include "util/clock.h"
 #include "util/grow.h"
 
@@ -18,19 +19,6 @@
 #define SECOND 1000000000ull
 #define RETRY_MOST_S 300u
 #define MEMORY_REST (60 * SECOND)
-
-static const struct {
-	const char *name;
-	double share;
-} efforts[] = { { "low", 0.005 }, { "default", 0.01 }, { "high", 0.05 } };
-
-static double share_of(const struct config_service *s)
-{
-	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
-		if (!strcmp(efforts[i].name, s->effort))
-			return efforts[i].share;
-	return 0;
-}
 
 size_t turns_running(const struct daemon *d, uint32_t service)
 {
@@ -271,8 +259,8 @@ void turns_measure(struct daemon *d)
 
 		d->memory += r->pid > 0 ? r->memory : 0;
 		if (r->pid > 0 && r->service != WATCHED_NONE)
-			spent[r->service] +=
-				cpu + share_of(&d->c.services[r->service]) * watched_cpu_since(&d->watched, r->number);
+			spent[r->service] += cpu + effort_named(d->c.services[r->service].effort)->budget *
+							   watched_cpu_since(&d->watched, r->number);
 	}
 	for (size_t i = 0; i < d->c.service_count; i++)
 		weights += d->services[i].rate;

@@ -11,6 +11,7 @@
 
 #include "kmod-free/algsock.h"
 #include "offload/session_internal.h"
+#include "offload/summary.h"
 #include "util/clock.h"
 
 #define RECORDS_PER_SECOND 1000
@@ -300,7 +301,7 @@ static void session_put_counts(struct offload_session *s)
 		tell_counter(s, "offload: CPU microseconds of forked children before they were probed", false,
 			     s->children_cpu / 1000);
 	}
-	tell_counter(s, "offload: libraries found already loaded, their first calls unseen", false, s->late);
+	tell_counter(s, OFFLOAD_PROBED_LATE, false, s->late);
 	if (s->rewritten)
 		tell_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
 	if (s->libs_full)

@@ -125,4 +125,7 @@ static inline bool offload_upper_bound(const struct offload_summary *s, const st
 	return s->two_costs && (it->classes & 1u << FMT_PROBE_UNKNOWN);
 }
 
+/* The counter of libraries that were mapped before their probes were there: calls until then are not counted. */
+#define OFFLOAD_PROBED_LATE "offload: libraries found already loaded, their first calls unseen"
+
 #endif

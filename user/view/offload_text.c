@@ -334,7 +334,16 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		buf_addf(out, "    and %.0f calls whose size is not known\n", it->unknown_calls);
 }
 
-static void show_call_counts(const struct offload_item *it, struct buf *out)
+/* A library was mapped while it was recorded, and may have been called before its probes were there. */
+static bool probed_late(const struct profile *p)
+{
+	for (size_t i = 0; i < p->counter_count; i++)
+		if (!strcmp(p->counters[i].name, OFFLOAD_PROBED_LATE))
+			return p->counters[i].value > 0;
+	return false;
+}
+
+static void show_call_counts(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	double scale = offload_site_scale(it);
 
@@ -359,7 +368,8 @@ static void show_call_counts(const struct offload_item *it, struct buf *out)
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else {
 		add_count_or_dash(out, (double)it->calls);
-		buf_addstr(out, " calls, all counted");
+		buf_addstr(out,
+			   probed_late(v->profile) ? " calls, all counted since it was probed" : " calls, all counted");
 	}
 	if (it->unknown_bytes < it->calls) {
 		buf_addstr(out, isnan(scale) ? "; those in " : "; in ");
@@ -718,7 +728,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 		text_name(out, it->library, 0, 0);
 		buf_addstr(out, ")\n");
 		cpu(v, it, out);
-		show_call_counts(it, out);
+		show_call_counts(v, it, out);
 		octaves(it, style, out);
 		times(v, it, out);
 		show_sites(v, it, out);
