@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,6 +256,49 @@ static void own_dwarf(void **state)
 	close(fd);
 }
 
+/* What lies around main in a stripped file belongs to no function of .eh_frame, and has a name all the same. */
+static void stripped_ends(void **state)
+{
+	char dir[] = "/tmp/accperf-u-names-XXXXXX", command[200], path[100];
+	struct symtab t = { 0 };
+	unsigned found = 0;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+	size_t names;
+	Elf *elf;
+	int fd;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/stripped", dir);
+	snprintf(command, sizeof(command), "objcopy --strip-all /proc/%d/exe %s", getpid(), path);
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY);
+	assert_true(fd >= 0);
+	assert_int_equal(symtab_add_file(&t, fd, 0x1000), 0);
+	symtab_sort(&t);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	assert_int_equal(elf_getshdrstrndx(elf, &names), 0);
+	while ((scn = elf_nextscn(elf, scn)) && gelf_getshdr(scn, &sh)) {
+		const char *section = elf_strptr(elf, names, sh.sh_name);
+		const struct symtab_entry *e;
+
+		if (strcmp(section, ".init") && strcmp(section, ".fini"))
+			continue;
+		e = symtab_find(&t, sh.sh_addr + sh.sh_size - 1 + 0x1000);
+		assert_non_null(e);
+		assert_int_equal(e->start, sh.sh_addr + 0x1000);
+		assert_string_equal(symtab_name(&t, e), section[1] == 'i' ? "_init" : "_fini");
+		found++;
+	}
+	assert_int_equal(found, 2);
+	elf_end(elf);
+	symtab_release(&t);
+	close(fd);
+	unlink(path);
+	rmdir(dir);
+}
+
 static void cache_round_trip(void **state)
 {
 	char dir[] = "/tmp/accperf-u-cache-XXXXXX", file[200];
@@ -300,11 +345,12 @@ static void cache_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text),        cmocka_unit_test(jit_reused_memory),
-		cmocka_unit_test(jit_is_pruned),   cmocka_unit_test(jit_is_full),
-		cmocka_unit_test(jit_is_not_deaf), cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls),        cmocka_unit_test(demangled),
-		cmocka_unit_test(own_dwarf),       cmocka_unit_test(cache_round_trip),
+		cmocka_unit_test(jit_text),         cmocka_unit_test(jit_reused_memory),
+		cmocka_unit_test(jit_is_pruned),    cmocka_unit_test(jit_is_full),
+		cmocka_unit_test(jit_is_not_deaf),  cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls),         cmocka_unit_test(demangled),
+		cmocka_unit_test(own_dwarf),        cmocka_unit_test(stripped_ends),
+		cmocka_unit_test(cache_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,6 +123,15 @@ static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt,
 	return 0;
 }
 
+/*
+ * A stripped file keeps no name for what the linker puts around main: both pieces are whole sections, and .eh_frame
+ * does not bound them. The names are those that crti.o gives to the sections' starts.
+ */
+static const char *name_of_section(const char *section)
+{
+	return !strcmp(section, ".init") ? "_init" : !strcmp(section, ".fini") ? "_fini" : NULL;
+}
+
 int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 {
 	Elf *elf = elffile_begin(fd);
@@ -138,7 +147,7 @@ int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 		return 0;
 	}
 	while (!err && (scn = elf_nextscn(elf, scn))) {
-		const char *name;
+		const char *name, *whole;
 
 		if (!gelf_getshdr(scn, &sh))
 			continue;
@@ -147,6 +156,11 @@ int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 		name = elf_strptr(elf, names, sh.sh_name);
 		if (!name || sh.sh_type == SHT_NOBITS)
 			continue;
+		whole = sh.sh_flags & SHF_EXECINSTR && sh.sh_size <= UINT64_MAX - sh.sh_addr ? name_of_section(name)
+											     : NULL;
+		if (whole && !err)
+			err = add_entry(t, sh.sh_addr + (uint64_t)bias, sh.sh_addr + sh.sh_size + (uint64_t)bias, whole,
+					strlen(whole), 31, true);
 		if (!strcmp(name, ".plt"))
 			plt = sh;
 		else if (!strcmp(name, ".plt.sec"))
