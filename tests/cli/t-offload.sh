@@ -74,7 +74,20 @@ pid=$!; STARTED+=($pid)
 accperf record -q -o late.data --offload zlib --offload-exact -p $pid 2>late.err & rec=$!; STARTED+=($rec)
 begun late.data; echo >&9
 wait $pid $rec
-check "a library loaded after attaching: counts and bytes" same late.data late.json
+told_late() { # DATA JSON: fewer calls than there were, and how long after its loading the first of them could be seen
+	same "$1" "$2" && return 0
+	[ "$(got "$1" deflate counted_calls)" -lt "$(jq .deflate.calls "$2")" ] && [ "$(got "$1" deflate counted_calls)" -gt 0 ] &&
+		accperf offload -i "$1" | grep -qE ' calls, all counted since it was probed, within [0-9.]+ ms of being loaded'
+}
+check "a library loaded after attaching: counts and bytes, or since when they are" told_late late.data late.json
+mkdir -p new # a file that was not there when recording began is looked at when it is loaded, and not before
+LD_LIBRARY_PATH=$PWD/new "$W/off_deflate" 400 100000 wait <&9 >new.json &
+pid=$!; STARTED+=($pid)
+accperf record -q -o new.data --offload zlib --offload-exact -p $pid 2>new.err & rec=$!; STARTED+=($rec)
+begun new.data; cp -L "$(ldd "$W/zchain" | awk '/libz/ { print $3 }')" new/libz.so.1; echo >&9
+wait $pid $rec
+check "a library of a file that was not there before: all calls, or since when they are" told_late new.data new.json
+check "and it is counted as found already loaded" [ "$(counter new.data 'offload: libraries found already loaded, their first calls unseen')" -gt 0 ]
 check "stacks of samples inside probed calls are whole" bash -c "accperf report -i late.data --json | jq -e '[.functions[]|select(.name==\"main\" and .object==\"off_deflate\")|.inclusive]|add > 0.5'"
 
 if "$W/off_opencl" 2 4 >/dev/null 2>&1; then

@@ -13,6 +13,7 @@
 #include "offload/exits.h"
 #include "offload/session_internal.h"
 #include "util/clean.h"
+#include "util/clock.h"
 #include "util/openfile.h"
 
 #define NOTES_MOST (64u << 10) /* bytes: more about files would be read by nobody */
@@ -20,9 +21,10 @@
 struct finding {
 	struct offload_session *s;
 	int pid;
-	bool everything; /* markers may be in any file */
-	bool later;      /* not when recording of this process begins */
-	const char *exe; /* that the process is about to run; NULL: it runs */
+	bool everything;    /* markers may be in any file */
+	bool later;         /* not when recording of this process begins */
+	uint64_t mapped_at; /* when the process mapped what is looked for; 0: not told */
+	const char *exe;    /* that the process is about to run; NULL: it runs */
 	struct err *e;
 	int failed; /* an error that ends the search: rights */
 };
@@ -451,6 +453,19 @@ out:
 	return r;
 }
 
+/* A library was loaded before we knew, and may have been called. */
+static void count_late(const struct finding *find)
+{
+	struct offload_session *s = find->s;
+	uint64_t now = clock_now();
+
+	s->late++;
+	if (!find->mapped_at || find->mapped_at > now)
+		s->late_untold = true;
+	else if (now - find->mapped_at > s->late_ns)
+		s->late_ns = now - find->mapped_at;
+}
+
 static int on_file_to_search(void *ctx, struct lib_file *f)
 {
 	struct finding *find = ctx;
@@ -471,16 +486,16 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 		if (s->libs[i].index < 0 || r < 0)
 			continue;
 		r = attach_to(find, &s->libs[i], &alone, &why);
-		/* It was loaded before we knew, and may have been called. */
 		if (!r && f->mapped && find->later)
-			s->late++;
+			count_late(find);
 	}
 	if (!known) {
 		unsigned before = s->libs_cnt;
 
 		r = find_points(find, f, &why);
 		for (unsigned i = before; i < s->libs_cnt && f->mapped && find->later; i++)
-			s->late += s->libs[i].index >= 0;
+			if (s->libs[i].index >= 0)
+				count_late(find);
 	}
 	if (r > 0)
 		r = 0;
@@ -514,11 +529,15 @@ static void own_file(struct finding *f, const char *exe)
 		close(file.fd);
 }
 
-int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e)
+int session_find(struct offload_session *s, int pid, bool installed, const char *exe, uint64_t mapped_at, struct err *e)
 {
-	struct finding f = {
-		.s = s, .pid = pid, .everything = true, .later = !installed && !s->opts.system_wide, .exe = exe, .e = e
-	};
+	struct finding f = { .s = s,
+			     .pid = pid,
+			     .everything = true,
+			     .later = !installed && !s->opts.system_wide,
+			     .mapped_at = mapped_at,
+			     .exe = exe,
+			     .e = e };
 	char link[64], path[4096];
 	ssize_t n;
 	int r = 0;

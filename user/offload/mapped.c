@@ -217,7 +217,7 @@ static void find_again(struct offload_session *s)
 	if (s->opts.system_wide)
 		offload_session_attach_all(s, NULL);
 	while (map_next(&s->pids, &pos, &pid, &value))
-		session_find(s, (int)pid, false, NULL, NULL);
+		session_find(s, (int)pid, false, NULL, 0, NULL);
 }
 
 void session_forget_unmapped(struct offload_session *s)

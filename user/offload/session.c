@@ -302,6 +302,8 @@ static void session_put_counts(struct offload_session *s)
 			     s->children_cpu / 1000);
 	}
 	tell_counter(s, OFFLOAD_PROBED_LATE, false, s->late);
+	if (s->late && !s->late_untold)
+		tell_counter(s, OFFLOAD_LATE_BY, false, (s->late_ns + 999) / 1000);
 	if (s->rewritten)
 		tell_counter(s, "offload: libraries that were rewritten, and are probed no more", true, s->rewritten);
 	if (s->libs_full)
@@ -424,7 +426,7 @@ int offload_session_attach_pid(struct offload_session *s, int pid, const char *e
 {
 	if (!add_observed_pid(s, pid))
 		return err_set(e, -ENOMEM, "out of memory");
-	return session_find(s, pid, true, exe, e);
+	return session_find(s, pid, true, exe, 0, e);
 }
 
 /* Probes are per file: it is enough to find the files somewhere. */
@@ -442,12 +444,12 @@ int offload_session_attach_all(struct offload_session *s, struct err *e)
 		int pid = atoi(de->d_name);
 
 		if (pid > 0 && pid != getpid())
-			r = session_find(s, pid, false, NULL, e);
+			r = session_find(s, pid, false, NULL, 0, e);
 	}
 	closedir(d);
 	if (r == -EPERM)
 		return r;
-	return session_find(s, getpid(), true, NULL, e);
+	return session_find(s, getpid(), true, NULL, 0, e);
 }
 
 void offload_session_on_fork(struct offload_session *s, int parent, int child)
@@ -457,7 +459,7 @@ void offload_session_on_fork(struct offload_session *s, int parent, int child)
 	if (s->opts.system_wide || !map_get(&s->pids, (uint64_t)parent) || !add_observed_pid(s, child))
 		return;
 	s->children++;
-	session_find(s, child, false, NULL, NULL);
+	session_find(s, child, false, NULL, 0, NULL);
 	/* A process that has ended has no program any more, even before it is reaped. */
 	snprintf(path, sizeof(path), "/proc/%d/exe", child);
 	if (readlink(path, to, sizeof(to)) < 0)
@@ -466,14 +468,14 @@ void offload_session_on_fork(struct offload_session *s, int parent, int child)
 		s->children_cpu += session_process_cpu(child);
 }
 
-void offload_session_on_mmap(struct offload_session *s, int pid, const char *path)
+void offload_session_on_mmap(struct offload_session *s, int pid, const char *path, uint64_t mapped_at)
 {
 	if (!s->opts.system_wide && !map_get(&s->pids, (uint64_t)pid))
 		return;
 	/* Most mappings are of no interest; markers in odd files can wait for the tick. */
 	if (path && !session_wants(s, path) && !s->returns_at_risk)
 		return;
-	session_find(s, pid, false, NULL, NULL);
+	session_find(s, pid, false, NULL, mapped_at, NULL);
 }
 
 void offload_session_on_exit(struct offload_session *s, int pid)
@@ -506,7 +508,7 @@ void offload_session_tick(struct offload_session *s)
 		pids[cnt++] = (int)pid;
 	/* Libraries loaded later, should nobody tell us. */
 	for (unsigned i = 0; i < cnt; i++)
-		session_find(s, pids[i], false, NULL, NULL);
+		session_find(s, pids[i], false, NULL, 0, NULL);
 	for (unsigned i = 0; i < cnt; i++) {
 		watch_uring(s, pids[i]);
 		watch_alg(s, pids[i]);

@@ -7,7 +7,7 @@
  *     s = offload_session_new(&opts, &sink, &e);
  *     offload_session_attach_pid(s, pid, exe_or_NULL, &e);     every target, and forked children
  *     offload_session_poll(s) in the loop, each second offload_session_tick(s)
- *     offload_session_on_mmap(s, pid, path); offload_session_on_exit(s, pid);
+ *     offload_session_on_mmap(s, pid, path, time); offload_session_on_exit(s, pid);
  *     offload_session_end(s); offload_session_free(s);
  *
  * All calls from one thread; the budget is kept by a thread of its own inside.
@@ -59,7 +59,7 @@ int offload_session_attach_all(struct offload_session *s, struct err *e);
 void offload_session_on_fork(struct offload_session *s, int parent, int child);
 /* A new mapping: a library loaded later. path NULL: not known. The tick finds them too, a second
  * late at most. */
-void offload_session_on_mmap(struct offload_session *s, int pid, const char *path);
+void offload_session_on_mmap(struct offload_session *s, int pid, const char *path, uint64_t mapped_at);
 void offload_session_on_exit(struct offload_session *s, int pid);
 /* Calls under way, for sampler_returns(): return probes hide return addresses from unwinding. */
 int offload_session_threads_map(const struct offload_session *s);

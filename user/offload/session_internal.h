@@ -117,6 +117,8 @@ struct offload_session {
 	uint64_t open_now;
 	uint64_t children_cpu; /* CPU time of the others before they were */
 	uint64_t late;         /* libraries found loaded after recording of their process began */
+	uint64_t late_ns;      /* the longest from a loading to the probes, of those whose loading was told */
+	bool late_untold;      /* the loading of one was not told */
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
 	uint64_t random;
@@ -139,9 +141,11 @@ uint64_t session_cpu(struct offload_session *s);
 /* found.c: a row for the table, not a file; NULL: no room. lib_ready() when it is filled. */
 struct known_lib *session_new_lib(struct offload_session *s, const char *path);
 void session_lib_ready(struct offload_session *s);
-/* found.c: makes sure that what pid has mapped (and could load) is probed in pid. */
+/* found.c: makes sure that what pid has mapped (and could load) is probed in pid. mapped_at: when it mapped what is
+ * looked for, as far as we were told; 0: not told. */
 bool session_wants(struct offload_session *s, const char *path);
-int session_find(struct offload_session *s, int pid, bool installed, const char *exe, struct err *e);
+int session_find(struct offload_session *s, int pid, bool installed, const char *exe, uint64_t mapped_at,
+		 struct err *e);
 /* mapped.c: files that no observed process maps any more are forgotten, with what is known of their probes. */
 void session_forget_unmapped(struct offload_session *s);
 /* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has

@@ -306,7 +306,7 @@ static int offload_on_sample(void *part, struct session *s, const struct sample 
 	if (!p->session) /* offload_start() failed; what was queued until then is drained all the same */
 		return 0;
 	switch (m->kind) {
-	case SAMPLE_MMAP: offload_session_on_mmap(p->session, (int)m->pid, m->text); break;
+	case SAMPLE_MMAP: offload_session_on_mmap(p->session, (int)m->pid, m->text, m->time); break;
 	case SAMPLE_COMM: /* what it runs now may have rights that our user has not */
 		if (m->flags & SF_EXEC && rights_check_process((pid_t)m->pid, NULL))
 			offload_session_on_exit(p->session, (int)m->pid);

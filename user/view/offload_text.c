@@ -335,12 +335,21 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 }
 
 /* A library was mapped while it was recorded, and may have been called before its probes were there. */
-static bool probed_late(const struct profile *p)
+static void all_counted(const struct profile *p, struct buf *out)
 {
-	for (size_t i = 0; i < p->counter_count; i++)
+	uint64_t late = 0, late_us = 0;
+
+	for (size_t i = 0; i < p->counter_count; i++) {
 		if (!strcmp(p->counters[i].name, OFFLOAD_PROBED_LATE))
-			return p->counters[i].value > 0;
-	return false;
+			late = p->counters[i].value;
+		if (!strcmp(p->counters[i].name, OFFLOAD_LATE_BY))
+			late_us = p->counters[i].value;
+	}
+	buf_addstr(out, " calls, all counted");
+	if (late)
+		buf_addstr(out, " since it was probed");
+	if (late_us)
+		buf_addf(out, ", within %.1f ms of being loaded", ceil((double)late_us / 100) / 10);
 }
 
 static void show_call_counts(const struct offload_view *v, const struct offload_item *it, struct buf *out)
@@ -368,8 +377,7 @@ static void show_call_counts(const struct offload_view *v, const struct offload_
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else {
 		add_count_or_dash(out, (double)it->calls);
-		buf_addstr(out,
-			   probed_late(v->profile) ? " calls, all counted since it was probed" : " calls, all counted");
+		all_counted(v->profile, out);
 	}
 	if (it->unknown_bytes < it->calls) {
 		buf_addstr(out, isnan(scale) ? "; those in " : "; in ");
