@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf export: the profile in the files of other tools. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 struct export_cmd {
 	const char *input, *output;
 	struct filter_opts filter;
-	bool pprof, collapsed, callgrind, speedscope, firefox, csv, inlined, flow, flow_asked;
+	bool pprof, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked;
 };
 
 static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
@@ -32,6 +33,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "speedscope", AT(speedscope), .help = "speedscope's JSON" },
 	{ OPT_BOOL, 0, "firefox", AT(firefox),
 	  .help = "profiler.firefox.com: threads along time, offload calls as markers" },
+	{ OPT_BOOL, 0, "bolt", AT(bolt),
+	  .help = "branches of one object, as perf2bolt -pa reads them (--dso says which; else where most are)" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
 	FILTER_PROCESS_OPTS(struct export_cmd, filter),
 	FILTER_CODE_OPTS(struct export_cmd, filter),
@@ -47,8 +50,10 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 		bool wanted;
 		const char *name;
 	} wishes[] = {
-		{ o->pprof, "pprof" },           { o->collapsed, "collapsed" }, { o->callgrind, "callgrind" },
-		{ o->speedscope, "speedscope" }, { o->firefox, "firefox" },     { o->csv, "csv" },
+		{ o->pprof, "pprof" },         { o->collapsed, "collapsed" },
+		{ o->callgrind, "callgrind" }, { o->speedscope, "speedscope" },
+		{ o->firefox, "firefox" },     { o->csv, "csv" },
+		{ o->bolt, "bolt" },
 	};
 	const char *name = NULL;
 
@@ -62,7 +67,8 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 		name = wishes[i].name;
 	}
 	if (!name)
-		err_set(e, -1, "name a format: --pprof, --collapsed, --callgrind, --speedscope, --firefox or --csv");
+		err_set(e, -1,
+			"name a format: --pprof, --collapsed, --callgrind, --speedscope, --firefox, --bolt or --csv");
 	return name ? export_find(name) : NULL;
 }
 
@@ -70,6 +76,8 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 struct contents {
 	struct in_order in_order;
 	struct call_tree tree;
+	struct branches branches;
+	uint32_t module; /* that they are of */
 	uint64_t *calls; /* where there are no samples, but a call tree that was counted */
 	struct flow_input in;
 	struct flow flow;
@@ -99,7 +107,60 @@ static void release_contents(struct contents *c)
 	flow_input_release(&c->in);
 	in_order_release(&c->in_order);
 	call_tree_release(&c->tree);
+	branches_release(&c->branches);
 	free(c->calls);
+}
+
+/* The object that was asked for, or that most taken branches are of. Processes that were followed may have several. */
+static int choose_object(const struct export_cmd *o, const struct profile *p, const struct filter *filter,
+			 struct contents *c, struct err *e)
+{
+	const struct filter_list *names = &filter->by[FILTER_DSO];
+	uint64_t most = 0, all = 0;
+
+	for (size_t i = 1; i < p->module_count; i++) {
+		uint64_t n = branches_taken(&c->branches, (uint32_t)i);
+
+		all += n;
+		if (n <= most || (names->count && !filter_list_takes(names, p->modules[i].object)))
+			continue;
+		most = n;
+		c->module = (uint32_t)i;
+	}
+	if (!all)
+		return err_set(
+			e, -1,
+			"%s holds no branches: they come with bursts; record with a higher --effort, or longer, a "
+			"program that works",
+			o->input);
+	if (!most)
+		return err_set(e, -1,
+			       "%s holds no branches of such an object; without --dso the one with most is taken",
+			       o->input);
+	log_info("branches of %s: %.1f%% of the %" PRIu64 " taken ones", p->modules[c->module].path,
+		 100 * (double)most / (double)all, all);
+	return 0;
+}
+
+static struct profile *read_branches(const struct export_cmd *o, const struct filter *filter, struct contents *c,
+				     struct err *e)
+{
+	struct section_reader ways = branches_reader(&c->branches);
+	struct profile *p;
+
+	if (filter_asks_process(filter) || filter->by[FILTER_SYMBOL].count) {
+		err_set(e, -1,
+			"branches are kept by object alone: --dso chooses one; leave out --pid, --comm and --symbol");
+		return NULL;
+	}
+	p = profile_load_with(o->input, 0, &ways, 1, e);
+	if (!p)
+		return NULL;
+	branches_sum(&c->branches, p);
+	if (!choose_object(o, p, filter, c, e))
+		return p;
+	profile_free(p);
+	return NULL;
 }
 
 static struct profile *read_all(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
@@ -109,6 +170,8 @@ static struct profile *read_all(const struct export_cmd *o, const struct export_
 	struct section_reader tree = call_tree_reader(&c->tree);
 	struct profile *p;
 
+	if (f->branches)
+		return read_branches(o, filter, c, e);
 	if (f->timed)
 		return in_order_load(o->input, &c->in_order, e);
 	if (!f->carries_flow || !o->flow || filter_asks_code(filter))
@@ -125,7 +188,7 @@ static int take_call_tree(const struct export_cmd *o, const struct export_format
 {
 	int err = 0;
 
-	if (!p->has_exact || p->samples[profile_unit(p)] || f->timed || f->table)
+	if (f->branches || !p->has_exact || p->samples[profile_unit(p)] || f->timed || f->table)
 		return 0;
 	if (!c->tree.count)
 		err = call_tree_load(o->input, &c->tree, e);
@@ -144,7 +207,7 @@ static struct profile *read_contents(const struct export_cmd *o, const struct ex
 		profile_free(p);
 		return NULL;
 	}
-	if (!p || !filter_any(filter) || f->table)
+	if (!p || !filter_any(filter) || f->table || f->branches)
 		return p;
 	if (f->timed)
 		in_order_keep_part(&c->in_order, p, filter);
@@ -188,7 +251,7 @@ static int warn(const struct export_cmd *o, const struct export_format *f, const
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
 	}
-	if (!p->samples[profile_unit(p)] && !has_flow && !f->table) {
+	if (!p->samples[profile_unit(p)] && !has_flow && !f->table && !f->branches) {
 		log_warn("%s holds no samples, so the file is empty%s", o->input,
 			 p->has_exact ? ": the exact engine counts by function; --csv has its figures" : "");
 		status = EXIT_DEGRADED;
@@ -238,12 +301,16 @@ static int cmd_export(void *opts, int argc, char **argv)
 	eo.shown = c.shown;
 	eo.flow = c.has_flow ? &c.flow : NULL;
 	eo.calls = c.calls;
+	eo.branches = &c.branches;
+	eo.module = c.module;
 	err = write_export(f, p, &eo, output, &written, &e);
 	filter_release(&filter);
 	if (!err) {
 		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
 			status = EXIT_DEGRADED;
-		if (strcmp(output, "-"))
+		if (strcmp(output, "-") && f->branches)
+			log_info("wrote %s: %zu bytes", output, written);
+		else if (strcmp(output, "-"))
 			log_info("wrote %s: %zu bytes, %llu %s", output, written,
 				 (unsigned long long)p->samples[profile_unit(p)], c.calls ? "call paths" : "samples");
 	}
@@ -261,7 +328,7 @@ CLI_COMMAND(export) = {
 	.options = options,
 	.opt_size = sizeof(struct export_cmd),
 	.defaults = &defaults,
-	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--firefox|--csv [options] [FILE]",
+	.usage = "--pprof|--collapsed|--callgrind|--speedscope|--firefox|--bolt|--csv [options] [FILE]",
 	.details =
 		"Values are time in ns (instructions, where the profile has no time), so that rates which changed during\n"
 		"the recording do not distort the picture; pprof and callgrind carry the number of samples too.\n"
@@ -271,6 +338,11 @@ CLI_COMMAND(export) = {
 		"or not sampled. Addresses are those in the file of a library, as objdump has them, not in the process.\n"
 		"Files of the exact engine have instructions executed for time. profiler.firefox.com opens the file (gzip\n"
 		"makes it small); it stays in the browser until it is uploaded there.\n"
+		"\n"
+		"--bolt tells an object's taken branches and the straight runs between them, as a processor with\n"
+		"a record of its last branches would: from bursts (`record` without --no-bursts), which followed each step.\n"
+		"So a machine without such a record can lay its programs out anew; which branches were foreseen wrongly is not\n"
+		"known, and says 0. The program is linked with -Wl,--emit-relocs for BOLT.\n"
 		"\n"
 		"With --pid, --comm, --dso or --symbol only samples of such processes and functions (at the leaf) are written;\n"
 		"values stay what they were. Shares in --csv are those of the whole recording.\n"
@@ -282,9 +354,11 @@ CLI_COMMAND(export) = {
 		"A target chooses its names: control codes, broken UTF-8 and characters that turn the direction of\n"
 		"writing become '?' (JSON: \\uXXXX), and a CSV name that begins with =, +, - or @ has an apostrophe before\n"
 		"it, because spreadsheets would take it for a formula. Files are for their owner's eyes only.",
-	.examples = "accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
-		    "accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
-		    "accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"
-		    "accperf export --firefox -o app.json\tThreads along time, in profiler.firefox.com\n"
-		    "accperf export --csv -o - | sort -t, -k7 -n\tFor a spreadsheet or a script\n",
+	.examples =
+		"accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
+		"accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
+		"accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"
+		"accperf export --firefox -o app.json\tThreads along time, in profiler.firefox.com\n"
+		"accperf export --bolt -o app.pa && perf2bolt -pa -p app.pa -o app.fdata app\tFor llvm-bolt app -data app.fdata\n"
+		"accperf export --csv -o - | sort -t, -k7 -n\tFor a spreadsheet or a script\n",
 };

@@ -193,6 +193,16 @@ static int copy_wait(void *ctx, const void *rec, size_t size)
 	return store_put(c->m->w, FMT_WAIT, &w, sizeof(w));
 }
 
+static int copy_branch(void *ctx, const void *rec, size_t size)
+{
+	struct copy *c = ctx;
+	struct fmt_burst_branch b = *(const struct fmt_burst_branch *)rec;
+
+	b.from_module = moved_id(b.from_module, c->m->module_base, &c->m->next_module);
+	b.to_module = moved_id(b.to_module, c->m->module_base, &c->m->next_module);
+	return store_put(c->m->w, FMT_BURST_BRANCH, &b, sizeof(b));
+}
+
 static int put_function(void *ctx, const void *rec, size_t size)
 {
 	struct copy *c = ctx;
@@ -237,6 +247,7 @@ static const struct section_row rows[] = {
 	{ FMT_MODULE, sizeof(struct fmt_module), put_module, NULL },
 	{ FMT_SAMPLE, sizeof(struct fmt_sample), copy_sample, NULL },
 	{ FMT_WAIT, sizeof(struct fmt_wait), copy_wait, NULL },
+	{ FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), copy_branch, NULL },
 	{ FMT_STACK, 0, copy_stack, NULL },
 	{ FMT_SYMBOL, 0, copy_symbol, NULL },
 	{ FMT_FUNCTION, sizeof(struct fmt_function), put_function, NULL },

@@ -66,6 +66,9 @@ struct emu {
 	uint32_t pair[PAIRS]; /* index + 1 in call, found by both addresses */
 	struct emu_cut *cut;
 	uint32_t cuts, cut_cap;
+	struct emu_branch *branch;
+	uint32_t branches, branch_cap;
+	bool keeps_branches, guessed; /* guessed: the way that is gone now */
 	uint32_t returned, spins;
 	uint32_t guesses;
 	uint64_t random;
@@ -133,6 +136,7 @@ void emu_free(struct emu *e)
 	free(e->call);
 	free(e->told);
 	free(e->cut);
+	free(e->branch);
 	for (unsigned i = 0; i < SAFES; i++)
 		free(e->safe[i].runs);
 	emu_mem_free(e->mem);
@@ -265,6 +269,24 @@ static void add_cut(struct emu *e, uint64_t ip, uint64_t site)
 	e->cut[e->cuts++] = (struct emu_cut){ ip, site, 1 };
 }
 
+/* ---- branches ---- */
+
+static void note_branch(struct emu *e, uint64_t from, uint64_t to, uint64_t at)
+{
+	if (!e->keeps_branches || e->branches == EMU_BRANCHES)
+		return;
+	if (GROW(e->branch, e->branches, e->branch_cap, 1024))
+		e->branch[e->branches++] = (struct emu_branch){ from, to, at };
+	else
+		e->no_memory = true;
+}
+
+static void forget_branches(struct emu *e, uint64_t insns)
+{
+	while (e->branches && e->branch[e->branches - 1].at >= insns)
+		e->branches--;
+}
+
 /* Memory is not as old as the registers from now on: what follows may go wrong. */
 static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t loaded)
 {
@@ -302,6 +324,7 @@ static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result 
 		e->call[i].runs = i < s->calls ? s->runs[s->mets + i] : 0;
 	e->mets = s->mets;
 	e->s.r[WREG_IP] = s->ip;
+	forget_branches(e, s->insns);
 	e->cuts = s->cuts;
 	e->returned = s->returned;
 	e->frames = s->frames;
@@ -366,6 +389,7 @@ static bool skip(struct emu *e, struct emu_result *out)
 	s->k_known = 0;
 	for (unsigned v = 0; v < 32; v++)
 		s->v[v].known = 0;
+	note_branch(e, 0, f->ret, out->insns);
 	out->skipped++;
 	return true;
 }
@@ -490,6 +514,7 @@ static int guess(struct emu *e, const struct code *c, struct emu_result *out)
 	if (!e->guesses || all < GUESS_LEAST)
 		return -1;
 	e->guesses--;
+	e->guessed = true;
 	out->guessed++;
 	return (random_next(&e->random) >> 11) % all < c->went[1];
 }
@@ -570,7 +595,9 @@ static void set_start(struct emu *e, const struct emu_start *start)
 		emu_forget(e);
 	for (uint32_t i = 0; i < e->mets; i++)
 		e->met[i]->met = false;
-	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = 0;
+	e->mets = e->calls = e->cuts = e->frames = e->returned = e->spins = e->branches = 0;
+	e->keeps_branches = start->branches;
+	e->guessed = false;
 	e->safes = 0;
 	e->no_memory = false;
 	e->guesses = start->guesses;
@@ -625,6 +652,9 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		}
 		if (end < 0) {
 			note_met_code(e, c);
+			if (e->guessed || to != c->ip + c->i.len)
+				note_branch(e, e->guessed ? 0 : c->ip, to, out->insns);
+			e->guessed = false;
 			out->insns++;
 			c = code_after(e, c, to);
 			e->s.r[WREG_IP] = to;
@@ -704,6 +734,12 @@ const struct emu_call *emu_calls(const struct emu *e, size_t *count)
 {
 	*count = e->tolds;
 	return e->told;
+}
+
+const struct emu_branch *emu_branches(const struct emu *e, size_t *count)
+{
+	*count = e->branches;
+	return e->branch;
 }
 
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count)

@@ -89,6 +89,7 @@ struct emu_start {
 	 * without a rule, and of unknown places, go untold. */
 	emu_access_fn *access;
 	void *access_ctx;
+	bool branches; /* are kept: emu_branches() */
 };
 
 struct emu_result {
@@ -132,6 +133,14 @@ struct emu_cut {
 	uint64_t times;
 };
 
+/* The run left `from` for `to`, which is not what lies behind it: a jump, call or return. From one to the next it went
+ * straight on. */
+struct emu_branch {
+	uint64_t from; /* 0: how it got to `to` is not known (a guess, a call left early) */
+	uint64_t to;
+	uint64_t at; /* instructions carried out before it */
+};
+
 struct emu;
 
 struct emu *emu_new(const struct emu_env *env);
@@ -149,6 +158,9 @@ const struct emu_call *emu_calls(const struct emu *e, size_t *count);
 /* With an `end` other than EMU_DONE all that was on the thread's stack before the run is cut, too; the sample's stack
  * tells what that is, from frame `returned` on (as many returns left the frame of the sample and its callers). */
 const struct emu_cut *emu_cuts(const struct emu *e, size_t *count);
+/* In their order. A run of more than EMU_BRANCHES tells the first ones only. */
+#define EMU_BRANCHES 65536
+const struct emu_branch *emu_branches(const struct emu *e, size_t *count);
 bool emu_touched(const struct emu *e, uint32_t i, struct emu_touched *out);
 /* What the last run, if it told of accesses, wrote and left: pieces of words of EMU_GRANULE bytes with one writer. */
 void emu_written(const struct emu *e, emu_access_fn *tell, void *ctx);

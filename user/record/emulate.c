@@ -10,6 +10,7 @@
 #include "code/decode.h"
 #include "emu/emu_pages.h"
 #include "proc/procmap.h"
+#include "record/emulate_branches.h"
 #include "record/emulate_data.h"
 #include "record/emulate_env.h"
 #include "record/emulate_when.h"
@@ -29,6 +30,7 @@ struct emulate {
 	struct emu_env env;
 	struct emu *emu;
 	struct emulate_data *flow;
+	struct emulate_branches *branches;
 	struct emu_pages *likely; /* of the process whose memory is read */
 	bool asked;               /* for its pages, with the next sample */
 	uint64_t asked_at;
@@ -66,6 +68,13 @@ static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, 
 	return attr_code(session_attr(r->s), pid, ip, module, addr);
 }
 
+static bool place_of_branch(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
+{
+	struct emulate *r = ctx;
+
+	return attr_place(session_attr(r->s), pid, ip, module, addr);
+}
+
 static uint64_t stack_end(struct emulate *r, uint32_t pid, uint64_t sp)
 {
 	struct place at;
@@ -78,6 +87,7 @@ static void forget_run(struct emulate *r)
 {
 	emu_forget(r->emu);
 	emulate_data_forget(r->flow);
+	emulate_branches_forget(r->branches);
 }
 
 /* ---- one burst ---- */
@@ -135,7 +145,8 @@ static int burst(struct emulate *r, const struct sample *m)
 				  .insns = BURST,
 				  .guesses = GUESSES,
 				  .access = emulate_data_access,
-				  .access_ctx = r->flow };
+				  .access_ctx = r->flow,
+				  .branches = true };
 	struct plan_burst b = { .time = m->time, .ip = m->ip, .pid = m->pid, .tid = m->tid, .count = r->count };
 	uint64_t began = clock_cpu(), took;
 	int err = 0;
@@ -158,6 +169,8 @@ static int burst(struct emulate *r, const struct sample *m)
 			err = plan_replayed(r->plan, &b, place_of_return, r);
 		if (!r->sees.denied && !err)
 			err = emulate_data_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
+		if (!r->sees.denied && !err)
+			err = emulate_branches_add(r->branches, r->emu, m->pid);
 	}
 	took = clock_cpu() - began;
 	r->n.own_ns += took;
@@ -223,7 +236,9 @@ void emulate_second(struct emulate *r, uint64_t now)
 
 int emulate_write(struct emulate *r)
 {
-	return r ? emulate_data_write(r->flow) : 0;
+	int err = r ? emulate_data_write(r->flow) : 0;
+
+	return err || !r ? err : emulate_branches_write(r->branches);
 }
 
 void emulate_report(struct emulate *r)
@@ -241,6 +256,8 @@ void emulate_report(struct emulate *r)
 	session_count_anew(r->s, "bursts: branches guessed", r->n.guessed, false);
 	session_count_anew(r->s, "bursts: instructions without a rule", r->n.unknown, false);
 	session_count_anew(r->s, "bursts: system calls", r->n.syscalls, false);
+	session_count_anew(r->s, "bursts: branches not counted, as too many others are",
+			   emulate_branches_lost(r->branches), true);
 	session_count_anew(r->s, "bursts: pages touched", r->n.pages, false);
 	session_count_anew(r->s, "bursts: pages as old as the sample", r->n.given, false);
 	session_count_anew(r->s, "bursts: target's time taken, us", r->n.target_ns / 1000, false);
@@ -257,6 +274,7 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 {
 	struct emulate *r = calloc(1, sizeof(*r));
 	struct emulate_data_env place_of = { .place = instruction, .ctx = r };
+	struct emulate_branches_env where = { .place = place_of_branch, .ctx = r };
 
 	if (!r)
 		return NULL;
@@ -267,8 +285,9 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 	r->env = emulate_env_of(&r->sees);
 	r->emu = emu_new(&r->env);
 	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
+	r->branches = emulate_branches_new(session_store(s), &where);
 	r->likely = emu_pages_new();
-	if (!r->count || !r->emu || !r->flow || !r->likely) {
+	if (!r->count || !r->emu || !r->flow || !r->branches || !r->likely) {
 		emulate_free(r);
 		return NULL;
 	}
@@ -281,6 +300,7 @@ void emulate_free(struct emulate *r)
 		return;
 	emu_free(r->emu);
 	emulate_data_free(r->flow);
+	emulate_branches_free(r->branches);
 	emu_pages_free(r->likely);
 	free(r->count);
 	free(r);

@@ -12,6 +12,7 @@ const struct export_format export_formats[] = {
 	{ "callgrind", ".callgrind", .render = export_callgrind },
 	{ "speedscope", ".speedscope.json", .carries_flow = true, .render = export_speedscope },
 	{ "firefox", ".firefox.json", .timed = true, .render = export_firefox },
+	{ "bolt", ".bolt", .branches = true, .render = export_bolt },
 	{ "csv", ".csv", .table = true, .render = export_csv },
 	{ 0 },
 };

@@ -14,6 +14,7 @@
 #include "profile/filter.h"
 #include "profile/profile.h"
 #include "flow/flow.h"
+#include "profile/branches.h"
 #include "profile/in_order.h"
 #include "util/buf.h"
 #include "util/err.h"
@@ -24,6 +25,8 @@ struct export_opts {
 	double shown;                    /* share of the time that the filter left; NaN: unknown */
 	const struct flow *flow;         /* edges for the formats that can hold them (carries_flow); may be NULL */
 	const struct in_order *in_order; /* for the formats that show time (timed) */
+	const struct branches *branches; /* for formats of one object (branches) */
+	uint32_t module;                 /* that object, in profile.modules */
 	const uint64_t *calls; /* by stack, counted, of its innermost function from the next; NULL: not known */
 	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */
 	int (*drain)(void *ctx, const struct buf *part, struct err *e);
@@ -35,8 +38,9 @@ struct export_format {
 	const char *suffix; /* of the default file name */
 	bool binary;
 	bool carries_flow;
-	bool timed; /* wants in_order */
-	bool table; /* of shares of the whole: takes the filter itself, and has figures where there is no sample */
+	bool timed;    /* wants in_order */
+	bool branches; /* of one object: wants branches and module */
+	bool table;    /* of shares of the whole: takes the filter itself, and has figures where there is no sample */
 	int (*render)(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 };
 
@@ -48,6 +52,7 @@ int export_collapsed(const struct profile *p, const struct export_opts *o, struc
 int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_firefox(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_bolt(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_csv(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 
 /* The lines of a stack, leaf first, each with the frame it belongs to: what most formats walk. */
