@@ -26,6 +26,14 @@ check "... and what it leads to is as it was" [ "$(cat other)" = other ]
 expect_status 1 "a file that cannot be written" accperf report --html none/a.html a.data
 expect_status 1 "a profile that is none" accperf report --html x.html other
 check "... leaves no page" [ ! -e x.html ]
+# b with 60 samples of other functions: those are new beyond doubt, the rest lost no more than noise
+mkprofile s.data samples=60 stacks=4
+accperf merge -o m.data b.data s.data 2>merged
+expect_status 0 "two profiles: a page" accperf report -i m.data --html m.html --against b.data
+accperf diff --json b.data m.data >m.diff.json
+expect_status 1 "against what is no profile: says so" accperf report -i m.data --html x.html --against other
+check "... by name" grep -q "^accperf: error: .*other" err
+expect_status 2 "--against is for --html" accperf report -i m.data --against b.data
 expect_status 2 "a part of a profile is not for the page" accperf report --html x.html --pid 1 a.data
 accperf report --html - a.data >stdout.html
 check "- is stdout" cmp -s stdout.html a.html
@@ -77,7 +85,7 @@ assert not re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u20
 json.loads(data)
 P
 }
-for f in a b hostile; do check "$f: its policy names its own script and style by digest; names bring no element" policy $f.html; done
+for f in a b hostile m; do check "$f: its policy names its own script and style by digest; names bring no element" policy $f.html; done
 check "the data is what the commands print" python3 - <<'P'
 import json, re, subprocess
 def unpack(v):
@@ -94,6 +102,8 @@ for f in ('a', 'b', 'hostile'):
         want = json.loads(r.stdout) if r.stdout.strip() else None
         assert parts[part]['data'] == want, (f, part)
         assert want or parts[part]['note'], (f, part)
+parts = unpack(json.loads(re.search(r'id="data">([^<]*)</script>', open('m.html', encoding='utf-8').read())[1]))['parts']
+assert parts['diff']['data'] == json.load(open('m.diff.json')) and 'base_stacks' not in parts and len(parts['diff']['data']['functions']) == 10
 P
 
 # the curves that the page draws are the model's

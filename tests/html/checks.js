@@ -115,6 +115,24 @@ async function pictures(browser) {
 	await linked.close();
 }
 
+async function compared(browser) {
+	const page = await browser.open(url("m.html")), diff = json("m.diff.json"), real = diff.functions.filter((f) => f.verdict === "real");
+	const signed = (v) => (v > 0 ? "+" : v < 0 ? "\u2212" : "") + (100 * Math.abs(v)).toFixed(2) + " %", largest = (list) => list.slice().sort((a, b) => Math.abs(b.other - b.base) - Math.abs(a.other - a.base));
+	let rows = await page.run(table("changed", 50));
+	same("compared: what really changed, as diff --json has it", rows.map((r) => [fraction(r[0]), fraction(r[3]), r[5]]), largest(real).map((f) => [f.name, signed(f.other - f.base), "real"]));
+	await page.run(`document.querySelector("#changed-table input[type=checkbox]").click()`);
+	rows = await page.run(table("changed", 50));
+	same("... and what may be noise when asked for", [rows.length, rows[0][5]], [diff.functions.length, "may be noise"]);
+	check("... which a link keeps", await page.run(`location.hash.includes("changed.all=yes")`));
+	const colours = await page.run(`[...document.querySelectorAll("#compare .flame g")].map((g) => g.getAttribute("class"))`);
+	check("the flame graph colours what changed, and leaves noise grey", colours.filter((c) => c === "same").length >= 5 && colours.filter((c) => c === "more3").length >= 3 && colours.filter((c) => c.startsWith("less")).join() === "less4", colours.join(" "));
+	await page.run(`document.querySelector("#compare .flame .more3").dispatchEvent(new MouseEvent("mousemove", { clientX: 300, clientY: 300 }))`);
+	check("... pointing at it tells both shares and how sure it is", await page.run(`/% before, .* now: [+].*real .q /s.test(document.querySelector(".tooltip").innerText.replace(/\u00a0/g, " "))`), await page.run(`document.querySelector(".tooltip").innerText`));
+	check("no edges: it says so", await page.run(`/Neither profile has any edges/.test(document.getElementById("compare").innerText)`));
+	check("nothing is said on the console", page.complaints.length === 0, page.complaints.join("\n"));
+	await page.close();
+}
+
 async function hostile(browser) {
 	const names = json("hostile.report.json").functions.map((f) => f.name), page = await browser.open(url("hostile.html"));
 	const shown = await page.run(`[...document.querySelectorAll("#functions-table .more button")].forEach((b) => b.click()), [...document.querySelectorAll("#functions-table tbody tr")].length`);
@@ -146,7 +164,7 @@ async function forms(browser) {
 (async () => {
 	const browser = launch();
 	try {
-		for (const part of [figures, pictures, hostile, forms]) {
+		for (const part of [figures, pictures, compared, hostile, forms]) {
 			try {
 				await part(browser);
 			} catch (e) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The page of `report --html`: how its data is packed, and what a build without its script says. */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,6 +12,7 @@
 #include "html/bundle.h"
 #include "html/pack.h"
 #include "html/page.h"
+#include "html/stack_diff.h"
 
 /* As in a build without the packages; the one of this build stays in the library. */
 const struct html_bundle html_bundle = { (const unsigned char *)"", (const unsigned char *)"", 0, 0, "", "" };
@@ -85,6 +87,73 @@ static void without_a_script_it_says_so(void **state)
 	assert_int_equal(out.len, 0);
 }
 
+/* main calls a, b and a third function, so many samples of each; or what was too small to draw, "(small)". */
+static json_t *stacks_of(const char *unit, int a, int b, const char *third, int c)
+{
+	return json_pack(
+		"{s:s,s:i,s:f,s:{s:[s,s,s,s],s:[s,s,s,s]},s:{s:[i,i,i,i],s:[i,i,i,i],s:[i,i,i,i],s:[i,i,i,i]}}", "unit",
+		unit, "samples", a + b + c, "weight", (double)(a + b + c), "functions", "name", "main", "a", "b", third,
+		"object", "app", "app", "app", strcmp(third, "(small)") ? "app" : "", "nodes", "parent", -1, 0, 0, 0,
+		"function", 0, 1, 2, 3, "weight", 0, a, b, c, "samples", 0, a, b, c);
+}
+
+static const char *verdict_of(const json_t *diff, const char *name, double *base, double *now)
+{
+	const json_t *functions = json_object_get(diff, "functions"), *nodes = json_object_get(diff, "nodes");
+	size_t i, k;
+	json_t *f, *n;
+
+	json_array_foreach(json_object_get(functions, "name"), i, n)
+	{
+		if (strcmp(json_string_value(n), name))
+			continue;
+		json_array_foreach(json_object_get(nodes, "function"), k, f)
+		{
+			if ((size_t)json_integer_value(f) != i)
+				continue;
+			*base = json_real_value(json_array_get(json_object_get(nodes, "base"), k));
+			*now = json_real_value(json_array_get(json_object_get(nodes, "share"), k));
+			return json_string_value(json_array_get(json_object_get(nodes, "verdict"), k));
+		}
+	}
+	return "absent";
+}
+
+static void stacks_are_laid_over_each_other(void **state)
+{
+	json_t *x = stacks_of("ns", 600, 380, "c", 20), *y = stacks_of("ns", 300, 685, "d", 15), *d;
+	json_t *small = stacks_of("ns", 300, 685, "(small)", 15), *other = stacks_of("instructions", 1, 1, "c", 1);
+	struct err e = { 0 };
+	double base, now;
+
+	d = html_stack_diff(x, y, &e);
+	assert_non_null(d);
+	assert_string_equal(verdict_of(d, "main", &base, &now), "noise");
+	assert_true(base == 1 && now == 1);
+	assert_string_equal(verdict_of(d, "a", &base, &now), "real");
+	assert_true(fabs(base - 0.6) < 1e-9 && fabs(now - 0.3) < 1e-9);
+	assert_string_equal(verdict_of(d, "d", &base, &now), "real");
+	assert_true(base == 0 && fabs(now - 0.015) < 1e-9);
+	json_decref(d);
+	/* the same shares: noise */
+	d = html_stack_diff(x, x, &e);
+	assert_string_equal(verdict_of(d, "a", &base, &now), "noise");
+	json_decref(d);
+	/* c may be among what was too small to draw */
+	d = html_stack_diff(x, small, &e);
+	assert_string_equal(verdict_of(d, "c", &base, &now), "unknown");
+	assert_string_equal(verdict_of(d, "(small)", &base, &now), "unknown");
+	assert_string_equal(verdict_of(d, "a", &base, &now), "real");
+	json_decref(d);
+	assert_null(html_stack_diff(x, other, &e));
+	assert_int_equal(e.code, -EDOM);
+	assert_non_null(strstr(e.text, "ns and the other's by instructions"));
+	json_decref(x);
+	json_decref(y);
+	json_decref(small);
+	json_decref(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -93,6 +162,7 @@ int main(void)
 		cmocka_unit_test(no_text_ends_the_element),
 		cmocka_unit_test(bottomless_is_refused),
 		cmocka_unit_test(without_a_script_it_says_so),
+		cmocka_unit_test(stacks_are_laid_over_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

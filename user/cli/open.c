@@ -27,15 +27,17 @@
 #define COOKIE "accperf"
 
 struct open_cmd {
-	const char *input;
+	struct html_files files;
 	uint64_t port;
 };
 
-static const struct open_cmd defaults = { .input = "accperf.data" };
+static const struct open_cmd defaults = { .files.input = "accperf.data" };
 
 #define AT(field) .offset = offsetof(struct open_cmd, field)
 static const struct opt options[] = {
-	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to show (accperf.data)" },
+	{ OPT_STRING, 'i', "input", AT(files.input), .arg = "FILE", .help = "the profile to show (accperf.data)" },
+	{ OPT_STRING, 0, "against", AT(files.base), .arg = "OTHER",
+	  .help = "compare it with this profile, as `report --html --against` does" },
 	{ OPT_UINT, 0, "port", AT(port), .arg = "PORT", .help = "of 127.0.0.1 (0: any that is free)" },
 	OPT_END
 };
@@ -243,7 +245,7 @@ static int cmd_open(void *opts, int argc, char **argv)
 		log_error("--port must be 0 to 65535");
 		return EXIT_USAGE;
 	}
-	if (report_html_make(o->input, &s.page, &status, &e)) {
+	if (report_html_make(&o->files, &s.page, &status, &e)) {
 		buf_release(&s.page);
 		return cli_fail(&e, EXIT_FAILED);
 	}

@@ -17,7 +17,7 @@
 #include "view/report_flow.h"
 
 struct report_cmd {
-	const char *input, *sort, *by, *callers, *columns, *html;
+	const char *input, *sort, *by, *callers, *columns, *html, *against;
 	struct filter_opts filter;
 	bool children, inlined, per_thread, json, pager, stdio, fresh, limit_given;
 	double limit;
@@ -53,6 +53,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.report/1" },
 	{ OPT_STRING, 0, "html", AT(html), .arg = "FILE",
 	  .help = "write all that the profile tells as one page for a browser; - is stdout" },
+	{ OPT_STRING, 0, "against", AT(against), .arg = "OTHER",
+	  .help = "with --html: what changed since this profile, and whether it is more than noise" },
 	STDIO_OPT(struct report_cmd, stdio),
 	FRESH_OPT(struct report_cmd, fresh),
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
@@ -251,8 +253,12 @@ static int cmd_report(void *opts, int argc, char **argv)
 		log_error("--html shows all of the profile, and sorts and searches in the page: give it --input alone");
 		return EXIT_USAGE;
 	}
+	if (o->against && !o->html) {
+		log_error("--against is for --html; as text, `accperf diff` compares two profiles");
+		return EXIT_USAGE;
+	}
 	if (o->html)
-		return report_html(o->input, o->html);
+		return report_html(&(struct html_files){ o->input, o->against }, o->html);
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
 		return cli_fail(&e, EXIT_USAGE);
 	if (strcmp(o->columns, "time") && (o->per_thread || o->callers || !o->children || o->inlined)) {
@@ -342,6 +348,8 @@ CLI_COMMAND(report) = {
 		"With --html, the page holds what report, flow, objects, timeline and offload print as JSON, with tables that\n"
 		"sort and search, a flame graph, the flow as a map, and time; it needs no network and reaches nothing, and is\n"
 		"for its owner's eyes only, as the profile is. What the profile does not tell stands there in grey, with why.\n"
+		"With --against, it also shows what `accperf diff OTHER FILE` tells, and the stacks of both as one flame graph\n"
+		"whose colour is the change; what may be noise is grey.\n"
 		"\n"
 		"A profile that was cut off or damaged is shown as far as it could be recovered; the exit status\n"
 		"is then 3 and stderr says what is missing.",
@@ -353,6 +361,7 @@ CLI_COMMAND(report) = {
 		    "accperf report --comm nginx --dso 'libz*'\tOnly zlib, and only in nginx\n"
 		    "accperf report --callers memcpy\tWho copies\n"
 		    "accperf report --html report.html\tAll of it in one page: flame graph, flow, time, threads\n"
+		    "accperf report -i after.data --html what.html --against before.data\tWhat a change did\n"
 		    "accperf report --json | jq '.functions[0]'\tThe hottest function, for a script\n",
 	.schemas = schemas,
 };

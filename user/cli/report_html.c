@@ -22,16 +22,26 @@
 #define MOST_AT_ONCE 4
 #define NOTE_MOST 2000
 
-/* What the page is made of. A command that this build has not is left out. */
+/* Which profile a command is asked about. */
+enum whose { INPUT, BASE, BOTH };
+
+/* What the page is made of. A command that this build has not is left out; what needs a base, where there is none. */
 static const struct part_row {
 	const char *name, *command; /* command NULL: the stacks, which no command prints */
 	const char *options[3];
 	bool must; /* without it there is no page */
+	enum whose whose;
 } parts[] = {
-	{ "report", "report", { "--json" }, true },    { "stacks", NULL, { 0 }, true },
-	{ "flow", "flow", { "--json" }, false },       { "sharing", "flow", { "--json", "--threads" }, false },
-	{ "objects", "objects", { "--json" }, false }, { "timeline", "timeline", { "--json" }, false },
-	{ "offload", "offload", { "--json" }, false }, { "advise", "advise", { "--json" }, false },
+	{ "report", "report", { "--json" }, true, INPUT },
+	{ "stacks", NULL, { 0 }, true, INPUT },
+	{ "flow", "flow", { "--json" }, false, INPUT },
+	{ "sharing", "flow", { "--json", "--threads" }, false, INPUT },
+	{ "objects", "objects", { "--json" }, false, INPUT },
+	{ "timeline", "timeline", { "--json" }, false, INPUT },
+	{ "offload", "offload", { "--json" }, false, INPUT },
+	{ "advise", "advise", { "--json" }, false, INPUT },
+	{ "diff", "diff", { "--json" }, true, BOTH },
+	{ HTML_BASE_STACKS, NULL, { 0 }, true, BASE },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -55,22 +65,27 @@ static int print_stacks(const char *input)
 	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
-static int run_command(const struct part_row *row, const char *input)
+static bool part_wanted(const struct part_row *row, const struct html_files *files)
+{
+	return (files->base || row->whose == INPUT) && (!row->command || cli_find(row->command));
+}
+
+static int run_command(const struct part_row *row, const struct html_files *files)
 {
 	char *argv[6];
 	int argc = 0;
 
 	if (!row->command)
-		return print_stacks(input);
+		return print_stacks(row->whose == BASE ? files->base : files->input);
 	for (unsigned i = 0; i < 3 && row->options[i]; i++)
 		argv[argc++] = (char *)(uintptr_t)row->options[i];
-	argv[argc++] = (char *)(uintptr_t) "-i";
-	argv[argc++] = (char *)(uintptr_t)input;
+	argv[argc++] = (char *)(uintptr_t)(row->whose == BOTH ? files->base : "-i");
+	argv[argc++] = (char *)(uintptr_t)files->input;
 	argv[argc] = NULL;
 	return cli_run(cli_find(row->command), argc, argv);
 }
 
-static int begin(const struct part_row *row, const char *input, struct running *r, struct err *e)
+static int begin(const struct part_row *row, const struct html_files *files, struct running *r, struct err *e)
 {
 	r->out = memfd_create("json", MFD_CLOEXEC);
 	r->said = memfd_create("said", MFD_CLOEXEC);
@@ -83,7 +98,7 @@ static int begin(const struct part_row *row, const char *input, struct running *
 		return 0;
 	dup2(r->out, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
-	r->status = run_command(row, input);
+	r->status = run_command(row, files);
 	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
 }
 
@@ -153,7 +168,7 @@ static void release(struct running *r)
 }
 
 /* All of them, some at a time, in the order of the table. */
-static int run_parts(const char *input, struct running *r, struct err *e)
+static int run_parts(const struct html_files *files, struct running *r, struct err *e)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
@@ -162,41 +177,41 @@ static int run_parts(const char *input, struct running *r, struct err *e)
 
 	for (size_t done = 0; done < PARTS; done++) {
 		for (; begun < PARTS && begun < done + at_once && !err; begun++)
-			if (!parts[begun].command || cli_find(parts[begun].command))
-				err = begin(&parts[begun], input, &r[begun], e);
+			if (part_wanted(&parts[begun], files))
+				err = begin(&parts[begun], files, &r[begun], e);
 		if (err)
 			return err;
 		finish_part(&parts[done], &r[done]);
-		if (parts[done].must && !r[done].json.len)
+		if (parts[done].must && part_wanted(&parts[done], files) && !r[done].json.len)
 			return err_set(e, -EINVAL, "%s", r[done].note.len ? r[done].note.data : "out of memory");
 	}
 	return 0;
 }
 
-static int put_together(const char *input, const struct running *r, struct buf *out, struct err *e)
+static int put_together(const struct html_files *files, const struct running *r, struct buf *out, struct err *e)
 {
 	struct html_part page[PARTS];
-	const char *name = strrchr(input, '/');
+	const char *name = strrchr(files->input, '/');
 	size_t n = 0;
 
 	for (size_t i = 0; i < PARTS; i++)
-		if (!parts[i].command || cli_find(parts[i].command))
+		if (part_wanted(&parts[i], files))
 			page[n++] = (struct html_part){ .name = parts[i].name,
 							.json = r[i].json.data,
 							.len = r[i].json.len,
 							.status = r[i].status,
 							.note = r[i].note.data ? r[i].note.data : "" };
-	return html_page(name ? name + 1 : input, page, n, out, e);
+	return html_page(name ? name + 1 : files->input, page, n, out, e);
 }
 
-int report_html_make(const char *input, struct buf *out, int *status, struct err *e)
+int report_html_make(const struct html_files *files, struct buf *out, int *status, struct err *e)
 {
 	struct running r[PARTS] = { 0 };
-	int err = html_bundled() ? run_parts(input, r, e) : 0;
+	int err = html_bundled() ? run_parts(files, r, e) : 0;
 
 	*status = EXIT_DONE;
 	if (!err)
-		err = put_together(input, r, out, e);
+		err = put_together(files, r, out, e);
 	if (!err && r[0].status == EXIT_DEGRADED) {
 		if (r[0].note.len)
 			log_warn("%s", r[0].note.data);
@@ -206,11 +221,11 @@ int report_html_make(const char *input, struct buf *out, int *status, struct err
 	return err;
 }
 
-int report_html(const char *input, const char *output)
+int report_html(const struct html_files *files, const char *output)
 {
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	int status, err = report_html_make(input, &out, &status, &e);
+	int status, err = report_html_make(files, &out, &status, &e);
 
 	if (!err)
 		err = pager_save(&out, output, &e);

@@ -9,9 +9,14 @@
 #include "util/buf.h"
 #include "util/err.h"
 
+struct html_files {
+	const char *input;
+	const char *base; /* what it is compared with; NULL: nothing */
+};
+
 /* enum cli_exit; what is amiss has been said. output: "-" is stdout. */
-int report_html(const char *input, const char *output);
+int report_html(const struct html_files *files, const char *output);
 /* The page alone: 0 or -errno. *status: EXIT_DEGRADED where the report itself would have warned; that has been said. */
-int report_html_make(const char *input, struct buf *out, int *status, struct err *e);
+int report_html_make(const struct html_files *files, struct buf *out, int *status, struct err *e);
 
 #endif

@@ -83,9 +83,7 @@ static void judge_difference(struct diff_row *r, double freedom)
 	}
 }
 
-/* Benjamini and Hochberg over all rows that have a p; `dependent`: with Yekutieli's factor, for errors that go
- * together. */
-static int adjust(struct diff_row *rows, size_t n, bool dependent)
+int diff_adjust(struct diff_row *rows, size_t n, bool dependent)
 {
 	struct diff_row **order = malloc((n + 1) * sizeof(*order));
 	size_t m = 0;
@@ -108,8 +106,20 @@ static int adjust(struct diff_row *rows, size_t n, bool dependent)
 		order[i]->q = least;
 	}
 	free(order);
-	qsort(rows, n, sizeof(*rows), by_change);
 	return 0;
+}
+
+static int adjust_and_sort(struct diff_row *rows, size_t n, bool dependent)
+{
+	int err = diff_adjust(rows, n, dependent);
+
+	qsort(rows, n, sizeof(*rows), by_change);
+	return err;
+}
+
+const char *diff_verdict(const struct diff_row *r)
+{
+	return isnan(r->q) ? "unknown" : r->q <= DIFF_REAL ? "real" : "noise";
 }
 
 /*
@@ -182,7 +192,7 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 		edge_row(&out->edges[out->edge_count++], NULL, y, base, other);
 		out->tv += out->edges[out->edge_count - 1].other / 2;
 	}
-	return adjust(out->edges, out->edge_count, true);
+	return adjust_and_sort(out->edges, out->edge_count, true);
 }
 
 struct side {
@@ -214,21 +224,25 @@ static struct side side_of(const struct flow_input *in, const char *name, const 
 	return s;
 }
 
-/* Two proportions: pooled, so that a function absent from one side has an error, too. */
-static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y,
-			 struct side yt)
+void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other)
 {
 	double pooled;
 
+	r->error = NAN;
+	if (of_base && of_other) {
+		pooled = (double)(base + other) / (double)(of_base + of_other);
+		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)of_base + 1 / (double)of_other));
+	}
+	judge_difference(r, INFINITY);
+}
+
+static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y,
+			 struct side yt)
+{
 	*r = (struct diff_row){ .a = f->name, .a_object = f->object, .base_value = x.ns, .other_value = y.ns };
 	r->base = xt.ns > 0 ? x.ns / xt.ns : 0;
 	r->other = yt.ns > 0 ? y.ns / yt.ns : 0;
-	r->error = NAN;
-	if (xt.samples && yt.samples) {
-		pooled = (double)(x.samples + y.samples) / (double)(xt.samples + yt.samples);
-		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)xt.samples + 1 / (double)yt.samples));
-	}
-	judge_difference(r, INFINITY);
+	diff_judge_samples(r, x.samples, xt.samples, y.samples, yt.samples);
 }
 
 static int diff_functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
@@ -255,7 +269,7 @@ static int diff_functions(const struct flow_input *base, const struct flow_input
 		if (!known && y.samples)
 			function_row(&out->functions[out->function_count++], f, (struct side){ 0 }, xt, y, yt);
 	}
-	return adjust(out->functions, out->function_count, false);
+	return adjust_and_sort(out->functions, out->function_count, false);
 }
 
 int flow_diff(const struct flow *base, const struct flow *other, const struct flow_input *base_in,

@@ -38,4 +38,14 @@ int flow_diff(const struct flow *base, const struct flow *other, const struct fl
 	      const struct flow_input *other_in, struct flow_diff *out, struct err *e);
 void flow_diff_release(struct flow_diff *d);
 
+/* The same judgement of other things that are counted in samples, such as places in stacks (html/stack_diff.c). */
+#define DIFF_REAL 0.05 /* q of changes called real */
+
+/* Two proportions: pooled, so that what is absent from one side has an error, too. Sets all but q; shares are set. */
+void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other);
+/* q over all rows that have a p; `dependent`: with Yekutieli's factor, for errors that go together. */
+int diff_adjust(struct diff_row *rows, size_t n, bool dependent);
+/* "real", "noise" or "unknown". */
+const char *diff_verdict(const struct diff_row *r);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "html/bundle.h"
 #include "html/pack.h"
+#include "html/stack_diff.h"
 #include "util/clean.h"
 
 static json_t *text_or_null(const char *s)
@@ -51,6 +52,25 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 	return all;
 }
 
+/* Where there is a base: both trees of stacks as one. */
+static int compare_stacks(json_t *all, struct err *e)
+{
+	const json_t *base = json_object_get(json_object_get(all, HTML_BASE_STACKS), "data");
+	const json_t *other = json_object_get(json_object_get(all, "stacks"), "data");
+	struct err why = { 0 };
+	json_t *diff;
+
+	if (!json_is_object(base))
+		return 0;
+	diff = html_stack_diff(base, other, &why);
+	if (!diff && why.code != -EDOM)
+		return err_set(e, why.code, "%s", why.text);
+	diff = json_pack("{s:i,s:o,s:o}", "status", diff ? 0 : 1, "note", text_or_null(diff ? NULL : why.text), "data",
+			 diff ? diff : json_null());
+	json_object_del(all, HTML_BASE_STACKS);
+	return json_object_set_new(all, "stack_diff", diff) ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
 static void page_head(const char *file, struct buf *out)
 {
 	buf_addf(
@@ -79,6 +99,10 @@ int html_page(const char *file, const struct html_part *parts, size_t count, str
 	all = all_parts(parts, count, e);
 	if (!all)
 		return e->code;
+	if (compare_stacks(all, e)) {
+		json_decref(all);
+		return e->code;
+	}
 	page_head(file, out);
 	buf_addstr(out, "<div id=\"static\">\n");
 	html_static(file, all, out);

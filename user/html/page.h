@@ -16,6 +16,9 @@
 #include "util/buf.h"
 #include "util/err.h"
 
+/* A part that the page itself does not hold: laid over "stacks", it becomes "stack_diff" (stack_diff.h). */
+#define HTML_BASE_STACKS "base_stacks"
+
 struct html_part {
 	const char *name;
 	const char *json; /* what the command printed; NULL: nothing */

@@ -287,7 +287,22 @@ void html_static(const char *file, const json_t *parts, struct buf *out)
 					       { "cpu_share", "CPU", SHARE, "cpu_share_low", "cpu_share_high" },
 					       { 0 } };
 
+	static const struct column changed[] = {
+		{ "name", "function", TEXT, NULL, NULL },         { "object", "object", TEXT, NULL, NULL },
+		{ "base", "before", SHARE, NULL, NULL },          { "other", "now", SHARE, NULL, NULL },
+		{ "verdict", "the change is", TEXT, NULL, NULL }, { 0 }
+	};
+	static const struct column moved[] = {
+		{ "producer", "written by", TEXT, NULL, NULL },   { "consumer", "read by", TEXT, NULL, NULL },
+		{ "base", "before", SHARE, NULL, NULL },          { "other", "now", SHARE, NULL, NULL },
+		{ "verdict", "the change is", TEXT, NULL, NULL }, { 0 }
+	};
+
 	summary(file, parts, out);
+	if (json_object_get(parts, "diff")) {
+		table(parts, "diff", "functions", "What changed in time", changed, out);
+		table(parts, "diff", "edges", "What changed in the flow", moved, out);
+	}
 	table(parts, "report", "functions", "Functions", functions, out);
 	flame(parts, out);
 	table(parts, "flow", "edges", "Flow: whose bytes are read by whom", edges, out);

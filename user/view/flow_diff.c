@@ -4,13 +4,6 @@
 #include "util/json.h"
 #include "view/flow_diff.h"
 
-#define REAL 0.05 /* of the changes called real, this share is not */
-
-static const char *verdict_on_row(const struct diff_row *r)
-{
-	return isnan(r->q) ? "unknown" : r->q <= REAL ? "real" : "noise";
-}
-
 static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what,
 			   const struct text_style *s, struct buf *out)
 {
@@ -32,7 +25,7 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < n; i++) {
-		bool real = r[i].q <= REAL;
+		bool real = r[i].q <= DIFF_REAL;
 
 		noise += !real;
 		if ((!real && !v->all) || shown >= v->rows)
@@ -47,7 +40,7 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 			buf_addstr(out, " unknown");
 		else
 			buf_addf(out, "%8.2g", r[i].q);
-		buf_addf(out, "  %s\n", verdict_on_row(&r[i]));
+		buf_addf(out, "  %s\n", diff_verdict(&r[i]));
 	}
 	if (!v->all && noise)
 		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what,
@@ -96,7 +89,7 @@ static void json_rows(struct json *j, const char *key, const struct diff_row *r,
 		json_f64(j, "z", r[i].z);
 		json_f64(j, "p", r[i].p);
 		json_f64(j, "q", r[i].q);
-		json_str(j, "verdict", verdict_on_row(&r[i]));
+		json_str(j, "verdict", diff_verdict(&r[i]));
 		json_end(j);
 	}
 	json_end(j);

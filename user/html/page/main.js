@@ -2,6 +2,7 @@
 // Puts the page together: one section for each part of the data that is there, and a reason where it is not.
 // To show a new part: a row in sections() below.
 import { anchor, button, el, name } from "./dom.js";
+import { comparePanel } from "./compare.js";
 import { flamePanel } from "./flame.js";
 import { flowPanel } from "./flow.js";
 import { functionsPanel } from "./functions.js";
@@ -31,6 +32,7 @@ function sections(file, parts) {
 	const noStacks = report.unit === "instructions" && report.samples === null ? "The exact engine counts by function: it keeps no stacks and no time." : "The profile holds no sample.";
 	return [
 		["summary", "Summary", summaryPanel(report, raw?.recorded, parts, file)],
+		data("diff") && ["compare", "What changed", keep(comparePanel(data("diff"), parts.diff.note, data("stack_diff"), parts.stack_diff?.note))],
 		parts.advise && ["verdicts", "Verdicts", data("advise") ? verdictsPanel(data("advise")) : unknown(why("advise")), data("advise")?.trust],
 		parts.advise && ["model", "What if", keep(whatIfPanel(data("advise")))],
 		["functions", "Functions", report.functions.length ? functionsPanel(report, flow, stacks, selection, why("flow")) : unknown("The profile holds no function."), report.trust],
