@@ -80,7 +80,7 @@ assert policy == f"default-src 'none'; script-src 'sha256-{of(script)}'; style-s
 assert page.count('<script') == page.count('</script') == 2 and page.count('<style') == 1
 # the static tables have no element that a name could have brought
 static = page[page.index('<div id="static">'):page.index('<div id="app"')]
-assert set(re.findall(r'<([a-z0-9]+)', static)) <= set('header h1 h2 p section dl div dt dd bdi table thead tbody tr th td span code svg g rect text title'.split()), set(re.findall(r'<([a-z0-9]+)', static))
+assert set(re.findall(r'<([a-z0-9]+)', static)) <= set('header main h1 h2 p section dl div dt dd bdi table thead tbody tr th td span code svg g rect text title'.split()), set(re.findall(r'<([a-z0-9]+)', static))
 assert not re.search('[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]', page.replace(script, ''))
 json.loads(data)
 P
@@ -148,3 +148,20 @@ accperf export --firefox --no-inline -o b.firefox.json -i b.data 2>/dev/null
 CHROMIUM=$browser timeout 300 node "$TOP/tests/html/checks.js" "$PWD" >checks.log 2>&1; status=$?
 cat checks.log
 check "the browser's checks run to their end" [ $status = 0 ]
+
+axe=$TOP/build/node/node_modules/axe-core/axe.min.js
+if [ ! -e "$axe" ]; then
+	skip "accessibility" "axe-core is missing (scripts/deps --test fetches it from npm)"
+	exit 0
+fi
+cp "$GOLDEN/offload-deflate.prof" c.data && accperf report --html c.html c.data 2>>said
+for f in a m; do python3 - $f <<-'P'
+	import re, sys
+	page = open(sys.argv[1] + '.html', encoding='utf-8').read()
+	# as a browser without scripts has it
+	open(sys.argv[1] + '-static.html', 'w', encoding='utf-8').write(re.sub(r'<script>.*?</script>', '', page, flags=re.S))
+	P
+done
+CHROMIUM=$browser timeout 300 node "$TOP/tests/html/audit.js" "$axe" "$PWD" a m c a-static m-static >audit.log 2>&1; status=$?
+cat audit.log
+check "the audit runs to its end" [ $status = 0 ]

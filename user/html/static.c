@@ -115,7 +115,7 @@ static void table(const json_t *parts, const char *part, const char *list, const
 		buf_addstr(out, note ? "</section>\n" : "<p class=\"unknown\">None in this profile.</p></section>\n");
 		return;
 	}
-	buf_addstr(out, "<div class=\"scroll\"><table><thead><tr>");
+	buf_addstr(out, "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
 	for (const struct column *c = columns; c->key; c++)
 		buf_addf(out, "<th scope=\"col\"%s>%s</th>", c->form == TEXT ? " class=\"name\"" : "", c->title);
 	buf_addstr(out, "</tr></thead>\n<tbody>\n");
@@ -245,7 +245,7 @@ static void summary(const char *file, const json_t *parts, struct buf *out)
 
 	buf_addstr(out, "<header><h1>accperf</h1><p><bdi>");
 	clean_add(out, file, CLEAN_XML);
-	buf_addstr(out, "</bdi></p></header>\n<section><h2>Summary</h2>\n<dl class=\"facts\">\n");
+	buf_addstr(out, "</bdi></p></header>\n<main>\n<section><h2>Summary</h2>\n<dl class=\"facts\">\n");
 	fact("command", json_object_get(recorded, "command"), TEXT, out);
 	fact("engine", json_object_get(r, "engine"), TEXT, out);
 	fact("duration", json_object_get(r, "duration_ns"), TIME, out);
@@ -309,4 +309,5 @@ void html_static(const char *file, const json_t *parts, struct buf *out)
 	table(parts, "objects", "objects", "Objects", objects, out);
 	table(parts, "stacks", "threads", "Threads", threads, out);
 	table(parts, "offload", "calls", "Offload calls", calls, out);
+	buf_addstr(out, "</main>\n");
 }

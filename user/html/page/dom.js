@@ -45,6 +45,9 @@ export const name = (text, attributes) => el("bdi", { class: "name", title: shor
 
 export const button = (text, handler, attributes) => el("button", { type: "button", ...attributes, on: { click: handler } }, text);
 
+// Where a picture stands: it may be wider than its place, so keys can scroll it.
+export const pictureHolder = (label, attributes, ...children) => el("div", { class: "picture", tabindex: "0", role: "group", "aria-label": label, ...attributes }, ...children);
+
 // What a screen reader is told when something changed.
 let live;
 export function announce(text) {

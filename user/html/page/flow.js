@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flow as a map (rows write, columns read), a graph and a table; a slider leaves out small edges in all.
-import { button, el, name, shortened, svg, tipLines, tooltip } from "./dom.js";
+import { button, el, name, pictureHolder, shortened, svg, tipLines, tooltip } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
 import { graphPanel } from "./graph.js";
 import { saveButton } from "./save.js";
@@ -29,7 +29,7 @@ export function flowPanel(flow) {
 	const follow = (f) => el("span", {}, button("", () => state.set("flow.q", f), { class: "link", title: "Only edges from and to it" }), "").firstChild.appendChild(name(f)).parentNode;
 	const table = makeTable({ id: "flow", label: "Flow edges", columns, rows: kept(), search: (e) => e.producer + " " + e.consumer, sort: ["share", true], first: 15 });
 
-	const map = el("div", { class: "picture scroll" });
+	const map = pictureHolder("Flow map", { class: "picture scroll" });
 	let picture;
 	function drawMap() {
 		const room = Math.max(4, Math.min(28, Math.floor((Math.max(map.clientWidth, 340) - LEFT - 84) / CELL))), size = new Map();

@@ -14,7 +14,7 @@ function bar(share, low, high, most) {
 		low !== null && high !== null && low !== high && svg("path", { class: "whisker", d: "M" + x(low) + " 7H" + x(high) + "M" + x(low) + " 3.5v7M" + x(high) + " 3.5v7" }));
 }
 
-const list = (title, rows, shown) => el("div", {}, el("h4", {}, title),
+const list = (title, rows, shown) => el("div", {}, el("h3", {}, title),
 	rows.length ? el("ul", {}, rows.slice(0, 8).map(shown), rows.length > 8 && el("li", { class: "unknown" }, rows.length - 8 + " more")) : el("p", { class: "unknown" }, "none seen"));
 
 export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {

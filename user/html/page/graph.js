@@ -4,7 +4,7 @@
 import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation } from "d3-force";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
-import { button, el, name, shortened, svg, tipLines, tooltip } from "./dom.js";
+import { button, el, name, pictureHolder, shortened, svg, tipLines, tooltip } from "./dom.js";
 import { figure, range } from "./format.js";
 import { saveButton } from "./save.js";
 import * as state from "./state.js";
@@ -31,7 +31,7 @@ function fit(nodes, width) {
 }
 
 export function graphPanel(kept, describe) {
-	const holder = el("div", { class: "picture" }), around = el("div", { class: "around" }), count = el("span", { class: "count" });
+	const holder = pictureHolder("Flow graph"), around = el("div", { class: "around" }), count = el("span", { class: "count" });
 	const pick = el("select", { "aria-label": "Follow a function", on: { change: () => state.set("flow.node", pick.value) } });
 	let picture, scale, layer;
 	const by = (factor) => button(factor > 1 ? "+" : "\u2212", () => scale && select(picture).call(scale.scaleBy, factor), { "aria-label": factor > 1 ? "Zoom in" : "Zoom out" });

@@ -64,8 +64,10 @@ function start() {
 		el("a", { class: "skip", id: "skip" }, "Skip to the summary"),
 		el("header", { class: "top" }, el("div", {}, el("h1", {}, name(file)), el("p", {}, "accperf " + version)), el("div", { class: "right" }, el("span", { class: "count" }, "times: "), trustMark(trust), link)),
 		el("nav", { "aria-label": "Sections" }, all.map(([id, title]) => anchor(id, title))),
-		el("main", {}, all.map(([id, title, panel, mark]) => el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), mark && trustLine(mark), panel))));
-	document.getElementById("skip").setAttribute("href", "#at=summary");
+		el("main", { id: "main", tabindex: "-1" }, all.map(([id, title, panel, mark]) => el("section", { id, "aria-labelledby": id + "-title" }, el("h2", { id: id + "-title" }, title), mark && trustLine(mark), panel))));
+	const skip = document.getElementById("skip"), main = app.querySelector("main");
+	skip.setAttribute("href", "#main");
+	skip.addEventListener("click", (e) => { e.preventDefault(); main.focus(); });
 	document.getElementById("static").remove();
 	app.hidden = false;
 	for (const panel of redraw) (panel.build || panel.draw)();

@@ -3,7 +3,7 @@
 import { axisBottom, axisLeft } from "d3-axis";
 import { scaleLog } from "d3-scale";
 import { select } from "d3-selection";
-import { el, shortened, svg, tipLines, tooltip } from "./dom.js";
+import { el, pictureHolder, shortened, svg, tipLines, tooltip } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
 import { hostTime, acceleratedTime } from "./logca.js";
 import { saveButton } from "./save.js";
@@ -13,7 +13,7 @@ function sizes(call) {
 	const h = call.histogram || [];
 	if (!h.length) return el("p", { class: "unknown" }, "The sizes of its calls are unknown.");
 	const most = Math.max(...h.map((b) => b.calls)), row = 22, w = 520;
-	return el("div", { class: "picture" }, svg("svg", { viewBox: "0 0 " + w + " " + h.length * row, width: w, height: h.length * row, class: "sizes", role: "img", "aria-label": "Sizes of the calls of " + shortened(call.name, 80) },
+	return pictureHolder("Sizes of calls", {}, svg("svg", { viewBox: "0 0 " + w + " " + h.length * row, width: w, height: h.length * row, class: "sizes", role: "img", "aria-label": "Sizes of the calls of " + shortened(call.name, 80) },
 		h.map((b, i) => [
 			svg("text", { x: 150, y: i * row + 15, "text-anchor": "end" }, figure(b.from, "bytes") + " to " + figure(b.below, "bytes")),
 			svg("rect", { class: "value", x: 160, y: i * row + 4, width: Math.max(1, 150 * b.calls / most), height: row - 9, rx: 2 }),
@@ -40,7 +40,7 @@ function curves(verdict, calls) {
 	}
 	select(picture).append("g").attr("class", "axis").attr("transform", "translate(0," + (H - bottom) + ")").call(axisBottom(x).ticks(6, (v) => figure(v, "bytes")));
 	select(picture).append("g").attr("class", "axis").attr("transform", "translate(" + left + ",0)").call(axisLeft(y).ticks(5, (v) => figure(v, "time")));
-	return { picture, element: el("div", { class: "picture" }, picture, el("ul", { class: "legend" }, el("li", {}, el("i", { class: "host" }), "on the host"), el("li", {}, el("i", { class: "accelerated" }), "accelerated"), a > 0 && el("li", {}, el("i", { class: "band" }), "break-even, " + range(a, b, "bytes")))) };
+	return { picture, element: pictureHolder("LogCA curves", {}, picture, el("ul", { class: "legend" }, el("li", {}, el("i", { class: "host" }), "on the host"), el("li", {}, el("i", { class: "accelerated" }), "accelerated"), a > 0 && el("li", {}, el("i", { class: "band" }), "break-even, " + range(a, b, "bytes")))) };
 }
 
 function verdict(v, calls) {

@@ -73,7 +73,7 @@ export function makeTable({ id, label, columns, rows, search, sort, details, too
 	draw();
 	const element = el("div", { class: "table", id: id + "-table" },
 		el("div", { class: "tools" }, search && input, count, tools, copyButton(data)),
-		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label },
+		el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table: " + label },
 			el("table", {}, el("caption", { class: "hidden" }, label), el("thead", {}, el("tr", {}, heads)), body)), more);
 	return { element, draw, setRows: (r) => { all = r; draw(); }, shown: () => shown, data };
 }

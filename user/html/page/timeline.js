@@ -6,14 +6,14 @@ import { axisBottom } from "d3-axis";
 import { brushX } from "d3-brush";
 import { scaleLinear } from "d3-scale";
 import { event as brushEvent, select } from "d3-selection";
-import { button, el, name, shortened, svg, tipLines, tooltip } from "./dom.js";
+import { button, el, name, pictureHolder, shortened, svg, tipLines, tooltip } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
 import { saveButton } from "./save.js";
 
 const LEFT = 150, RIGHT = 12, HEIGHT = 120, STRIP = 20, FUNCTIONS = 12;
 
 export function timelinePanel(stacks, timeline, whyNoTimeline, selection) {
-	const slices = stacks.slices, sliceNs = stacks.sliceNs, holder = el("div", { class: "picture" }), says = el("p", { class: "says", role: "status" }), moved = el("div", {});
+	const slices = stacks.slices, sliceNs = stacks.sliceNs, holder = pictureHolder("Timeline"), says = el("p", { class: "says", role: "status" }), moved = el("div", {});
 	const shownObjects = stacks.objects.slice(0, 7);
 	let picture, quiet = false;
 	const perSlice = Array.from({ length: slices }, () => ({ by: new Float64Array(8), sum: 0, samples: 0 }));
