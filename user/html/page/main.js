@@ -73,6 +73,11 @@ function start() {
 	for (const panel of redraw) (panel.build || panel.draw)();
 	state.watch("at", () => goTo(true));
 	goTo(false);
+	// On paper nothing can be opened.
+	const closed = () => [...document.querySelectorAll("details:not([open])")];
+	let opened = [];
+	window.addEventListener("beforeprint", () => (opened = closed()).forEach((d) => (d.open = true)));
+	window.addEventListener("afterprint", () => opened.forEach((d) => (d.open = false)));
 	let width = window.innerWidth, later;
 	window.addEventListener("resize", () => {
 		if (width === window.innerWidth) return;
