@@ -34,6 +34,7 @@ accperf diff --json b.data m.data >m.diff.json
 expect_status 1 "against what is no profile: says so" accperf report -i m.data --html x.html --against other
 check "... by name" grep -q "^accperf: error: .*other" err
 expect_status 2 "--against is for --html" accperf report -i m.data --against b.data
+expect_status 2 "slices of objects are for --json" accperf objects -i a.data --slices 3
 expect_status 2 "a part of a profile is not for the page" accperf report --html x.html --pid 1 a.data
 accperf report --html - a.data >stdout.html
 check "- is stdout" cmp -s stdout.html a.html
@@ -97,7 +98,7 @@ def unpack(v):
 for f in ('a', 'b', 'hostile'):
     page = open(f + '.html', encoding='utf-8').read()
     parts = unpack(json.loads(re.search(r'id="data">([^<]*)</script>', page)[1]))['parts']
-    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects']), ('timeline', ['timeline']), ('offload', ['offload']), ('advise', ['advise'])):
+    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects', '--slices', '120']), ('timeline', ['timeline']), ('offload', ['offload']), ('advise', ['advise'])):
         r = subprocess.run(['accperf', *args, '--json', '-i', f + '.data'], capture_output=True, text=True)
         want = json.loads(r.stdout) if r.stdout.strip() else None
         assert parts[part]['data'] == want, (f, part)
@@ -143,6 +144,7 @@ if ! need node || [ -z "$browser" ]; then
 	exit 0
 fi
 accperf flow --json -i a.data >a.flow.json
+accperf objects --json --slices 120 -i a.data >a.objects.json
 accperf flow --json --min-share 1 -i a.data >a.flow-1.json
 accperf export --firefox --no-inline -o b.firefox.json -i b.data 2>/dev/null
 CHROMIUM=$browser timeout 300 node "$TOP/tests/html/checks.js" "$PWD" >checks.log 2>&1; status=$?

@@ -166,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		timeline_json(&v, &out);
 		timeline_release(&t);
 	}
-	if (!objects_build(&in, true, &object_costs_default, &obj, &e)) {
+	if (!objects_build(&in, true, &object_costs_default, 7, &obj, &e)) {
 		struct objects_view v = { .o = &obj, .rows = 5, .source = "f" };
 		AUTO_BUF(out);
 

@@ -60,6 +60,14 @@ async function figures(browser) {
 	same("... a click follows its producers and consumers", listed, [min.edges.filter((e) => e.consumer === at && e.share > 0).sort((a, b) => b.share - a.share).slice(0, 12).map((e) => e.producer), min.edges.filter((e) => e.producer === at && e.share > 0).sort((a, b) => b.share - a.share).slice(0, 12).map((e) => e.consumer)]);
 	await page.run(`document.querySelector('[aria-label="Zoom in"]').click()`);
 	check("... and a button zooms", await page.run(`/scale\\(1\\.5\\)/.test(document.querySelector(".graph > g").getAttribute("transform"))`));
+	const objects = json("a.objects.json"), clock = await page.run(`JSON.parse(document.getElementById("data").textContent).parts.stacks.data.time`);
+	const inside = (s) => { const t = objects.slices.from + (s + 0.5) * objects.slices.width; return t >= clock.from + 20 * clock.slice_ns && t < clock.from + 50 * clock.slice_ns; };
+	const used = objects.objects.map((o) => [o.name, o.over_time.slice.reduce((n, s, i) => n + (inside(s) ? o.over_time.samples[i] : 0), 0)]).filter((o) => o[1] > 0);
+	await page.run(`for (const [i, label] of [[20, "From slice"], [50, "To slice"]]) { const f = document.querySelector('[aria-label="' + label + '"]'); f.value = i; f.dispatchEvent(new Event("change")); }`);
+	same("a stretch of time: objects have the samples of it", (await page.run(table("objects", 50))).map((r) => [r[0], Number(r[3])]).sort(), used.sort());
+	check("... the flow is grey, and why is said", await page.run(`!!document.querySelector("#flow .elsewhen") && /not of the chosen stretch/.test(document.getElementById("flow").innerText)`));
+	await page.run(`[...document.querySelectorAll("#time button")].find((b) => b.textContent === "All of it").click()`);
+	same("... and all of it again", [await page.run(count("objects")), await page.run(`!!document.querySelector("#flow .elsewhen")`)], [objects.objects.length + " rows", false]);
 	await page.run(`{ const s = document.querySelector('[aria-label="Candidate"]'); s.value = "own"; s.dispatchEvent(new Event("change")); } ${type("Time of a call in ns", "100000")} ${type("Bytes of a call", "1000")}`);
 	const says = async () => (await page.run(`document.getElementById("model-says").innerText`)).replace(/\u00a0/g, " ");
 	check("what if: o 5 us, L 0.1 ns a byte, A 10", (await says()).startsWith("offload this call: 100 µs a call here, 15.1 µs there: 6.62× as fast"), await says());
@@ -104,6 +112,8 @@ async function pictures(browser) {
 	const shot = await page.run(`document.querySelectorAll(".flame g")[0].dispatchEvent(new MouseEvent("mousemove", { clientX: 9, clientY: 9 })), document.querySelector(".tooltip").innerText`);
 	const samples = [...leaves.values()].reduce((a, b) => a + b, 0);
 	check("... and the flame graph is of them", shot.includes(samples + " samples"), shot + " wanted " + samples);
+	const threads = await page.run(table("threads", 50));
+	same("... and the threads' samples, too", threads.reduce((n, r) => n + Number(r[4]), 0), samples);
 	check("a picture is saved with its colours in it", await page.run(`(async () => { let blob; const make = URL.createObjectURL; URL.createObjectURL = (b) => { blob = b; return make(b); };
 		HTMLAnchorElement.prototype.click = () => {}; [...document.querySelectorAll("#flame button")].find((b) => b.textContent === "Save as SVG").click();
 		const text = await blob.text(), d = new DOMParser().parseFromString(text, "image/svg+xml"); return !d.querySelector("parsererror") && !text.includes("var(") && !!d.querySelector("rect[fill^=rgb]"); })()`));

@@ -943,7 +943,7 @@ static void time_and_objects_of_planted_accesses(void **state)
 	assert_int_equal(t.phases, 2);
 	assert_int_not_equal(t.phase[0], t.phase[1]);
 	timeline_release(&t);
-	assert_int_equal(objects_build(&in, false, &object_costs_default, &o, &e), 0);
+	assert_int_equal(objects_build(&in, false, &object_costs_default, 0, &o, &e), 0);
 	assert_int_equal(o.row_count, 2);
 	assert_string_equal(o.rows[0].kind, "inferred");
 	assert_string_equal(o.rows[1].name, "planted");

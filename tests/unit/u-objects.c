@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which ranges of nameless memory are one object. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,7 +54,7 @@ static void build(struct planted *p)
 	p->in.funcs = funcs;
 	p->in.func_count = FUNCTIONS;
 	p->in.times = calloc(FUNCTIONS, sizeof(*p->in.times));
-	assert_int_equal(objects_build(&p->in, false, &object_costs_default, &p->o, &e), 0);
+	assert_int_equal(objects_build(&p->in, false, &object_costs_default, 4, &p->o, &e), 0);
 }
 
 static void drop(struct planted *p)
@@ -72,6 +73,30 @@ static void array(struct planted *p, uint32_t pid, uint64_t at)
 			touch(p, pid, i % 2 ? READER : WRITER, at + block * MB + i * 4096);
 	for (uint64_t block = 1; block < 16; block++)
 		touch(p, pid, READER, at + block * MB - MB / 2);
+}
+
+static void use_over_time_adds_up(void **state)
+{
+	struct planted p = { 0 };
+	const struct object_row *r;
+	double share = 0, samples = 0;
+
+	(void)state;
+	array(&p, 1, AT);
+	for (size_t i = 0; i < p.in.access_count; i++)
+		p.in.access[i].time = 100 + i;
+	build(&p);
+	assert_int_equal(p.o.slices, 4);
+	assert_true(p.o.slice_start == 100 && p.o.slice_width == (double)p.in.access_count / 4);
+	r = &p.o.rows[0];
+	assert_non_null(r->over_time);
+	for (unsigned s = 0; s < 4; s++) {
+		share += r->over_time[s];
+		samples += r->over_time[4 + s];
+		assert_true(fabs(r->over_time[4 + s] - p.o.slice_width) <= 1);
+	}
+	assert_true(samples == r->samples && fabs(share - r->share) < 1e-9);
+	drop(&p);
 }
 
 static void a_sparse_array_is_one(void **state)
@@ -221,6 +246,7 @@ static void another_program_has_another_object(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(use_over_time_adds_up),
 		cmocka_unit_test(a_sparse_array_is_one),
 		cmocka_unit_test(what_processes_inherit_is_one),
 		cmocka_unit_test(other_users_are_another_object),

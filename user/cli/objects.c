@@ -16,7 +16,7 @@
 struct objects_cmd {
 	const char *input, *stack, *attribute, *from, *cost, *output;
 	struct filter_opts filter;
-	uint64_t rows;
+	uint64_t rows, slices;
 	bool json, stdio, fresh, regions, map, svg;
 };
 
@@ -89,6 +89,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the map as a picture" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
+	{ OPT_UINT, 0, "slices", AT(slices), .arg = "N",
+	  .help = "with --json: when objects were used, in so many parts of the recording (0)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1, of the map accperf.object-map/1" },
 	STDIO_OPT(struct objects_cmd, stdio),
 	FRESH_OPT(struct objects_cmd, fresh),
@@ -113,6 +115,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 
 	if (o->svg && (!o->map || o->json))
 		err_set(&e, -EINVAL, o->map ? "choose one of --json and --svg" : "--svg draws the map: add --map");
+	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
+		err_set(&e, -EINVAL, o->json ? "at most %d slices" : "--slices is for --json: add it",
+			OBJECT_SLICES_MOST);
 	else if (o->cost && strcmp(o->cost, "measured") != 0)
 		object_costs_parse(o->cost, &costs, &e);
 	if (e.code || filter_from_opts(&o->filter, &filter, &e))
@@ -135,7 +140,8 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		err = costs_of(o, &in, &costs, &e);
 	if (!err && o->map) {
 		err = show_map(o, &in, &style, &e);
-	} else if (!err && !(err = objects_build(&in, !strcmp(o->stack, "include"), &costs, &obj, &e))) {
+	} else if (!err &&
+		   !(err = objects_build(&in, !strcmp(o->stack, "include"), &costs, (uint32_t)o->slices, &obj, &e))) {
 		struct trust_evidence evidence = trust_of_objects(&in, &obj);
 		struct trust trust;
 		struct objects_view v = { .o = &obj,

@@ -36,7 +36,7 @@ static const struct part_row {
 	{ "stacks", NULL, { 0 }, true, INPUT },
 	{ "flow", "flow", { "--json" }, false, INPUT },
 	{ "sharing", "flow", { "--json", "--threads" }, false, INPUT },
-	{ "objects", "objects", { "--json" }, false, INPUT },
+	{ "objects", "objects", { "--json", "--slices", "120" }, false, INPUT },
 	{ "timeline", "timeline", { "--json" }, false, INPUT },
 	{ "offload", "offload", { "--json" }, false, INPUT },
 	{ "advise", "advise", { "--json" }, false, INPUT },
@@ -72,7 +72,7 @@ static bool part_wanted(const struct part_row *row, const struct html_files *fil
 
 static int run_command(const struct part_row *row, const struct html_files *files)
 {
-	char *argv[6];
+	char *argv[8];
 	int argc = 0;
 
 	if (!row->command)

@@ -147,6 +147,20 @@ static int objects_from_exact(struct tally *t, bool stack)
 	return 0;
 }
 
+static int add_to_slice(struct objects *o, struct object_row *r, const struct in_access *a)
+{
+	double place = ((double)a->time - o->slice_start) / o->slice_width;
+	uint32_t s = place >= 0 && place < o->slices ? (uint32_t)place : o->slices - 1;
+
+	if (!r->over_time)
+		r->over_time = calloc((size_t)2 * o->slices, sizeof(*r->over_time));
+	if (!r->over_time)
+		return -ENOMEM;
+	r->over_time[s] += a->weight * (!!(a->flags & FMT_A_LOAD) + !!(a->flags & FMT_A_STORE));
+	r->over_time[o->slices + s]++;
+	return 0;
+}
+
 static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
 {
 	struct object_use *u = use_of(t, row, a->func);
@@ -160,7 +174,24 @@ static int add_sampled_access(struct tally *t, uint64_t row, const struct in_acc
 	u->read_bytes += a->flags & FMT_A_LOAD ? a->weight * a->size : 0;
 	u->write_bytes += a->flags & FMT_A_STORE ? a->weight * a->size : 0;
 	u->samples++;
-	return 0;
+	return t->out->slices ? add_to_slice(t->out, &t->out->rows[row], a) : 0;
+}
+
+static void slice_time(const struct flow_input *in, uint32_t slices, struct objects *out)
+{
+	uint64_t first = UINT64_MAX, last = 0;
+
+	for (size_t i = 0; i < in->access_count; i++) {
+		if (in->access[i].flags & FMT_A_CENSUS)
+			continue;
+		first = in->access[i].time < first ? in->access[i].time : first;
+		last = in->access[i].time > last ? in->access[i].time : last;
+	}
+	if (first >= last)
+		return;
+	out->slices = slices;
+	out->slice_start = (double)first;
+	out->slice_width = ((double)(last - first) + 1) / slices;
 }
 
 /* What belongs to no known object, named by where it lies. */
@@ -303,6 +334,8 @@ static void sum_rows(struct tally *t)
 	}
 	for (size_t i = 0; i < o->row_count; i++) {
 		o->rows[i].share = all > 0 ? (o->rows[i].reads + o->rows[i].writes) / all : NAN;
+		for (uint32_t s = 0; s < o->slices && o->rows[i].over_time; s++)
+			o->rows[i].over_time[s] = all > 0 ? o->rows[i].over_time[s] / all : NAN;
 		if (o->exact)
 			o->rows[i].samples = NAN;
 	}
@@ -322,8 +355,8 @@ static void forget_row_amounts(struct objects *o)
 	object_functions_forget_amounts(o);
 }
 
-int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, struct objects *out,
-		  struct err *e)
+int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, uint32_t slices,
+		  struct objects *out, struct err *e)
 {
 	struct tally t = { .in = in, .out = out };
 	int err;
@@ -336,6 +369,8 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 	if (!in->x_use_count && !in->access_count)
 		return err_set(e, -ENODATA,
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
+	if (!out->exact && slices)
+		slice_time(in, slices, out);
 	err = out->exact ? objects_from_exact(&t, stack) : objects_from_samples(&t, stack);
 	if (!err)
 		err = object_functions_build(in, t.use, t.use_count, out);
@@ -360,6 +395,8 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 
 void objects_release(struct objects *o)
 {
+	for (size_t i = 0; i < o->row_count; i++)
+		free(o->rows[i].over_time);
 	free(o->rows);
 	free(o->functions);
 	memset(o, 0, sizeof(*o));

@@ -45,6 +45,7 @@ struct object_row {
 	double written, read, unread; /* distinct bytes, the kernel's accesses included; unread: written, never read */
 	unsigned reader_count, writer_count;
 	struct object_user readers[OBJECT_USERS], writers[OBJECT_USERS]; /* largest first */
+	double *over_time; /* by slice: share of all accesses, then samples; NULL: not asked, or not known */
 };
 
 enum object_region { REGION_STACK, REGION_HEAP, REGION_DATA, REGION_OTHER, OBJECT_REGIONS };
@@ -87,8 +88,10 @@ struct objects {
 	double samples;
 	size_t inferred; /* rows that are ranges only */
 	struct object_costs costs;
-	const char *time_unit; /* ns, cycles (of the exact engine's model); NULL: times are not known */
-	bool reaches;          /* addresses were told apart: exact, with --objects and --unique */
+	const char *time_unit;           /* ns, cycles (of the exact engine's model); NULL: times are not known */
+	bool reaches;                    /* addresses were told apart: exact, with --objects and --unique */
+	uint32_t slices;                 /* of rows' over_time; 0: none, as counts of the exact engine have no time */
+	double slice_start, slice_width; /* in the profile's time */
 };
 
 /* The stack for nothing, everything else for the time of an instruction: the paper's simple case. */
@@ -96,8 +99,10 @@ extern const struct object_costs object_costs_default;
 extern const char *const object_region_names[OBJECT_REGIONS];
 /* "stack=0,heap=4,data=2,other=4": factors that are not named stay. */
 int object_costs_parse(const char *text, struct object_costs *out, struct err *e);
-int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, struct objects *out,
-		  struct err *e);
+#define OBJECT_SLICES_MOST 1000
+/* slices: into how many parts of the recording rows' samples are put, too; 0: none. */
+int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, uint32_t slices,
+		  struct objects *out, struct err *e);
 void objects_release(struct objects *o);
 
 #endif

@@ -279,6 +279,7 @@ static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 {
 	json_obj(j, "time");
 	json_u64(j, "slices", slices);
+	json_f64(j, "from", (double)t->p->first_time);
 	json_f64(j, "slice_ns", slices ? ((double)(t->p->last_time - t->p->first_time) + 1) / slices : NAN);
 	json_arr(j, "slice");
 	for (size_t i = 0; i < t->cell_count; i++)
@@ -299,7 +300,31 @@ static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 	json_end(j);
 }
 
-static void node_threads_json(const struct tree *t, double effective, struct json *j)
+/* What a thread has in each slice; slices without a sample of it are left out. */
+static void thread_slices_json(const struct tree *t, const struct in_order *o, const struct ordered_thread *th,
+			       unsigned slices, struct json *j)
+{
+	double span = (double)(t->p->last_time - t->p->first_time) + 1, weight[SLICES] = { 0 };
+	uint64_t samples[SLICES] = { 0 };
+
+	for (size_t i = th->first_sample; i < th->first_sample + th->sample_count && slices; i++) {
+		double place = (double)(o->samples[i].time - t->p->first_time) / span * slices;
+		unsigned s = place >= 0 && place < slices ? (unsigned)place : slices - 1;
+
+		weight[s] += (double)o->samples[i].period;
+		samples[s]++;
+	}
+	for (unsigned k = 0; k < 3; k++) {
+		json_arr(j, k == 0 ? "slice" : k == 1 ? "slice_weight" : "slice_samples");
+		for (unsigned s = 0; s < slices; s++)
+			if (samples[s])
+				json_f64(j, NULL, k == 0 ? s : k == 1 ? weight[s] : (double)samples[s]);
+		json_end(j);
+	}
+}
+
+static void node_threads_json(const struct tree *t, const struct in_order *o, unsigned slices, double effective,
+			      struct json *j)
 {
 	json_arr(j, "threads");
 	for (size_t i = 0; i < t->p->thread_count; i++) {
@@ -323,6 +348,11 @@ static void node_threads_json(const struct tree *t, double effective, struct jso
 		json_f64(j, "share", share);
 		json_f64(j, "low", low);
 		json_f64(j, "high", high);
+		for (size_t k = 0; k < o->thread_count; k++)
+			if (o->threads[k].tid == th->tid && o->threads[k].pid == th->pid) {
+				thread_slices_json(t, o, &o->threads[k], slices, j);
+				break;
+			}
 		json_end(j);
 	}
 	json_end(j);
@@ -376,7 +406,7 @@ static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
 	json_end(&j);
 	err = json_nodes(t, &j);
 	json_cells(t, slices, &j);
-	node_threads_json(t, effective, &j);
+	node_threads_json(t, o, slices, effective, &j);
 	json_end(&j);
 	return err ? err : buf_failed(out) ? -ENOMEM : 0;
 }

@@ -224,6 +224,35 @@ static void json_costs(struct json *j, const struct object_costs *c)
 	json_end(j);
 }
 
+static void json_object_slices(struct json *j, const struct objects *o)
+{
+	if (!o->slices)
+		return;
+	json_obj(j, "slices");
+	json_u64(j, "count", o->slices);
+	json_f64(j, "from", o->slice_start);
+	json_f64(j, "width", o->slice_width);
+	json_end(j);
+}
+
+/* Slices without a sample of it are left out. */
+static void json_object_over_time(struct json *j, const struct objects *o, const struct object_row *r)
+{
+	static const char *const keys[] = { "slice", "share", "samples" };
+
+	if (!r->over_time)
+		return;
+	json_obj(j, "over_time");
+	for (unsigned k = 0; k < 3; k++) {
+		json_arr(j, keys[k]);
+		for (uint32_t s = 0; s < o->slices; s++)
+			if (r->over_time[o->slices + s] > 0)
+				json_f64(j, NULL, k ? r->over_time[(k - 1) * o->slices + s] : s);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 void objects_json(const struct objects_view *v, struct buf *out)
 {
 	const struct objects *o = v->o;
@@ -238,6 +267,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_bool(&j, "amounts_known", o->amounts);
 	json_str(&j, "amounts_note", o->amounts ? NULL : counts_speed_note(&note, o->speed_seconds));
 	json_str(&j, "time_unit", o->time_unit);
+	json_object_slices(&j, o);
 	json_costs(&j, &o->costs);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
@@ -266,6 +296,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_u64(&j, "writer_count", r->writer_count);
 		json_users(&j, "readers", r->readers);
 		json_users(&j, "writers", r->writers);
+		json_object_over_time(&j, o, r);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -304,11 +335,15 @@ void objects_json(const struct objects_view *v, struct buf *out)
 #define REACH                                                                                                          \
 	"{\"type\":\"object\",\"properties\":{\"objects\":" NUM ",\"addresses\":" NUM ",\"bytes\":" NUM                \
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"low\":" NUM ",\"high\":" NUM "}}"
+#define OVER_TIME                                                                                                      \
+	"{\"type\":\"object\",\"description\":\"with --slices: those with samples of it\",\"properties\":{\"slice\":{\"type\":\"array\"},\"share\":{\"type\":\"array\"},\"samples\":{\"type\":\"array\"}}}"
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
 	"\"exact\":{\"type\":\"boolean\"},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM
-	",\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\"}," TRUST_SCHEMA
+	",\"slices\":{\"type\":\"object\",\"properties\":{\"count\":{\"type\":\"integer\"},\"from\":" NUM
+	",\"width\":" NUM
+	"}},\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\"}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
@@ -316,7 +351,7 @@ const char objects_schema[] =
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
 	",\"distinct_written\":" NUM ",\"distinct_read\":" NUM ",\"never_read\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
-	"\"readers\":" USERS ",\"writers\":" USERS "}}},"
+	"\"readers\":" USERS ",\"writers\":" USERS ",\"over_time\":" OVER_TIME "}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"mar\",\"nonlocal_mar\",\"stack_ratio\",\"mai\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"accesses\":" NUM
 	",\"instructions\":" NUM ",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM

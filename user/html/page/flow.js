@@ -10,7 +10,7 @@ import { makeTable } from "./table.js";
 const STEPS = [0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50];
 const CELL = 30, LEFT = 170, TOP = 128;
 
-export function flowPanel(flow) {
+export function flowPanel(flow, selection) {
 	const amounts = flow.amounts_known, samples = flow.samples || {};
 	const edges = flow.edges.map((e) => ({ ...e, certain: e.resolved ? "yes" : "no" }));
 	const least = () => Number(state.get("flow.min", "0")) || 0;
@@ -80,9 +80,17 @@ export function flowPanel(flow) {
 	const graph = graphPanel(kept, describe);
 	state.watch("flow.min", draw);
 	const key = el("div", { class: "key", "aria-hidden": "true" }, "less", [1, 2, 3, 4, 5, 6, 7, 8].map((l) => el("i", { class: "level" + l })), "more; numbers are per cent of all bytes; rows write, columns read");
-	const element = el("div", {},
+	const stretch = el("div", {}), whole = el("div", {}, map, key);
+	function choose() {
+		const r = selection.range();
+		whole.classList.toggle("elsewhen", Boolean(r));
+		stretch.replaceChildren(r ? el("p", { class: "unknown" }, "Of all of the recording, not of the chosen stretch: who wrote the bytes that are read is told by samples of other times, too. What each function reads and writes in the stretch stands at Time.") : "");
+	}
+	selection.watch(choose);
+	choose();
+	const element = el("div", {}, stretch,
 		el("div", { class: "tools" }, el("label", { class: "slider" }, "Smallest share ", slider), says, saveButton(() => picture || map, "flow.svg")),
-		map, key, el("h3", {}, "As a graph"), graph.element, el("h3", {}, "As a table"), table.element,
+		whole, el("h3", {}, "As a graph"), graph.element, el("h3", {}, "As a table"), table.element,
 		!amounts && flow.amounts_note && el("p", { class: "unknown" }, "Bytes: " + flow.amounts_note + "."));
 	return { element, draw: draw };
 }

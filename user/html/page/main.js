@@ -37,10 +37,10 @@ function sections(file, parts) {
 		parts.advise && ["model", "What if", keep(whatIfPanel(data("advise")))],
 		["functions", "Functions", report.functions.length ? functionsPanel(report, flow, stacks, selection, why("flow")) : unknown("The profile holds no function."), report.trust],
 		["flame", "Flame graph", stacks ? keep(flamePanel(stacks, selection)) : unknown(noStacks)],
-		["flow", "Flow", flow ? (flow.edges.length ? keep(flowPanel(flow)) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
+		["flow", "Flow", flow ? (flow.edges.length ? keep(flowPanel(flow, selection)) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
 		["time", "Time", stacks?.slices ? keep(timelinePanel(stacks, data("timeline"), data("timeline") ? "" : why("timeline"), selection)) : unknown(noStacks)],
-		["objects", "Objects", objects ? objectsPanel(objects) : unknown(why("objects")), objects?.trust],
-		["threads", "Threads", raw ? threadsPanel(raw.threads, data("sharing"), why("sharing")) : unknown(why("stacks"))],
+		["objects", "Objects", objects ? objectsPanel(objects, stacks, selection) : unknown(why("objects")), objects?.trust],
+		["threads", "Threads", raw ? threadsPanel(raw, data("sharing"), why("sharing"), selection) : unknown(why("stacks"))],
 		["offload", "Offload calls", offload ? (offload.calls.length ? offloadPanel(offload) : unknown(why("offload"))) : unknown(why("offload")), offload?.calls.length ? offload.trust : null],
 	].filter(Boolean);
 }

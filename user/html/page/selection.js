@@ -11,5 +11,10 @@ export function makeSelection(slices) {
 		return to > from && !(from === 0 && to === slices) ? [from, to] : null;
 	};
 	state.watch("time", () => watchers.forEach((w) => w()));
-	return { range, watch: (w) => watchers.push(w), set: (r) => state.set("time", r ? r[0] + "-" + r[1] : "") };
+	// Which of the slices of another list of equal ones, { count, from, width }, have their middle in the stretch.
+	const within = (r, mine, other) => {
+		const from = mine.from + r[0] * mine.width, to = mine.from + r[1] * mine.width;
+		return Array.from({ length: other.count }, (_, s) => { const middle = other.from + (s + 0.5) * other.width; return middle >= from && middle < to; });
+	};
+	return { range, within, watch: (w) => watchers.push(w), set: (r) => state.set("time", r ? r[0] + "-" + r[1] : "") };
 }

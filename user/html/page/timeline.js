@@ -94,7 +94,7 @@ export function timelinePanel(stacks, timeline, whyNoTimeline, selection) {
 		says.replaceChildren(now ? el("strong", {}, "Shown: " + clock(now[0]) + " to " + clock(now[1])) : "All of the recording is shown; drag over the picture to choose a part",
 			" \u00b7 " + kinds.number(p.count) + " samples" + (now ? " of " + kinds.number(stacks.data.samples) : ""));
 		moved.replaceChildren();
-		if (now) moved.append(el("p", { class: "unknown" }, "The functions and the flame graph are of this stretch. Verdicts, flow, objects and threads are of all of the recording: what they rest on is not kept by time."));
+		if (now) moved.append(el("p", { class: "unknown" }, "The functions, the flame graph, threads and sampled objects are of this stretch. Verdicts, flow and offload calls are of all of the recording: what they rest on is not kept by time."));
 		if (!now || !sameClock || !bytesRows.length) return;
 		const a = Math.floor(now[0] / slices * timeline.slices), b = Math.max(a + 1, Math.ceil(now[1] / slices * timeline.slices));
 		const sum = (list) => list.slice(a, b).reduce((u, v) => u + (v ?? 0), 0);
