@@ -61,7 +61,7 @@ check "as a picture" bash -c 'accperf objects -i c.data --map --svg -o map.svg &
 check "the table by region names them" bash -c 'accperf objects -i c.data --regions >r.txt && grep -A4 "^read_large$" r.txt | grep -qE "^  data +1 +4,096 +32.8 KB +200,000 +0  0x" && ! grep -qE "^  (stack|heap|data|other) .{102}" r.txt'
 expect_status 2 "a cost of no region" accperf objects -i c.data --cost cache=1
 expect_status 2 "a cost below 0" accperf objects -i c.data --cost heap=-1
-expect_status 2 "a picture of no map" accperf objects -i c.data --svg
+expect_status 2 "one form at a time" accperf objects -i c.data --svg --json
 accperf exact -q -o t.data --objects --no-unique -- "$WORKLOADS/planted" >/dev/null 2>&1
 expect_status 1 "no map in a profile without addresses" accperf objects -i t.data --map
 check "says what makes one" grep -q "accperf exact --objects" err

@@ -127,3 +127,34 @@ expect_status 3 "report of calls without samples" accperf report "$G/offload-mar
 check "... says that there are calls" grep -q 'holds no samples.*accperf offload. shows the offload calls' err
 expect_status 3 "report of nothing" accperf report "$G/empty.prof"
 check "... says to record while it works" grep -q 'holds no samples.*record while it works' err
+
+# pictures: one style, with a counterpart of each colour for a dark screen
+cat >pictures.py <<'P'
+import json, re, subprocess, sys, xml.etree.ElementTree as T
+n = '{http://www.w3.org/2000/svg}'
+golden = sys.argv[1]
+def picture(*args):
+    text = subprocess.run(['accperf', *args, '--svg'], capture_output=True, text=True).stdout
+    root, rules = T.fromstring(text), text[text.rindex('<style>'):]
+    assert '@media screen and (prefers-color-scheme:dark)' in rules, args
+    for token in set(re.findall(r'(?:fill|stroke)="(?:#[0-9a-f]{3,6}|rgb[^"]*|white|black)"', text)): assert '[' + token + ']{' in rules, (args, token)
+    return root, text
+def texts(root): return [t.text for t in root.iter(n + 'text')]
+root, _ = picture('objects', '-i', golden + '/live-pipeline.prof')
+objects = json.loads(subprocess.run(['accperf', 'objects', '--json', '-i', golden + '/live-pipeline.prof'], capture_output=True, text=True).stdout)['objects']
+bars = [r for r in root.iter(n + 'rect') if r.get('height') == '14']
+assert len(bars) == len(objects) == 2
+# the widest bar's share over the other's: as the figures say
+assert abs(float(bars[0].get('width')) / float(bars[1].get('width')) / (objects[0]['share'] / objects[1]['share']) - 1) < .02
+root, text = picture('advise', '-i', golden + '/offload-deflate.prof')
+said = json.loads(subprocess.run(['accperf', 'advise', '--json', '-i', golden + '/offload-deflate.prof'], capture_output=True, text=True).stdout)
+options = [o for c in said['candidates'] for o in c['options']]
+known = [o for o in options if o['process_speedup'] and o['process_speedup']['value'] is not None]
+assert options and len([r for r in root.iter(n + 'rect') if r.get('height') == '14']) == min(24, len(known))
+assert texts(root).count('unknown') == min(24, len(options)) - min(24, len(known))
+root, _ = picture('advise', '-i', golden + '/known.prof')
+assert any('advise' in t and 'says why' in t for t in texts(root))
+for args in (['timeline', '-i', golden + '/live-pipeline.prof'], ['flow', '--view', 'matrix', '-i', golden + '/live-pipeline.prof']): picture(*args)
+P
+check "pictures: bars are the figures, unknown is written, each colour has one for the dark" python3 pictures.py "$TOP/tests/golden"
+expect_status 2 "advise: one form at a time" accperf advise --json --svg -i "$TOP/tests/golden/known.prof"

@@ -11,9 +11,9 @@
 #include "view/advise.h"
 
 struct advise_cmd {
-	const char *input, *catalogue;
+	const char *input, *catalogue, *output;
 	struct opt_list sets;
-	bool json, pager, all, stdio;
+	bool svg, json, pager, all, stdio;
 };
 
 static const struct advise_cmd defaults = { .input = "accperf.data", .pager = true };
@@ -26,6 +26,8 @@ static const struct opt options[] = {
 	{ OPT_LIST, 0, "set", AT(sets), .arg = "NAME=FN,FN..",
 	  .help = "judge these functions, with all they call, as one; may be repeated" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every candidate, device and reason" },
+	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: what devices would make of the process" },
+	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.advise/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	STDIO_OPT(struct advise_cmd, stdio),
@@ -82,7 +84,7 @@ static void release_sets(struct sets *s)
 
 static int show_advice(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
 {
-	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
+	struct text_style style = o->stdio || o->output ? (struct text_style){ 0 } : pager_style();
 	struct advise_view v = { .file = o->input,
 				 .input = &a->g.input,
 				 .candidates = &a->candidates,
@@ -92,11 +94,14 @@ static int show_advice(const struct advise_cmd *o, const struct advised_profile 
 
 	if (o->json)
 		advise_json(&v, &out);
+	else if (o->svg)
+		advise_svg(&v, &out);
 	else
 		advise_text(&v, &style, &out);
 	if (buf_failed(&out))
 		return err_set(e, -ENOMEM, "out of memory");
-	return pager_write(&out, o->pager && !o->stdio && !o->json, e);
+	return o->output ? pager_save(&out, o->output, e)
+			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
 static int tell_missing(const struct advise_cmd *o, const struct advised_profile *a)
@@ -126,6 +131,8 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	struct sets sets;
 	int status, r;
 
+	if (o->json && o->svg)
+		return err_set(&e, 0, "choose one of --json and --svg"), cli_fail(&e, EXIT_USAGE);
 	if (parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
 		return cli_fail(&e, EXIT_USAGE);
@@ -172,6 +179,7 @@ CLI_COMMAND(advise) = {
 	.examples =
 		"accperf record --counts auto --offload auto -p PID --duration 60s && accperf advise\tWhat to offload\n"
 		"accperf advise --set codec=compress_block,write_block\tTwo functions as one\n"
+		"accperf advise --svg -o advise.svg\tA picture for a document\n"
 		"accperf advise --json | jq -r '.candidates[].options[] | select(.verdict == \"offload\") | .text'\tFor a script\n",
 	.schemas = schemas,
 };

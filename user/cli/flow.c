@@ -18,6 +18,7 @@
 #include "flow/threads.h"
 #include "view/flow.h"
 #include "view/flow_figures.h"
+#include "view/svg.h"
 
 /* Edges that are asked for. */
 struct monitor {
@@ -134,6 +135,8 @@ static int draw_graph(const struct buf *dot, const char *output, struct err *e)
 		close(in);
 	if (out >= 0)
 		close(out);
+	if (!err)
+		svg_adopt(&svg);
 	return err ? err : pager_save(&svg, output, e);
 }
 

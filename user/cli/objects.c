@@ -86,7 +86,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "map", AT(map), .help = "the address space: what is allocated, written, read, never read" },
 	{ OPT_STRING, 0, "cost", AT(cost), .arg = "REGION=FACTOR,..",
 	  .help = "stack=0,heap=1,data=1,other=1: of an access, in average instructions; or `measured` here" },
-	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the map as a picture" },
+	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: the objects' shares, or the map" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
 	{ OPT_UINT, 0, "slices", AT(slices), .arg = "N",
@@ -113,8 +113,8 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (o->svg && (!o->map || o->json))
-		err_set(&e, -EINVAL, o->map ? "choose one of --json and --svg" : "--svg draws the map: add --map");
+	if (o->svg && o->json)
+		err_set(&e, -EINVAL, "choose one of --json and --svg");
 	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
 		err_set(&e, -EINVAL, o->json ? "at most %d slices" : "--slices is for --json: add it",
 			OBJECT_SLICES_MOST);
@@ -157,9 +157,12 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		trust_judge(TRUST_OBJECTS, &evidence, &trust);
 		if (o->json)
 			objects_json(&v, &out);
+		else if (o->svg)
+			objects_svg(&v, &out);
 		else
 			objects_text(&v, &style, &out);
-		err = o->output ? pager_save(&out, o->output, &e) : pager_write(&out, !o->stdio && !o->json, &e);
+		err = o->output ? pager_save(&out, o->output, &e)
+				: pager_write(&out, !o->stdio && !o->json && !o->svg, &e);
 		objects_release(&obj);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
@@ -206,6 +209,7 @@ CLI_COMMAND(objects) = {
 		"heap and in data, and from where to where; --map the address space as the exact engine saw it used, cell by\n"
 		"cell: what is allocated, written, read, and written but never read. Both want `accperf exact --objects`.",
 	.examples = "accperf objects\tThe objects of accperf.data\n"
+		    "accperf objects --svg -o objects.svg\tTheir shares as a picture\n"
 		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
 	.schemas = schemas,
 };

@@ -23,6 +23,8 @@ struct advise_view {
 void advise_text(const struct advise_view *v, const struct text_style *style, struct buf *out);
 /* The one to three lines that end a report; nothing where there is nothing to say. */
 void advise_brief(const struct advise_view *v, const struct text_style *style, struct buf *out);
+/* Bars of what the best options would make of the process. */
+void advise_svg(const struct advise_view *v, struct buf *out);
 void advise_json(const struct advise_view *v, struct buf *out);
 extern const char advise_schema[];
 

@@ -238,7 +238,7 @@ int flow_matrix_svg(const struct flow_view *v, struct buf *out)
 	if (matrix_build(v, &m))
 		return -ENOMEM;
 	side = m.count + 1;
-	svg_begin(out, (unsigned)left + side * 33 + 60, (unsigned)top + side * 21 + 80,
+	svg_begin(out, (unsigned)fmax(left + side * 33 + 60, 620), (unsigned)top + side * 21 + 80,
 		  "What rows read of what columns wrote, and what columns compute");
 	for (unsigned k = 0; k < side; k++) {
 		svg_label(out, left - 8, top + 21.0 * k + 15, "end", name_at(v, &m, k));

@@ -142,7 +142,7 @@ void flow_tree_svg(const struct flow_tree_view *v, struct buf *out)
 	buf_addstr(
 		out,
 		"<defs><marker id=\"tip\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"4\" orient=\"auto\">"
-		"<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#3b6ea5\"/></marker></defs>\n");
+		"<path d=\"M0,0 L8,4 L0,8 z\" fill=\"#0072b2\"/></marker></defs>\n");
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct flow_path *n = &p->at[i];
 		double x = 14 + 16.0 * (n->depth < 18 ? n->depth : 18), y = top + row * i + 14;
@@ -168,7 +168,7 @@ void flow_tree_svg(const struct flow_tree_view *v, struct buf *out)
 		b = top + row * e->consumer + 12;
 		bow = right + 40 + fmin(220, fabs(a - b) * 0.7);
 		buf_addf(out,
-			 "<path d=\"M%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" stroke=\"#3b6ea5\" "
+			 "<path d=\"M%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" stroke=\"#0072b2\" "
 			 "stroke-opacity=\"0.7\" stroke-width=\"%.1f\" marker-end=\"url(#tip)\"/>\n",
 			 right, a, bow, a, bow, b, right, b, 1 + (p->total > 0 ? 6 * sqrt(e->bytes / p->total) : 0));
 		text_amount(&label, e->bytes, 0);

@@ -7,6 +7,7 @@
 
 #include "util/clean.h"
 #include "view/logca_plane.h"
+#include "view/svg.h"
 
 #define SAMPLES 240
 #define NAME_COLUMNS 28
@@ -109,8 +110,8 @@ void logca_curves_text(struct buf *b, const struct logca_curves *c, const struct
 
 static const char *hue(unsigned i)
 {
-	static const char *const of[] = { "#1f4e9e", "#c2410c", "#15803d", "#7e22ce", "#b00020",
-					  "#0e7490", "#854d0e", "#be185d", "#334155", "#65a30d" };
+	static const char *const of[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6100",
+					  "#56b4e9", "#e69f00", "#7a5c4d", "#334155", "#6c757d" };
 
 	return of[i % (sizeof(of) / sizeof(of[0]))];
 }
@@ -177,7 +178,7 @@ void logca_curves_svg(struct buf *b, const struct logca_curves *c)
 	}
 	plane_axes(b);
 	curves_legend(b, c);
-	buf_addstr(b, "</svg>\n");
+	svg_end(b);
 }
 
 void logca_curves_json(struct buf *b, const struct logca_curves *c)

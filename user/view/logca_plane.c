@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/logca_plane.h"
+#include "view/svg.h"
 
 #include <math.h>
 
@@ -25,16 +26,22 @@ struct logca_plane plane_of(double from, double to, double lo, double hi)
 
 void plane_begin(struct buf *b, int width, int height)
 {
+	static const char *const rules =
+		".axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#0072b2;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
+		".curve{stroke:#0072b2;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
+		".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#c04a00;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
+		"text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#c04a00}"
+		".reach{stroke:#444;stroke-width:1;fill:none}.tip{fill:#444}.n{text-anchor:middle;font-size:10px}";
+
+	buf_addf(b,
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" " SVG_FRAME
+		 " font-size=\"12\">\n<style>%s",
+		 width, height, width, height, rules);
+	svg_dark_rules(b, rules);
 	buf_addf(
 		b,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
-		"<style>.axis{stroke:#333;fill:none}.grid{stroke:#999;stroke-width:.4;fill:none}.change{stroke:#1f4e9e;stroke-width:1;stroke-dasharray:1 3;fill:none}.cut{stroke:#888;stroke-width:.7;stroke-dasharray:2 3;fill:none}"
-		".curve{stroke:#1f4e9e;stroke-width:2.2;fill:none}.bound{stroke:#333;stroke-width:1.2;stroke-dasharray:7 4;fill:none}"
-		".one{stroke:#333;stroke-width:1.2;fill:none}.mark{stroke:#b00020;stroke-width:1;stroke-dasharray:4 3;fill:none}.seen{fill:#fff;stroke:#111;stroke-width:1.2}"
-		"text{fill:#222}.r,.t,.h{text-anchor:middle}.r{font-weight:bold}.h{font-size:15px}.e,.me{text-anchor:end}.m,.me{fill:#b00020}"
-		".reach{stroke:#444;stroke-width:1;fill:none}.tip{fill:#444}.n{text-anchor:middle;font-size:10px}</style>\n"
-		"<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
-		width, height, width, height, width, height, X0, Y0, X1 - X0, Y1 - Y0);
+		"</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<clipPath id=\"plane\"><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/></clipPath>\n",
+		width, height, X0, Y0, X1 - X0, Y1 - Y0);
 }
 
 void plane_grid(struct buf *b, const struct logca_plane *f)

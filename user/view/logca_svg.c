@@ -9,6 +9,7 @@
 
 #include "util/clock.h"
 #include "view/logca_plane.h"
+#include "view/svg.h"
 
 /* One hue a set of letters, light enough to read on. */
 static const char *tint(const char *letters)
@@ -68,7 +69,7 @@ static void draw_mark(struct buf *b, const struct logca_plane *f, double g, doub
 
 	logca_size(&size, g);
 	buf_addf(b, "<path d=\"M%.1f %.1fV%d\" class=\"mark\"/>\n", x, plane_y(f, s), Y1);
-	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#b00020\"/>\n", x, plane_y(f, s));
+	buf_addf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"#c04a00\"/>\n", x, plane_y(f, s));
 	buf_addf(b, "<text x=\"%.1f\" y=\"%d\" class=\"%s\">%s = %s</text>\n", x + (left ? -6 : 6), Y1 - 10 - 15 * line,
 		 left ? "me" : "m", name, size.data);
 }
@@ -249,5 +250,5 @@ void logca_svg(struct buf *b, const struct logca_view *v)
 
 		v->seg ? stretch_values(b, &part, y + 38 * i) : values(b, &part, y);
 	}
-	buf_addstr(b, "</svg>\n");
+	svg_end(b);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/object_map.h"
 
+#include "view/svg.h"
+
 #include <math.h>
 
 #include "util/clean.h"
@@ -110,8 +112,8 @@ static const char *cell_hue(const struct fmt_x_map *m)
 	if (!(written + read > 0))
 		return "#c9ccd3"; /* allocated, untouched */
 	if (unread > written / 2)
-		return "#c2410c";
-	return written > 0 ? "#15803d" : "#1f4e9e";
+		return "#d55e00";
+	return written > 0 ? "#009e73" : "#0072b2";
 }
 
 /* Lines of a picture: one for each stretch, more where it has more cells than fit. */
@@ -133,17 +135,16 @@ void object_map_svg(const struct flow_input *in, struct buf *out)
 {
 	static const struct {
 		const char *hue, *name;
-	} legend[] = { { "#15803d", "written and read" },
-		       { "#1f4e9e", "read, never written" },
-		       { "#c2410c", "most of it written and never read" },
+	} legend[] = { { "#009e73", "written and read" },
+		       { "#0072b2", "read, never written" },
+		       { "#d55e00", "most of it written and never read" },
 		       { "#c9ccd3", "allocated, never touched" } };
 	unsigned width = LEFT + CELLS * CELL + 20, height = (unsigned)lines_of(in) * LINE + 60, y = 44;
 
-	buf_addf(
-		out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" "
-		"font-family=\"Helvetica,Arial,sans-serif\" font-size=\"10\">\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n",
-		width, height, width, height, width, height);
+	buf_addf(out,
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" " SVG_FRAME
+		 " font-size=\"10\">\n<rect width=\"%u\" height=\"%u\" fill=\"#fff\"/>\n",
+		 width, height, width, height, width, height);
 	for (unsigned i = 0; i < sizeof(legend) / sizeof(legend[0]); i++)
 		buf_addf(
 			out,
@@ -166,7 +167,7 @@ void object_map_svg(const struct flow_input *in, struct buf *out)
 		}
 		y += LINE;
 	}
-	buf_addstr(out, "</svg>\n");
+	svg_end(out);
 }
 
 #define NUM "{\"type\":[\"number\",\"null\"]}"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "counts/counts_speed.h"
 #include "util/json.h"
 #include "view/objects.h"
+#include "view/svg_bars.h"
 
 static void add_ratio(struct buf *out, double v, const char *format)
 {
@@ -222,6 +225,46 @@ static void json_costs(struct json *j, const struct object_costs *c)
 		json_f64(j, object_region_names[k], c->factor[k]);
 	json_bool(j, "measured", c->measured);
 	json_end(j);
+}
+
+void objects_svg(const struct objects_view *v, struct buf *out)
+{
+	const struct objects *o = v->o;
+	size_t n = o->row_count < v->rows ? o->row_count : v->rows;
+	struct svg_bar *bar = calloc(n + 1, sizeof(*bar));
+	struct svg_bars bars = { .title = "Which objects the accesses are to",
+				 .axis = "share of all accesses",
+				 .bar = bar,
+				 .count = (unsigned)n,
+				 .none = "no object was seen" };
+	AUTO_BUF(users);
+
+	for (size_t i = 0; i < n && bar; i++) {
+		const struct object_row *r = &o->rows[i];
+
+		bar[i] = (struct svg_bar){ r->name, r->kind, NULL, r->share, r->share, r->share, 0 };
+		if (!o->exact)
+			wilson_interval(r->share, o->samples, &bar[i].low, &bar[i].high);
+	}
+	/* texts end to end, as a buffer moves while it grows */
+	for (size_t i = 0; i < n && bar; i++) {
+		const struct object_row *r = &o->rows[i];
+
+		buf_addf(&users, "%s%s%s%s", r->reader_count ? "read by " : "",
+			 r->reader_count ? r->readers[0].name : "",
+			 r->writer_count ? (r->reader_count ? ", written by " : "written by ") : "",
+			 r->writer_count ? r->writers[0].name : "");
+		buf_addch(&users, 0);
+	}
+	out->failed |= !bar || buf_failed(&users);
+	if (!out->failed) {
+		const char *text = users.data;
+
+		for (size_t i = 0; i < n; i++, text += strlen(text) + 1)
+			bar[i].says = text;
+		svg_bars(&bars, out);
+	}
+	free(bar);
 }
 
 static void json_object_slices(struct json *j, const struct objects *o)

@@ -19,6 +19,8 @@ struct objects_view {
 };
 
 void objects_text(const struct objects_view *v, const struct text_style *s, struct buf *out);
+/* Bars of the largest objects' shares. */
+void objects_svg(const struct objects_view *v, struct buf *out);
 void objects_json(const struct objects_view *v, struct buf *out);
 extern const char objects_schema[];
 

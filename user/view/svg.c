@@ -9,17 +9,12 @@
 void svg_begin(struct buf *out, unsigned width, unsigned height, const char *title)
 {
 	buf_addf(out,
-		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-		 "font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n"
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" " SVG_FRAME
+		 " font-size=\"12\">\n"
 		 "<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n<text x=\"10\" y=\"20\" font-size=\"14\">",
-		 width, height);
+		 width, height, width, height);
 	clean_add(out, title, CLEAN_XML);
 	buf_addstr(out, "</text>\n");
-}
-
-void svg_end(struct buf *out)
-{
-	buf_addstr(out, "</svg>\n");
 }
 
 void svg_label(struct buf *out, double x, double y, const char *anchor, const char *text)
@@ -34,8 +29,8 @@ void svg_label(struct buf *out, double x, double y, const char *anchor, const ch
 
 const char *svg_colour(unsigned i)
 {
-	static const char *const colours[] = { "#3b6ea5", "#c8553d", "#588157", "#8e5ea2",
-					       "#b08900", "#1b998b", "#8d6a5a", "#6c757d" };
+	static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+					       "#e69f00", "#56b4e9", "#7a5c4d", "#6c757d" };
 
 	return colours[i % (sizeof(colours) / sizeof(colours[0]))];
 }

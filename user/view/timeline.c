@@ -5,6 +5,7 @@
 #include "counts/counts_speed.h"
 #include "util/clean.h"
 #include "util/json.h"
+#include "view/svg.h"
 #include "view/timeline.h"
 
 static double cell_value(const struct timeline_view *v, const struct timeline_row *r, uint32_t s)
@@ -165,14 +166,14 @@ static void svg_text(struct buf *out, const char *s)
 
 void timeline_svg(const struct timeline_view *v, struct buf *out)
 {
-	static const char *const tint[] = { "#eef4fb", "#fdf3e7", "#eef8ee", "#fbeef4", "#f3effa", "#f6f6ea" };
+	static const char *const tint[] = { "#eef4fb", "#fdf0d5", "#e3f5ee", "#fbeaf3", "#eef0f2", "#fff6cc" };
 	const struct timeline *t = v->t;
 	unsigned rows = t->row_count < v->rows ? t->row_count : v->rows, high = 36, left = 220, wide = 720;
 
-	buf_addf(
-		out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" font-family=\"Helvetica,Arial,sans-serif\" font-size=\"12\">\n",
-		left + wide + 100, rows * high + 70);
+	buf_addf(out,
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" " SVG_FRAME
+		 " font-size=\"12\">\n",
+		 left + wide + 100, rows * high + 70, left + wide + 100, rows * high + 70);
 	buf_addstr(out, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
 	buf_addf(
 		out,
@@ -191,7 +192,7 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		}
 		buf_addf(out, "<text x=\"%u\" y=\"%.1f\" text-anchor=\"end\">", left - 8, base - 8);
 		svg_text(out, t->rows[r].name);
-		buf_addf(out, "</text>\n<polygon fill=\"#3b6ea5\" points=\"%u,%.1f", left, base);
+		buf_addf(out, "</text>\n<polygon fill=\"#0072b2\" points=\"%u,%.1f", left, base);
 		for (uint32_t s = 0; s < t->slices && peak > 0; s++) {
 			double y = base - cell_value(v, &t->rows[r], s) / peak * (high - 8);
 
@@ -208,7 +209,8 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		"<text x=\"%u\" y=\"%u\" fill=\"#555\">0</text><text x=\"%u\" y=\"%u\" fill=\"#555\" text-anchor=\"end\">",
 		left, rows * high + 50, left + wide, rows * high + 50);
 	span(out, t, t->width * t->slices);
-	buf_addstr(out, "</text>\n</svg>\n");
+	buf_addstr(out, "</text>\n");
+	svg_end(out);
 }
 
 static void numbers(struct json *j, const char *key, const double *x, const struct timeline *t)
