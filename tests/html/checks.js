@@ -85,6 +85,14 @@ async function pictures(browser) {
 	const page = await browser.open(url("b.html")), report = json("b.report.json");
 	const wide = await page.run(`[...document.querySelectorAll(".flame g")].map((g) => g.textContent)`);
 	check("the flame graph has all that is wide enough", ["deflate_slow", "crc32", "main"].every((n) => wide.some((t) => t.startsWith(n.slice(0, 6)))), wide.join(" "));
+	const branch = async () => (await page.run(`[...document.querySelectorAll(".tree li")].map((li) => li.querySelector(".name").textContent + " " + li.querySelector(".share").textContent.replace(/\u00a0/g, " "))`));
+	check("the call tree begins with the roots, and opens what is obvious", (await branch())[0].startsWith("main 99.00 %"), (await branch()).join("\n"));
+	await page.run(`[...document.querySelectorAll(".tree summary")].filter((s) => /^70|^99/.test(s.textContent) && !s.parentNode.open).forEach((s) => s.click())`);
+	await page.run(`new Promise((done) => setTimeout(done, 50))`);
+	await page.run(`[...document.querySelectorAll(".tree summary")].filter((s) => /^70/.test(s.textContent) && !s.parentNode.open).forEach((s) => s.click())`);
+	await page.run(`new Promise((done) => setTimeout(done, 50))`);
+	const branched = await branch();
+	check("... a click opens the next step, with its shares", ["compress_file 70.00 %", "deflate_slow 50.00 %", "crc32 20.00 %"].every((want) => branched.includes(want)), branched.join("\n"));
 	await page.run(type("Search the flame graph", "deflate"));
 	const share = report.functions.find((f) => f.name === "deflate_slow").self;
 	check("search tells what part of the stacks has it", (await page.run(`document.querySelector("#flame .count").textContent`)).replace(/\u00a0/g, " ").startsWith("on " + percent(share)));

@@ -15,13 +15,15 @@ const STEPS = [0.002, 0.01, 0.05];
 const level = (change) => 1 + STEPS.filter((s) => Math.abs(change) >= s).length;
 
 function changes(id, label, what, rows, first) {
-	const all = rows.map((r) => ({ ...r, change: r.other - r.base, size: Math.abs(r.other - r.base), ...(r.error > 0 ? { change_low: r.other - r.base - 1.96 * r.error, change_high: r.other - r.base + 1.96 * r.error } : {}) }));
+	// shares of nothing are not 0
+	for (const side of ["base", "other"]) if (rows.length && rows.every((r) => !r[side])) rows = rows.map((r) => ({ ...r, [side]: null }));
+	const all = rows.map((r) => ({ ...r, change: r.base === null || r.other === null ? null : r.other - r.base, size: r.base === null || r.other === null ? null : Math.abs(r.other - r.base), ...(r.error > 0 ? { change_low: r.other - r.base - 1.96 * r.error, change_high: r.other - r.base + 1.96 * r.error } : {}) }));
 	const real = all.filter((r) => r.verdict === "real"), noise = all.filter((r) => r.verdict === "noise").length, unknown = all.length - real.length - noise;
 	const both = el("input", { type: "checkbox", on: { change: () => state.set(id + ".all", both.checked ? "yes" : "no") } });
 	const interval = (r) => (r.change_low === undefined ? (r.verdict === "real" ? "exact" : "") : points(r.change_low) + " to " + points(r.change_high));
 	const columns = [...first,
 		{ key: "base", title: "before", kind: "share", help: "share of that profile's own total" }, { key: "other", title: "now", kind: "share", help: "share of this profile's own total" },
-		{ key: "size", title: "change", kind: "share", value: (r) => r.size, text: (r) => r.change, node: (r) => el("span", { class: "figure" }, points(r.change), interval(r) && el("small", { class: "range", title: "95 % interval, of this change alone" }, interval(r))) },
+		{ key: "size", title: "change", kind: "share", value: (r) => r.size, text: (r) => r.change, why: "a profile has none of it", node: (r) => r.change === null ? el("span", { class: "unknown", title: "one of the profiles has nothing of this kind" }, "unknown") : el("span", { class: "figure" }, points(r.change), interval(r) && el("small", { class: "range", title: "95 % interval, of this change alone" }, interval(r))) },
 		{ key: "q", title: "q", kind: "number", wide: true, help: "of all changes with at most this q, that share is chance", why: "its error is unknown", node: (r) => (r.q === null ? el("span", { class: "unknown", title: "its error is unknown" }, "unknown") : r.q < 0.001 ? "<\u00a00.001" : r.q.toFixed(3)) },
 		{ key: "verdict", title: "the change is", kind: "text", node: (r) => pill(r.verdict) }];
 	const table = makeTable({ id, label, columns, rows: real, search: (r) => [r.name, r.object, r.producer, r.consumer].join(" "), sort: ["size", true], first: 15, tools: [el("label", {}, both, " also what may be noise")] });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The flame graph of the samples, of all of the recording or of the stretch that is chosen.
+import { callTree } from "./calltree.js";
 import { clean, el, shortened } from "./dom.js";
 import { flamePicture } from "./flamepicture.js";
 import { figure, kinds, range } from "./format.js";
@@ -21,15 +22,22 @@ export function flamePanel(stacks, selection) {
 		colour: (node) => (node.fn < 0 ? "root" : stacks.object[node.fn] === "" ? "hue7" : "hue" + stacks.hue(stacks.object[node.fn])),
 		found: (sum) => "on " + figure(share(sum), "share") + " of the stacks (" + interval(share(sum)) + ")",
 	});
+	const title = (node) => stacks.label[node.fn];
+	const tree = callTree({
+		label: () => (inverted() ? "Functions, and who calls them" : "Callers, and what they call"), title,
+		figures: (node) => [figure(share(node.sum), "share"), interval(share(node.sum)) + (inverted() ? "" : "; itself " + figure(share(node.self), "share"))],
+	});
 	function build() {
 		part = stacks.part(selection.range());
 		turn.checked = inverted();
-		graph.show(stacks.tree(part, inverted()));
+		const root = stacks.tree(part, inverted());
+		graph.show(root);
+		tree.show(root);
 	}
 	state.watch("flame.up", build);
 	selection.watch(build);
 	const legend = el("ul", { class: "legend", "aria-label": "Colours" },
 		stacks.objects.slice(0, 7).map((o) => el("li", {}, el("i", { class: "hue" + stacks.hue(o) }), el("bdi", {}, shortened(o, 40)))),
 		stacks.objects.length > 7 && el("li", {}, el("i", { class: "hue7" }), "others"));
-	return { element: el("div", {}, graph.element, legend), build, draw: graph.draw };
+	return { element: el("div", {}, graph.element, legend, el("h3", {}, "As a tree"), tree.element), build, draw: graph.draw };
 }

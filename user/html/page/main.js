@@ -74,7 +74,7 @@ function start() {
 	state.watch("at", () => goTo(true));
 	goTo(false);
 	// On paper nothing can be opened.
-	const closed = () => [...document.querySelectorAll("details:not([open])")];
+	const closed = () => [...document.querySelectorAll("details:not([open])")].filter((d) => !d.closest(".tree"));
 	let opened = [];
 	window.addEventListener("beforeprint", () => (opened = closed()).forEach((d) => (d.open = true)));
 	window.addEventListener("afterprint", () => opened.forEach((d) => (d.open = false)));
