@@ -154,6 +154,22 @@ static void stacks_are_laid_over_each_other(void **state)
 	json_decref(other);
 }
 
+static void the_longest_lists_end(void **state)
+{
+	json_t *parts = json_pack("{s:{s:{s:[]}},s:{s:{s:[]}},s:{s:n}}", "flow", "data", "edges", "objects", "data",
+				  "objects", "diff", "data");
+	json_t *edges = json_object_get(json_object_get(json_object_get(parts, "flow"), "data"), "edges");
+
+	for (int i = 0; i < HTML_ROWS_MOST + 7; i++)
+		json_array_append_new(edges, json_integer(i));
+	assert_int_equal(html_cut_lists(parts), 0);
+	assert_int_equal(json_array_size(edges), HTML_ROWS_MOST);
+	assert_int_equal(json_integer_value(json_array_get(edges, 0)), 0);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(parts, "flow"), "left_out")), 7);
+	assert_null(json_object_get(json_object_get(parts, "objects"), "left_out"));
+	json_decref(parts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +178,7 @@ int main(void)
 		cmocka_unit_test(no_text_ends_the_element),
 		cmocka_unit_test(bottomless_is_refused),
 		cmocka_unit_test(without_a_script_it_says_so),
+		cmocka_unit_test(the_longest_lists_end),
 		cmocka_unit_test(stacks_are_laid_over_each_other),
 	};
 

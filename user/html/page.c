@@ -52,6 +52,25 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 	return all;
 }
 
+int html_cut_lists(json_t *parts)
+{
+	static const struct {
+		const char *part, *list;
+	} of[] = { { "flow", "edges" }, { "objects", "objects" }, { "diff", "edges" } };
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		json_t *part = json_object_get(parts, of[i].part);
+		json_t *rows = json_object_get(json_object_get(part, "data"), of[i].list);
+		size_t n = json_array_size(rows), more = n > HTML_ROWS_MOST ? n - HTML_ROWS_MOST : 0;
+
+		while (n > HTML_ROWS_MOST)
+			json_array_remove(rows, --n);
+		if (more && json_object_set_new(part, "left_out", json_integer((json_int_t)more)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* Where there is a base: both trees of stacks as one. */
 static int compare_stacks(json_t *all, struct err *e)
 {
@@ -99,7 +118,9 @@ int html_page(const char *file, const struct html_part *parts, size_t count, str
 	all = all_parts(parts, count, e);
 	if (!all)
 		return e->code;
-	if (compare_stacks(all, e)) {
+	if (html_cut_lists(all))
+		err_set(e, -ENOMEM, "out of memory");
+	if (e->code || compare_stacks(all, e)) {
 		json_decref(all);
 		return e->code;
 	}

@@ -27,11 +27,17 @@ struct html_part {
 	const char *note; /* what it said besides: why there is nothing, or what is amiss; "": nothing */
 };
 
+struct json_t; /* jansson.h has names that util/json.h has, too: it is for this room alone */
+
 /* -ENOSYS where the script was not bundled. */
 int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e);
 
+/* Part of html_page(): the longest lists end after their HTML_ROWS_MOST first and largest rows; how many there were more
+ * stands beside them, as "left_out" of a list's part. -ENOMEM. */
+#define HTML_ROWS_MOST 20000
+int html_cut_lists(struct json_t *parts);
+
 /* Part of html_page(): what stands there without a script. `parts` as in the page: name -> {"note","data"}. */
-struct json_t; /* jansson.h has names that util/json.h has, too: it is for this room alone */
 void html_static(const char *file, const struct json_t *parts, struct buf *out);
 
 #endif

@@ -104,6 +104,7 @@ static void table(const json_t *parts, const char *part, const char *list, const
 	const json_t *rows = json_object_get(data_of(parts, part), list);
 	const char *note = json_string_value(json_object_get(json_object_get(parts, part), "note"));
 	size_t n = json_array_size(rows);
+	size_t more = (size_t)json_integer_value(json_object_get(json_object_get(parts, part), "left_out"));
 
 	buf_addf(out, "<section><h2>%s</h2>\n", title);
 	if (note) {
@@ -126,9 +127,10 @@ static void table(const json_t *parts, const char *part, const char *list, const
 		buf_addstr(out, "</tr>\n");
 	}
 	buf_addstr(out, "</tbody></table></div>\n");
-	if (n > ROWS_MOST)
-		buf_addf(out, "<p class=\"unknown\">%zu more rows are in <code>accperf %s --json</code>.</p>\n",
-			 n - ROWS_MOST, part);
+	more += n > ROWS_MOST ? n - ROWS_MOST : 0;
+	if (more)
+		buf_addf(out, "<p class=\"unknown\">%zu more rows are in <code>accperf %s --json</code>.</p>\n", more,
+			 part);
 	buf_addstr(out, "</section>\n");
 }
 

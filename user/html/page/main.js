@@ -30,16 +30,18 @@ function sections(file, parts) {
 	const raw = data("stacks"), stacks = raw && raw.nodes.parent.length ? makeStacks(raw) : null;
 	const selection = makeSelection(stacks?.slices || 0);
 	const noStacks = report.unit === "instructions" && report.samples === null ? "The exact engine counts by function: it keeps no stacks and no time." : "The profile holds no sample.";
+	const rest = (part, what) => parts[part]?.left_out > 0 && unknown("The " + parts[part].left_out + " smallest " + what + " are left out here; `accperf " + part + " --json` has them.");
+	const beside = (panel, more) => (more ? el("div", {}, panel, more) : panel);
 	return [
 		["summary", "Summary", summaryPanel(report, raw?.recorded, parts, file)],
-		data("diff") && ["compare", "What changed", keep(comparePanel(data("diff"), parts.diff.note, data("stack_diff"), parts.stack_diff?.note))],
+		data("diff") && ["compare", "What changed", beside(keep(comparePanel(data("diff"), parts.diff.note, data("stack_diff"), parts.stack_diff?.note)), rest("diff", "changes of edges"))],
 		parts.advise && ["verdicts", "Verdicts", data("advise") ? verdictsPanel(data("advise")) : unknown(why("advise")), data("advise")?.trust],
 		parts.advise && ["model", "What if", keep(whatIfPanel(data("advise")))],
 		["functions", "Functions", report.functions.length ? functionsPanel(report, flow, stacks, selection, why("flow")) : unknown("The profile holds no function."), report.trust],
 		["flame", "Flame graph", stacks ? keep(flamePanel(stacks, selection)) : unknown(noStacks)],
-		["flow", "Flow", flow ? (flow.edges.length ? keep(flowPanel(flow, selection)) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
+		["flow", "Flow", flow ? (flow.edges.length ? beside(keep(flowPanel(flow, selection)), rest("flow", "edges")) : unknown("No edge was seen.")) : unknown(why("flow")), flow?.trust],
 		["time", "Time", stacks?.slices ? keep(timelinePanel(stacks, data("timeline"), data("timeline") ? "" : why("timeline"), selection)) : unknown(noStacks)],
-		["objects", "Objects", objects ? objectsPanel(objects, stacks, selection) : unknown(why("objects")), objects?.trust],
+		["objects", "Objects", objects ? beside(objectsPanel(objects, stacks, selection), rest("objects", "objects")) : unknown(why("objects")), objects?.trust],
 		["threads", "Threads", raw ? threadsPanel(raw, data("sharing"), why("sharing"), selection) : unknown(why("stacks"))],
 		["offload", "Offload calls", offload ? (offload.calls.length ? offloadPanel(offload) : unknown(why("offload"))) : unknown(why("offload")), offload?.calls.length ? offload.trust : null],
 	].filter(Boolean);
