@@ -122,7 +122,9 @@ CLI_COMMAND(diff) = {
 		"once, the verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes\n"
 		"that may be noise are counted, and listed with --all.\n"
 		"\n"
-		"Between profiles of the exact engine every difference is real.",
+		"Between profiles of the exact engine every difference is real.\n"
+		"\n"
+		"`accperf report -i OTHER.data --html FILE --against BASE.data` shows the same as a page, with the stacks of both.",
 	.examples =
 		"accperf diff before.data after.data\tWhat really changed\n"
 		"accperf diff --json before.data after.data | jq '.edges[] | select(.verdict==\"real\")'\tFor a script\n",
