@@ -110,7 +110,9 @@ accperf timeline -i j.data --json --slices 20 >time.json
 check "the timeline follows its schema" schema timeline time.json
 check "it has the slices asked for" jq -e '.slices==20 and (.functions[0].read_bytes|length)==20' time.json
 check "encoding and decoding are phases of their own" jq -e '.phases >= 2' time.json
-check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NF!=9 { bad=1 } END { exit bad || NR<=20 }"'
+check "phases say what is done in them" jq -e '(.phase_list|length)==.phases and ([.phase_list[].slices]|add)==.slices and all(.phase_list[]; .most[0].part > 0)' time.json
+check "slices have intervals" jq -e '.level==0.9 and all(.functions[]; . as $f | all(range(20); $f.read_share_low[.] <= $f.read_share[.] and $f.read_share[.] < $f.read_share_high[.]))' time.json
+check "the CSV has a line per slice and function" sh -c 'accperf timeline -i j.data --csv --slices 20 | awk -F, "NF!=13 { bad=1 } END { exit bad || NR<=20 }"'
 check "the SVG is well-formed" sh -c 'accperf timeline -i j.data --svg -o t.svg && python3 -c "import xml.etree.ElementTree as t; t.parse(\"t.svg\")"'
 expect_status 1 "a profile without accesses has no timeline" accperf timeline -i bare.data
 

@@ -127,7 +127,14 @@ CLI_COMMAND(timeline) = {
 	.usage = "[options] [FILE]",
 	.details =
 		"Draws a line per function with the bytes it read and wrote in each slice of the recording, and names\n"
-		"the phases: slices in which the functions have like shares carry the same letter.\n"
+		"the phases: stretches in which the functions have like shares carry the same letter. Of samples, a phase\n"
+		"is one that differs by more than chance: by more than the same stretches, shuffled, show. So a steady\n"
+		"program has one; a phase of less than some 10 % of the recording is not found. Each phase is listed with\n"
+		"the functions that move most bytes in it.\n"
+		"\n"
+		"Of samples, the last column says what chance leaves open of the peak, in percent of it; JSON and CSV have\n"
+		"an interval of 90 % for each slice, the picture draws them pale. Code that ran although no sample met it\n"
+		"is spread over time as its function was; what had no sample in its function is left out, and said.\n"
 		"\n"
 		"Time is instructions in profiles of the exact engine, else the clock.",
 	.examples = "accperf timeline\tLines in the terminal\n"

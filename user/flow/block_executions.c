@@ -657,7 +657,7 @@ static void add_unsampled_access(struct runs *rs, const struct function *f, uint
 	struct in_access a = { .time = rs->r->last_time,
 			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
 			       .size = o->size,
-			       .flags = FMT_A_TIME | FMT_A_DERIVED };
+			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
 	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
 	uint64_t bias;
 

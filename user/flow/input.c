@@ -53,7 +53,7 @@ static int convert_access(struct raw *r, const struct fmt_access *a, struct in_a
 		.pid = a->pid,
 		.stack = a->stack,
 		.size = a->size > 1u << 20 ? 1u << 20 : a->size,
-		.flags = a->flags,
+		.flags = a->flags & ~IN_A_UNSAMPLED,
 	};
 	return 0;
 }

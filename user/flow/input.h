@@ -46,6 +46,8 @@ struct in_writer {
 	uint32_t fields, stores;
 };
 
+#define IN_A_UNSAMPLED (1u << 31) /* of in_access.flags: it ran, as counts tell, but when is not known */
+
 struct in_access {
 	uint64_t time, addr;
 	double weight;

@@ -9,10 +9,21 @@
 #include "flow/flow.h"
 #include "flow/input.h"
 
+#define TIMELINE_LEVEL 0.9 /* of the intervals */
+
 struct timeline_row {
 	const char *name, *object;
 	double *reads, *writes; /* bytes by slice */
-	double total;           /* of both */
+	double *seen;          /* by slice: samples that this rests on; unlike weights make them fewer than there are */
+	double total, samples; /* of all slices; total: of both */
+};
+
+struct timeline_phase {
+	uint32_t slices, first; /* how many, and the first of them */
+	double reads, writes;   /* bytes */
+	const char *most[3];    /* functions that move most bytes in it */
+	uint32_t most_count;
+	double part[3]; /* of the phase's bytes */
 };
 
 struct timeline {
@@ -23,15 +34,20 @@ struct timeline {
 	double speed_seconds;      /* where there are none: a recording that would tell; see counts/counts_speed.h */
 	bool amounts;              /* else bytes are in no known unit: only their parts of all tell */
 	double samples;            /* accesses it rests on; NaN for exact */
+	double undated;            /* bytes of functions that no sample met: when they moved nobody knows */
 	struct timeline_row *rows; /* by total, largest first */
 	uint32_t row_count;
-	uint8_t *phase; /* by slice, from 0: slices of one phase have like mixes of functions */
+	uint8_t *phase; /* by slice, from 0 */
 	uint32_t phases;
+	struct timeline_phase *phase_of; /* by phase */
 	double *block;
 };
 
 /* slices 0: as recorded, or 60. 0 or -errno. */
 int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *out, struct err *e);
+/* What chance leaves open of bytes of the row in the slice: its reads, writes or both. Exact ones have no width. */
+void timeline_interval(const struct timeline *t, const struct timeline_row *r, uint32_t slice, double bytes,
+		       double *low, double *high);
 /* Leaves the rows of functions that the filter takes; the part of the bytes that is theirs. */
 double timeline_keep(struct timeline *t, const struct filter *f);
 void timeline_release(struct timeline *t);

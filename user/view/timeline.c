@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "counts/counts_speed.h"
@@ -63,6 +64,14 @@ static void sparkline(const struct timeline_view *v, const struct timeline_row *
 	}
 }
 
+static double cell_seen_interval(const struct timeline_view *v, const struct timeline_row *r, uint32_t s, double *high)
+{
+	double low;
+
+	timeline_interval(v->t, r, s, cell_value(v, r, s), &low, high);
+	return low;
+}
+
 /* Of the whole recording, of which a filter leaves a part; NaN: none. */
 static double all_bytes(const struct timeline_view *v)
 {
@@ -73,15 +82,11 @@ static double all_bytes(const struct timeline_view *v)
 	return sum > 0 ? (filter_any(v->filtered.by) ? sum / v->filtered.shown : sum) : NAN;
 }
 
-void timeline_text(const struct timeline_view *v, const struct text_style *s, struct buf *out)
+static void timeline_heading(const struct timeline_view *v, const struct text_style *s, unsigned name, unsigned columns,
+			     struct buf *out)
 {
 	const struct timeline *t = v->t;
-	unsigned name = 24, columns = (s->width ? s->width : 100) - name - 22, shown = 0;
 
-	trust_text(v->trust, "", s, out);
-	filtered_text(&v->filtered, "", s, out);
-	if (columns > t->slices)
-		columns = t->slices;
 	buf_addf(out, "Bytes %s per function over ", metric_name(v));
 	span(out, t, t->width * t->slices);
 	buf_addf(out, " in %u slices of ", t->slices);
@@ -89,42 +94,122 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	buf_addstr(out, "; each line has its own height\n\n");
 	text_hue_on(out, s, TEXT_BOLD);
 	text_name(out, "function", name - 1, name);
-	buf_addf(out, "%-*s     bytes  peak/%s", (int)columns, "", t->instructions ? "kinst" : "s");
+	buf_addf(out, "%-*s     part     bytes  peak/%s", (int)columns, "", t->instructions ? "kinst" : "s    ");
+	if (!t->exact)
+		buf_addf(out, "  of it, %.0f %%", TIMELINE_LEVEL * 100);
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
+}
+
+/* What chance leaves open of the peak, in percent of it. */
+static void peak_interval(const struct timeline_view *v, const struct timeline_row *r, uint32_t at, struct buf *out)
+{
+	double high, low = cell_seen_interval(v, r, at, &high), value = cell_value(v, r, at);
+	char text[40];
+
+	if (v->t->exact)
+		return;
+	snprintf(text, sizeof(text), "%.0f to %.0f %%", low / value * 100, high / value * 100);
+	buf_addf(out, " %15s", text);
+}
+
+static void phase_line(const struct timeline_view *v, uint32_t p, struct buf *out)
+{
+	const struct timeline *t = v->t;
+	const struct timeline_phase *f = &t->phase_of[p];
+	double all = f->reads + f->writes;
+
+	buf_addf(out, "%c  from ", 'A' + (int)p);
+	span(out, t, f->first * t->width);
+	buf_addstr(out, ", lasts ");
+	span(out, t, f->slices * t->width);
+	if (!(all > 0)) {
+		buf_addstr(out, ": nothing moves\n");
+		return;
+	}
+	buf_addf(out, ": reads %.0f %%, writes %.0f %%; ", f->reads / all * 100, f->writes / all * 100);
+	for (uint32_t i = 0; i < f->most_count; i++) {
+		buf_addstr(out, i ? ", " : "");
+		text_name(out, f->most[i], 32, 0);
+		buf_addf(out, " %.0f %%", f->part[i] * 100);
+	}
+	buf_addch(out, '\n');
+}
+
+static void rests_on(const struct timeline_view *v, struct buf *out)
+{
+	const struct timeline *t = v->t;
+	double all = all_bytes(v);
+
+	buf_addf(out, "%u phase%s (%s); %s", t->phases, t->phases == 1 ? "" : "s",
+		 t->exact ? "slices with like mixes of functions"
+			  : "stretches whose mix of functions differs by more than chance",
+		 t->exact ? "counted by the exact engine" : "estimated from ");
+	if (!t->exact) {
+		text_count(out, text_whole(t->samples));
+		buf_addf(out, " samples with accesses%s", v->time_bias ? ", weighted by time" : "");
+	}
+	buf_addstr(out, "; ");
+	text_name(out, v->source, 0, 0);
+	buf_addch(out, '\n');
+	if (t->undated > 0)
+		buf_addf(
+			out,
+			"%.1f %% of the bytes are missing: no sample met the functions, so when they moved is unknown\n",
+			t->undated / (all > 0 ? all + t->undated : t->undated) * 100);
+}
+
+void timeline_text(const struct timeline_view *v, const struct text_style *s, struct buf *out)
+{
+	const struct timeline *t = v->t;
+	unsigned name = 24, columns = (s->width ? s->width : 100) - name - 46, shown = 0;
+	double all = all_bytes(v);
+
+	trust_text(v->trust, "", s, out);
+	filtered_text(&v->filtered, "", s, out);
+	if (columns > t->slices)
+		columns = t->slices;
+	timeline_heading(v, s, name, columns, out);
 	for (uint32_t r = 0; r < t->row_count && shown < v->rows; r++) {
-		double total = 0, peak = 0;
+		double total = 0;
+		uint32_t peak = 0;
 
 		for (uint32_t i = 0; i < t->slices; i++) {
 			total += cell_value(v, &t->rows[r], i);
-			peak = fmax(peak, cell_value(v, &t->rows[r], i));
+			peak = cell_value(v, &t->rows[r], i) > cell_value(v, &t->rows[r], peak) ? i : peak;
 		}
 		if (!(total > 0))
 			continue;
 		shown++;
 		text_name(out, t->rows[r].name, name - 1, name);
 		sparkline(v, &t->rows[r], columns, out);
+		buf_addf(out, " %6.1f %%", total / all * 100);
 		text_amount(out, t->amounts ? total : NAN, 10);
-		text_amount(out, t->amounts ? rate_of_slice(t, peak) : NAN, 12);
+		text_amount(out, t->amounts ? rate_of_slice(t, cell_value(v, &t->rows[r], peak)) : NAN, 12);
+		peak_interval(v, &t->rows[r], peak, out);
 		buf_addch(out, '\n');
 	}
 	text_name(out, "phase", name - 1, name);
 	for (unsigned c = 0; c < columns; c++)
 		buf_addch(out, (char)('A' + t->phase[(uint64_t)c * t->slices / columns]));
 	buf_addstr(out, "\n\n");
+	for (uint32_t p = 0; p < t->phases; p++)
+		phase_line(v, p, out);
+	buf_addch(out, '\n');
 	if (t->row_count > shown)
 		buf_addf(out, "%u more functions; --rows N lists more\n", t->row_count - shown);
-	buf_addf(out, "%u phase%s (slices with like mixes of functions); %s", t->phases, t->phases == 1 ? "" : "s",
-		 t->exact ? "counted by the exact engine" : "estimated from ");
-	if (!t->exact) {
-		text_count(out, text_whole(t->samples));
-		buf_addf(out, " sampled accesses%s", v->time_bias ? ", weighted by time" : "");
-	}
-	buf_addstr(out, "; ");
-	text_name(out, v->source, 0, 0);
-	buf_addch(out, '\n');
+	rests_on(v, out);
 	if (!t->amounts)
 		text_no_amounts(out, t->speed_seconds, s->width);
+}
+
+static void csv_interval(const struct timeline *t, const struct timeline_row *r, uint32_t s, double bytes, double all,
+			 struct buf *out)
+{
+	double low, high;
+
+	timeline_interval(t, r, s, bytes, &low, &high);
+	buf_addf(out, ",%.6g,%.6g", low / all, high / all);
 }
 
 void timeline_csv(const struct timeline_view *v, struct buf *out)
@@ -132,7 +217,9 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 	const struct timeline *t = v->t;
 	double all = all_bytes(v);
 
-	buf_addf(out, "slice,start_%s,phase,function,object,read_bytes,written_bytes,read_share,written_share\n",
+	buf_addf(out,
+		 "slice,start_%s,phase,function,object,read_bytes,written_bytes,read_share,written_share,"
+		 "read_share_low,read_share_high,written_share_low,written_share_high\n",
 		 t->instructions ? "instructions" : "ns");
 	for (uint32_t s = 0; s < t->slices; s++) {
 		for (uint32_t r = 0; r < t->row_count; r++) {
@@ -148,10 +235,14 @@ void timeline_csv(const struct timeline_view *v, struct buf *out)
 				buf_addf(out, ",%.0f,%.0f", row->reads[s], row->writes[s]);
 			else
 				buf_addstr(out, ",,");
-			if (all > 0)
-				buf_addf(out, ",%.6g,%.6g\n", row->reads[s] / all, row->writes[s] / all);
-			else
-				buf_addstr(out, ",,\n");
+			if (all > 0) {
+				buf_addf(out, ",%.6g,%.6g", row->reads[s] / all, row->writes[s] / all);
+				csv_interval(t, row, s, row->reads[s], all, out);
+				csv_interval(t, row, s, row->writes[s], all, out);
+			} else {
+				buf_addstr(out, ",,,,,,");
+			}
+			buf_addch(out, '\n');
 		}
 	}
 }
@@ -164,11 +255,29 @@ static void svg_text(struct buf *out, const char *s)
 	clean_add(out, name.data, CLEAN_XML);
 }
 
+#define LEFT 220 /* of the picture: names */
+#define WIDE 720
+
+/* The intervals of the slices, behind them; cut where they leave the row. */
+static void svg_band(const struct timeline_view *v, const struct timeline_row *r, double base, double scale,
+		     struct buf *out)
+{
+	for (uint32_t s = 0; s < v->t->slices; s++) {
+		double up, low = cell_seen_interval(v, r, s, &up) * scale, high = fmin(up * scale, 32);
+
+		buf_addf(
+			out,
+			"<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.1f\" fill=\"#0072b2\" opacity=\".25\"/>\n",
+			LEFT + (double)WIDE * s / v->t->slices, base - high, (double)WIDE / v->t->slices,
+			fmax(high - low, 0));
+	}
+}
+
 void timeline_svg(const struct timeline_view *v, struct buf *out)
 {
 	static const char *const tint[] = { "#eef4fb", "#fdf0d5", "#e3f5ee", "#fbeaf3", "#eef0f2", "#fff6cc" };
 	const struct timeline *t = v->t;
-	unsigned rows = t->row_count < v->rows ? t->row_count : v->rows, high = 36, left = 220, wide = 720;
+	unsigned rows = t->row_count < v->rows ? t->row_count : v->rows, high = 36, left = LEFT, wide = WIDE;
 
 	buf_addf(out,
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" " SVG_FRAME
@@ -177,8 +286,8 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 	buf_addstr(out, "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n");
 	buf_addf(
 		out,
-		"<text x=\"10\" y=\"20\" font-size=\"14\">Bytes %s per function (own scale each; tint = phase)</text>\n",
-		metric_name(v));
+		"<text x=\"10\" y=\"20\" font-size=\"14\">Bytes %s per function (own scale each; tint = phase%s)</text>\n",
+		metric_name(v), t->exact ? "" : "; pale: what chance leaves open, 90 %");
 	for (uint32_t s = 0; s < t->slices; s++)
 		buf_addf(out, "<rect x=\"%.2f\" y=\"32\" width=\"%.2f\" height=\"%u\" fill=\"%s\"/>\n",
 			 left + (double)wide * s / t->slices, (double)wide / t->slices + 0.3, rows * high,
@@ -192,7 +301,10 @@ void timeline_svg(const struct timeline_view *v, struct buf *out)
 		}
 		buf_addf(out, "<text x=\"%u\" y=\"%.1f\" text-anchor=\"end\">", left - 8, base - 8);
 		svg_text(out, t->rows[r].name);
-		buf_addf(out, "</text>\n<polygon fill=\"#0072b2\" points=\"%u,%.1f", left, base);
+		buf_addstr(out, "</text>\n");
+		if (!t->exact && peak > 0)
+			svg_band(v, &t->rows[r], base, (high - 8) / peak, out);
+		buf_addf(out, "<polygon fill=\"#0072b2\" points=\"%u,%.1f", left, base);
 		for (uint32_t s = 0; s < t->slices && peak > 0; s++) {
 			double y = base - cell_value(v, &t->rows[r], s) / peak * (high - 8);
 
@@ -233,10 +345,55 @@ static void shares(struct json *j, const char *key, const double *x, uint32_t sl
 	json_end(j);
 }
 
+struct bounds_of {
+	const struct timeline *t;
+	double all;
+	bool upper;
+};
+
+static void bounds(struct json *j, const char *key, const struct bounds_of *b, const struct timeline_row *r,
+		   const double *x)
+{
+	json_arr(j, key);
+	for (uint32_t i = 0; i < b->t->slices; i++) {
+		double low, high;
+
+		timeline_interval(b->t, r, i, x[i], &low, &high);
+		json_f64(j, NULL, (b->upper ? high : low) / b->all);
+	}
+	json_end(j);
+}
+
+static void phases_json(const struct timeline *t, struct json *j)
+{
+	json_arr(j, "phase_list");
+	for (uint32_t p = 0; p < t->phases; p++) {
+		const struct timeline_phase *f = &t->phase_of[p];
+		double all = f->reads + f->writes;
+
+		json_obj(j, NULL);
+		json_u64(j, "phase", p);
+		json_u64(j, "first_slice", f->first);
+		json_u64(j, "slices", f->slices);
+		json_f64(j, "read_part", all > 0 ? f->reads / all : NAN);
+		json_arr(j, "most");
+		for (uint32_t i = 0; i < f->most_count; i++) {
+			json_obj(j, NULL);
+			json_str(j, "function", f->most[i]);
+			json_f64(j, "part", f->part[i]);
+			json_end(j);
+		}
+		json_end(j);
+		json_end(j);
+	}
+	json_end(j);
+}
+
 void timeline_json(const struct timeline_view *v, struct buf *out)
 {
 	const struct timeline *t = v->t;
 	double all = all_bytes(v);
+	struct bounds_of lower = { t, all, false }, upper = { t, all, true };
 	struct counts_speed_note note;
 	struct json j = { .out = out };
 
@@ -258,6 +415,9 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	for (uint32_t s = 0; s < t->slices; s++)
 		json_u64(&j, NULL, t->phase[s]);
 	json_end(&j);
+	phases_json(t, &j);
+	json_f64(&j, "undated_share", all > 0 || t->undated > 0 ? t->undated / (fmax(all, 0) + t->undated) : NAN);
+	json_f64(&j, "level", t->exact ? NAN : TIMELINE_LEVEL);
 	json_arr(&j, "functions");
 	for (uint32_t r = 0; r < t->row_count; r++) {
 		json_obj(&j, NULL);
@@ -267,6 +427,10 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 		numbers(&j, "written_bytes", t->rows[r].writes, t);
 		shares(&j, "read_share", t->rows[r].reads, t->slices, all);
 		shares(&j, "written_share", t->rows[r].writes, t->slices, all);
+		bounds(&j, "read_share_low", &lower, &t->rows[r], t->rows[r].reads);
+		bounds(&j, "read_share_high", &upper, &t->rows[r], t->rows[r].reads);
+		bounds(&j, "written_share_low", &lower, &t->rows[r], t->rows[r].writes);
+		bounds(&j, "written_share_high", &upper, &t->rows[r], t->rows[r].writes);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -282,7 +446,14 @@ const char timeline_schema[] =
 	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ",\"phases\":{\"type\":\"integer\"},"
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
+	"\"phase_list\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"phase\",\"first_slice\",\"slices\",\"read_part\",\"most\"],"
+	"\"properties\":{\"phase\":{\"type\":\"integer\"},\"first_slice\":{\"type\":\"integer\"},\"slices\":{\"type\":\"integer\"},"
+	"\"read_part\":{\"type\":[\"number\",\"null\"]},\"most\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"required\":[\"function\",\"part\"],\"properties\":{\"function\":{\"type\":\"string\"},\"part\":{\"type\":\"number\"}}}}}}},"
+	"\"undated_share\":{\"type\":[\"number\",\"null\"]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"read_bytes\",\"written_bytes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
 	"\"read_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},\"written_bytes\":{\"type\":\"array\",\"items\":{\"type\":[\"integer\",\"null\"]}},"
-	"\"read_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},\"written_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}}}}}}}";
+	"\"read_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},\"written_share\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},"
+	"\"read_share_low\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},\"read_share_high\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},"
+	"\"written_share_low\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}},\"written_share_high\":{\"type\":\"array\",\"items\":{\"type\":[\"number\",\"null\"]}}}}}}}";
