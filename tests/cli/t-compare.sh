@@ -24,6 +24,12 @@ expect_status 0 "another program" accperf compare --json --functions-only a.data
 check "shares next to nothing with it" [ "$(value '.tv > 0.9')" = true ]
 check "its edges are missed" [ "$(value '.missed > 3 and .invented > 0')" = true ]
 
+accperf exact -q --start-at transform -o late.data -- "$WORKLOADS/pipeline" 64 >/dev/null 2>&1
+expect_status 0 "a profile that began late" accperf compare --json a.data late.data
+check "is warned of" sh -c 'grep -q "before attach" err && jq -e .before_attach.one_side out'
+expect_status 0 "folded, there is nothing to warn of" accperf compare --json --fold-outside a.data late.data
+check "and no warning" sh -c '! grep -q "before attach" err && jq -e ".before_attach.one_side | not" out'
+
 expect_status 0 "samples against the truth of the same run" accperf compare --json -e fused a.data a.data
 check "the estimate is near" [ "$(value '.tv > 0 and .tv < 0.2 and .top5.found >= 4')" = true ]
 check "intervals are judged" [ "$(value '.coverage.of > 0 and .coverage.level == 0.95')" = true ]

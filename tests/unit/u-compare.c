@@ -297,6 +297,26 @@ static void exact_sections_become_edges(void **state)
 	unlink(path);
 }
 
+static void who_began_late_is_told(void **state)
+{
+	struct compare_opts fold = { .fold_outside = true };
+
+	(void)state;
+	edge(&truth, "a", "b", 900, 0);
+	edge(&truth, FLOW_OUTSIDE, "b", 100, 0);
+	edge(&estimate, "a", "b", 700, 10);
+	edge(&estimate, FLOW_BEFORE, "b", 300, 10);
+	assert_int_equal(run(NULL), 0);
+	NEAR(r.true_before, 0);
+	NEAR(r.estimated_before, 0.3);
+	assert_true(flow_compare_one_began_late(&r));
+	assert_int_equal(run(&fold), 0);
+	assert_false(flow_compare_one_began_late(&r));
+	edge(&truth, FLOW_BEFORE, "b", 10, 0);
+	assert_int_equal(run(NULL), 0);
+	assert_false(flow_compare_one_began_late(&r)); /* both did */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +330,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(uma_is_judged, setup, teardown),
 		cmocka_unit_test_setup_teardown(views_say_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(exact_sections_become_edges, setup, teardown),
+		cmocka_unit_test_setup_teardown(who_began_late_is_told, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

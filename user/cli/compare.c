@@ -101,6 +101,11 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 		struct compare_view v = { &result, &truth,  &estimate,
 					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top) };
 
+		if (flow_compare_one_began_late(&result))
+			log_warn(
+				"bytes written %s: %.1f %% in %s, %.1f %% in %s: what one profile cannot know counts as error; "
+				"--fold-outside takes it out, and `accperf exact --start-at FUNCTION` begins as late",
+				FLOW_BEFORE, result.true_before * 100, argv[0], result.estimated_before * 100, argv[1]);
 		if (o->json)
 			compare_json(&v, &out);
 		else
@@ -149,6 +154,9 @@ CLI_COMMAND(compare) = {
 		"Rank correlation (Spearman) is over functions with more than 0.01 % of the bytes; intervals are\n"
 		"judged on the ten largest true edges. An edge above 0.1 % that only one side has is missed or\n"
 		"invented; of the five and ten largest only such are looked for.\n"
+		"\n"
+		"Where one profile began with the program and the other later, it warns: bytes that only one of them\n"
+		"knows the writer of count as errors, unless --fold-outside or --functions-only takes them out.\n"
 		"\n"
 		"The exit status is 3 when one of the profiles is not whole.",
 	.examples = "accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"

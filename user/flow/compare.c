@@ -412,6 +412,25 @@ static int comparable(const struct flow *truth, const struct flow *estimate, str
 	return 0;
 }
 
+#define LATE 0.005 /* of the bytes, written before: less is what any program inherits */
+
+static double before_attach(const struct flow *f, const struct compare_opts *o)
+{
+	double sum = 0, all = flow_total(f);
+
+	if (o->fold_outside || o->functions_only)
+		return NAN;
+	for (size_t i = 0; i < f->edge_count; i++)
+		if (!strcmp(f->funcs[f->edges[i].producer].name, FLOW_BEFORE))
+			sum += f->edges[i].bytes;
+	return all > 0 ? sum / all : NAN;
+}
+
+bool flow_compare_one_began_late(const struct flow_compare *c)
+{
+	return (c->true_before >= LATE) != (c->estimated_before >= LATE);
+}
+
 int flow_compare(const struct flow *truth, const struct flow *estimate, const struct compare_opts *o,
 		 struct flow_compare *out, struct err *e)
 {
@@ -427,6 +446,8 @@ int flow_compare(const struct flow *truth, const struct flow *estimate, const st
 		err = side_names(out, &s, truth, o, plain);
 	if (!err)
 		err = collect_pairs(out, &t, &s, o);
+	out->true_before = before_attach(truth, o);
+	out->estimated_before = before_attach(estimate, o);
 	out->true_bytes = t.total;
 	out->estimated_bytes = s.total;
 	if (err) {

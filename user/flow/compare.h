@@ -42,6 +42,9 @@ struct compare_found {
 
 struct flow_compare {
 	double true_bytes, estimated_bytes;
+	/* shares of what was written before the recording began, NaN where such edges are left out or folded; a side that
+	 * has it began late, and what it lacks is no error of the estimate */
+	double true_before, estimated_before;
 	double tv;                        /* half the sum of |estimate - truth| over ordered pairs */
 	double tv_off;                    /* the same without self edges, both sides divided anew */
 	struct compare_found top5, top10; /* of the edges above 0.1 % of the bytes */
@@ -67,6 +70,8 @@ struct flow_compare {
 	struct intern strings;
 };
 
+/* One side only was recorded from the program's start on. */
+bool flow_compare_one_began_late(const struct flow_compare *c);
 /* 0; -EINVAL when semantics, stack or attribution differ or a side has no bytes; -ENOMEM. */
 int flow_compare(const struct flow *truth, const struct flow *estimate, const struct compare_opts *o,
 		 struct flow_compare *out, struct err *e);

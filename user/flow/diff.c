@@ -7,12 +7,17 @@
 #include <string.h>
 #include "util/normal.h"
 
+static bool judged(const struct diff_row *r)
+{
+	return !isnan(r->p) && !r->small;
+}
+
 static int by_p(const void *a, const void *b)
 {
 	const struct diff_row *x = *(const struct diff_row *const *)a, *y = *(const struct diff_row *const *)b;
 
-	if (isnan(x->p) || isnan(y->p))
-		return isnan(x->p) - isnan(y->p);
+	if (!judged(x) || !judged(y))
+		return judged(y) - judged(x);
 	return (x->p > y->p) - (x->p < y->p);
 }
 
@@ -94,7 +99,8 @@ int diff_adjust(struct diff_row *rows, size_t n, bool dependent)
 	for (size_t i = 0; i < n; i++) {
 		order[i] = &rows[i];
 		rows[i].q = NAN;
-		m += !isnan(rows[i].p);
+		rows[i].small = dependent && rows[i].error > 0 && (rows[i].base + rows[i].other) / 2 < LEAST_JUDGED;
+		m += judged(&rows[i]);
 	}
 	qsort(order, n, sizeof(*order), by_p);
 	for (size_t i = 0; i < m; i++)
@@ -119,7 +125,7 @@ static int adjust_and_sort(struct diff_row *rows, size_t n, bool dependent)
 
 const char *diff_verdict(const struct diff_row *r)
 {
-	return isnan(r->q) ? "unknown" : r->q <= DIFF_REAL ? "real" : "noise";
+	return r->small ? "small" : isnan(r->q) ? "unknown" : r->q <= DIFF_REAL ? "real" : "noise";
 }
 
 /*

@@ -17,12 +17,17 @@
 #include "flow/flow.h"
 #include "flow/input.h"
 
+#define LEAST_JUDGED                                                                                                   \
+	0.001 /* of the bytes, mean of both: smaller edges are not judged, for each that is makes it harder
+			    * for the others to be called real; how small it is says nothing of how it changed */
+
 struct diff_row {
 	const char *a, *a_object;       /* producer, or the function */
 	const char *b, *b_object;       /* consumer, NULL for functions */
 	double base, other;             /* shares of 1 */
 	double base_value, other_value; /* bytes, or ns */
 	double error;                   /* standard error of other - base; NaN unknown */
+	bool small;                     /* not judged: see LEAST_JUDGED */
 	double z, p, q;                 /* NaN where the error is unknown; 0 when both are exact and differ */
 };
 

@@ -41,7 +41,7 @@ static double likelihood(const struct search *s, uint32_t from, uint32_t to)
 	return sum - s->xlogx[all];
 }
 
-static void lay_out(struct search *s, const uint32_t order[PHASES_BINS])
+static void lay_out_bins(struct search *s, const uint32_t order[PHASES_BINS])
 {
 	for (uint32_t k = 0; k < s->kinds; k++) {
 		s->sum[k][0] = 0;
@@ -92,10 +92,10 @@ static double least_gain(struct search *s)
 		}
 		for (uint32_t i = 0; i < PHASES_BINS; i++)
 			order[i] = block[i / BLOCK] * BLOCK + i % BLOCK;
-		lay_out(s, order);
+		lay_out_bins(s, order);
 		gain[n] = best_gain(s);
 	}
-	lay_out(s, NULL);
+	lay_out_bins(s, NULL);
 	qsort(gain, SHUFFLES, sizeof(*gain), descending);
 	return gain[EXCEEDED - 1];
 }
@@ -105,7 +105,7 @@ struct stretch {
 };
 
 /* The division into stretches that is most likely, if each change costs so much. */
-static uint32_t divide(const struct search *s, double price, struct stretch *out)
+static uint32_t divide_time(const struct search *s, double price, struct stretch *out)
 {
 	double best[PHASES_BINS + 1] = { 0 };
 	uint32_t before[PHASES_BINS + 1] = { 0 }, n = 0;
@@ -252,7 +252,7 @@ int phases_find(const uint32_t *counts, uint32_t rows, uint8_t phase[PHASES_BINS
 		return err;
 	}
 	price = fmax(least_gain(s) * MARGIN, LEAST_PRICE);
-	n = divide(s, price / 2, st);
+	n = divide_time(s, price / 2, st);
 	if (n == 2 &&
 	    likelihood(s, 0, st[1].from) + likelihood(s, st[1].from, PHASES_BINS) - likelihood(s, 0, PHASES_BINS) <
 		    price) {

@@ -181,6 +181,11 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_str(&j, "stack", flow_stack_str(v->truth->stack));
 	json_f64(&j, "true_bytes", c->true_bytes);
 	json_f64(&j, "estimated_bytes", flow_amount(v->estimate, c->estimated_bytes));
+	json_obj(&j, "before_attach");
+	json_f64(&j, "true", c->true_before);
+	json_f64(&j, "estimated", c->estimated_before);
+	json_bool(&j, "one_side", flow_compare_one_began_late(c));
+	json_end(&j);
 	json_f64(&j, "tv", c->tv);
 	json_f64(&j, "tv_off", c->tv_off);
 	found_json(&j, "top5", c->top5);
@@ -231,6 +236,8 @@ const char compare_schema[] =
 	"\"covered\":" COUNT ",\"of\":" COUNT "}},\"unresolved\":" COUNT ",\"missed\":" COUNT ",\"invented\":" COUNT ","
 	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT
 	","
+	"\"before_attach\":{\"type\":\"object\",\"properties\":{\"true\":" SHARE ",\"estimated\":" SHARE
+	",\"one_side\":{\"type\":\"boolean\"}}},"
 	"\"uma_bounds\":" COUNT ",\"uma_bounds_held\":" SHARE ","
 	"\"offenders\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"true\","
 	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME

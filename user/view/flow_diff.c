@@ -37,7 +37,7 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 		buf_addf(out, "%7.2f%% %7.2f%% %+7.2f%% ", 100 * r[i].base, 100 * r[i].other,
 			 100 * (r[i].other - r[i].base));
 		if (isnan(r[i].q))
-			buf_addstr(out, " unknown");
+			buf_addstr(out, "       -");
 		else
 			buf_addf(out, "%8.2g", r[i].q);
 		buf_addf(out, "  %s\n", diff_verdict(&r[i]));
@@ -123,8 +123,8 @@ const char flow_diff_schema[] =
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},\"base\":" NUM ",\"other\":" NUM
 	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM
-	",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}},"
+	",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"base\":" NUM
 	",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM
-	",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"unknown\"]}}}}}}";
+	",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}}}}";
