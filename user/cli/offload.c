@@ -25,7 +25,8 @@ static const struct offload_cmd defaults = { .input = "accperf.data", .pager = t
 #define AT(field) .offset = offsetof(struct offload_cmd, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
-	{ OPT_BOOL, 'A', "all", AT(all), .help = "every call in full, not only the six that take most time" },
+	{ OPT_BOOL, 'A', "all", AT(all),
+	  .help = "every call in full, not only those that fit on a screen of 40 lines" },
 	FILTER_CODE_OPTS(struct offload_cmd, filter),
 	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME[=CALL],...",
 	  .help = "what if the calls that do the same went to these of the catalogue: break-even, what would be lost and gained; NAME=CALL: this call" },
@@ -81,6 +82,7 @@ static void judge_pair(struct offload_verdict *d, const struct offload_item *hos
 	points_release(&pts);
 }
 
+#define SCREEN 40    /* lines that a summary takes */
 #define VERDICTS 256 /* of pairs of calls, each with two fits: libraries have tens of functions */
 
 /* Every name of which both variants were seen, and that the filter takes; how many those are. */
@@ -112,9 +114,12 @@ static int show_calls(const struct offload_cmd *o, const struct filter *f, const
 {
 	struct offload_verdict *verdicts = calloc(VERDICTS, sizeof(*verdicts));
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
-	struct offload_view v = {
-		.file = o->input, .profile = p, .summary = s, .verdicts = verdicts, .limit = o->all ? 0 : 6, .filter = f
-	};
+	struct offload_view v = { .file = o->input,
+				  .profile = p,
+				  .summary = s,
+				  .verdicts = verdicts,
+				  .screen = o->all ? 0 : SCREEN,
+				  .filter = f };
 	struct trust_evidence evidence = trust_of_offload(p, s);
 	struct whatif_list what = { 0 };
 	struct shares shares = { 0 };

@@ -61,7 +61,7 @@ struct offload_view {
 	size_t verdicts_cnt;
 	const struct offload_whatif *whatif;
 	size_t whatif_cnt;
-	size_t limit;                /* items shown in full; 0: all */
+	unsigned screen;             /* lines that the text should fit in; 0: all of it */
 	const struct filter *filter; /* NULL: all calls */
 	const struct trust *trust;   /* NULL: not judged */
 };

@@ -269,6 +269,8 @@ static void title(const struct offload_item *it, struct buf *out)
 
 static void show_table(const struct offload_view *v, const struct text_style *style, struct buf *out)
 {
+	unsigned rows = 0, more = 0;
+
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "  CPU   calls/s        calls  median size  median time    GB/s  design   call\n");
 	text_hue_off(out, style, TEXT_BOLD);
@@ -278,6 +280,11 @@ static void show_table(const struct offload_view *v, const struct text_style *st
 
 		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it))
 			continue;
+		if (v->screen && rows == v->screen / 2) {
+			more++;
+			continue;
+		}
+		rows++;
 		right(out, 6, add_percent_or_dash, offload_cpu(v, it).value);
 		right(out, 9, isnan(it->estimate) ? at_least_rate : add_rate,
 		      offload_calls_per_s(it, isnan(it->estimate) ? it->low : it->estimate));
@@ -291,6 +298,8 @@ static void show_table(const struct offload_view *v, const struct text_style *st
 		title(it, out);
 		buf_addch(out, '\n');
 	}
+	if (more)
+		buf_addf(out, "%u more that take less time: --all lists them\n", more);
 }
 
 static void octaves(const struct offload_item *it, const struct text_style *style, struct buf *out)
@@ -313,6 +322,8 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		unsigned bar = (unsigned)ceil(o->calls / most * BAR);
 		AUTO_BUF(range);
 
+		if (!(o->calls > 0))
+			continue;
 		if (k) {
 			size(&range, exp2(k - 1));
 			buf_addstr(&range, " to ");
@@ -694,11 +705,63 @@ static void losses(const struct offload_summary *s, const struct text_style *sty
 	text_wrap(out, b.data, 0, 0, style->width);
 }
 
+static unsigned lines_of(const struct buf *b)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < b->len; i++)
+		n += b->data[i] == '\n';
+	return n;
+}
+
+static void call_in_full(const struct offload_view *v, const struct offload_item *it, const struct text_style *style,
+			 struct buf *out)
+{
+	buf_addch(out, '\n');
+	text_hue_on(out, style, TEXT_BOLD);
+	title(it, out);
+	text_hue_off(out, style, TEXT_BOLD);
+	buf_addstr(out, " (");
+	text_name(out, it->library, 0, 0);
+	buf_addstr(out, ")\n");
+	cpu(v, it, out);
+	show_call_counts(v, it, out);
+	octaves(it, style, out);
+	times(v, it, out);
+	show_sites(v, it, out);
+}
+
+/* As many as fit on the screen beside what else is told, at least those of one call; the others on request. */
+static void calls_in_full(const struct offload_view *v, unsigned used, const struct text_style *style, struct buf *out)
+{
+	unsigned more = 0, shown = 0;
+
+	for (size_t i = 0; i < v->summary->items_cnt; i++) {
+		const struct offload_item *it = &v->summary->items[i];
+		AUTO_BUF(one);
+
+		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it))
+			continue;
+		if (!more)
+			call_in_full(v, it, style, &one);
+		used += lines_of(&one);
+		if (v->screen && (more || (shown && used > v->screen))) {
+			more++;
+			continue;
+		}
+		shown++;
+		buf_add(out, one.data, one.len);
+	}
+	if (more)
+		buf_addf(out, "\nsizes, times and callers of %u more call%s: --all, or --symbol NAME\n", more,
+			 more == 1 ? "" : "s");
+}
+
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out)
 {
 	const struct offload_summary *s = v->summary;
 	struct filtered of = offload_filtered(v);
-	size_t shown = 0;
+	AUTO_BUF(rest);
 
 	trust_text(v->trust, "", style, out);
 	filtered_text(&of, "", style, out);
@@ -722,29 +785,12 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	}
 	buf_addstr(out, "\n\n");
 	show_table(v, style, out);
-	for (size_t i = 0; i < s->items_cnt; i++) {
-		const struct offload_item *it = &s->items[i];
-
-		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it) || (v->limit && shown == v->limit))
-			continue;
-		shown++;
-		buf_addch(out, '\n');
-		text_hue_on(out, style, TEXT_BOLD);
-		title(it, out);
-		text_hue_off(out, style, TEXT_BOLD);
-		buf_addstr(out, " (");
-		text_name(out, it->library, 0, 0);
-		buf_addstr(out, ")\n");
-		cpu(v, it, out);
-		show_call_counts(v, it, out);
-		octaves(it, style, out);
-		times(v, it, out);
-		show_sites(v, it, out);
-	}
-	losses(s, style, out);
+	losses(s, style, &rest);
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
-		show_verdict(&v->verdicts[i], style, out);
+		show_verdict(&v->verdicts[i], style, &rest);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
 		if (offload_passes(v->filter, v->whatif[i].item))
-			show_whatif_of_call(v, &v->whatif[i], style, out);
+			show_whatif_of_call(v, &v->whatif[i], style, &rest);
+	calls_in_full(v, lines_of(out) + lines_of(&rest), style, out);
+	buf_add(out, rest.data, rest.len);
 }
