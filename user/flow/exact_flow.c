@@ -204,14 +204,21 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 			return -ENOMEM;
 		if (x->scope == FMT_X_UNIT) {
 			add_where_known(&out->funcs[f].unit_compute, known_or_nan(x->compute));
+			for (int k = 0; k < 4; k++)
+				if (k != FMT_X_R_STACK)
+					add_where_known(&out->funcs[f].unit_bytes,
+							known_or_nan(x->load_bytes[k]) +
+								known_or_nan(x->store_bytes[k]));
 			units = true;
 			continue;
 		}
 		take_figures(&out->funcs[f], x, o->stack, unique);
 	}
 	for (uint32_t f = 0; units && f < out->func_count; f++)
-		if (isnan(out->funcs[f].unit_compute))
-			out->funcs[f].unit_compute = 0; /* it is part of others */
+		if (isnan(out->funcs[f].unit_compute)) {
+			out->funcs[f].unit_compute = 0;
+			out->funcs[f].part_of_others = !flow_is_pseudo(&out->funcs[f]);
+		}
 	for (size_t i = 0; i < in->x_edge_count; i++) {
 		const struct fmt_x_edge *x = &in->x_edge[i];
 		const uint64_t *from = o->ke ? x->ke_chunks : x->bytes;

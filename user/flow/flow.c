@@ -81,6 +81,7 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.compute_low = NAN,
 		.compute_high = NAN,
 		.unit_compute = NAN,
+		.unit_bytes = NAN,
 		.loads = NAN,
 		.stores = NAN,
 		.load_bytes = NAN,

@@ -56,6 +56,8 @@ struct flow_func {
 	double instructions, compute, loads, stores;
 	double compute_low, compute_high;
 	double unit_compute; /* of all whose bytes are its own: selected functions with what they call; NaN: compute */
+	double unit_bytes;   /* that these load and store off the stack */
+	bool part_of_others; /* its bytes stand with whoever called it */
 	double load_bytes, store_bytes, stack_bytes;
 	double self_ns, calls;
 	double array_share;        /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */

@@ -705,7 +705,7 @@ static void losses(const struct offload_summary *s, const struct text_style *sty
 	text_wrap(out, b.data, 0, 0, style->width);
 }
 
-static unsigned lines_of(const struct buf *b)
+static unsigned screen_lines(const struct buf *b)
 {
 	unsigned n = 0;
 
@@ -744,7 +744,7 @@ static void calls_in_full(const struct offload_view *v, unsigned used, const str
 			continue;
 		if (!more)
 			call_in_full(v, it, style, &one);
-		used += lines_of(&one);
+		used += screen_lines(&one);
 		if (v->screen && (more || (shown && used > v->screen))) {
 			more++;
 			continue;
@@ -791,6 +791,6 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	for (size_t i = 0; i < v->whatif_cnt; i++)
 		if (offload_passes(v->filter, v->whatif[i].item))
 			show_whatif_of_call(v, &v->whatif[i], style, &rest);
-	calls_in_full(v, lines_of(out) + lines_of(&rest), style, out);
+	calls_in_full(v, screen_lines(out) + screen_lines(&rest), style, out);
 	buf_add(out, rest.data, rest.len);
 }

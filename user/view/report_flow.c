@@ -133,10 +133,13 @@ static const char *report_flow_bias(const struct flow *flow, const struct flow_f
 	return !f ? NULL : f->by_counts ? "counts" : flow->time_bias && !flow_is_pseudo(f) ? "time" : NULL;
 }
 
+/* Of one thing: what a selected function computes with all it calls, per byte that these move. */
 double report_ops_per_byte(const struct flow_func *f)
 {
 	double bytes = f->load_bytes + f->store_bytes - f->stack_bytes;
 
+	if (!isnan(f->unit_compute) && !f->part_of_others)
+		return f->unit_bytes > 0 ? f->unit_compute / f->unit_bytes : NAN;
 	return bytes > 0 ? f->compute / bytes : NAN;
 }
 
@@ -154,9 +157,17 @@ static double stack_share(const struct flow_func *f)
 	return bytes > 0 ? f->stack_bytes / bytes : NAN;
 }
 
+/* Beside bytes that others stand for there is no computation, either. */
+static double computes(const struct flow_func *f)
+{
+	return f->part_of_others ? NAN : flow_computes(f).value;
+}
+
 /* A function that is only seen to call others has no bytes that anybody knows of, rather than none. */
 static bool bytes_known(const struct flow *flow, const struct flow_func *f)
 {
+	if (f && f->part_of_others)
+		return f->in > 0 || f->out > 0;
 	return f && (flow->engine == FLOW_EXACT || f->samples > 0 || f->in > 0 || f->out > 0);
 }
 
@@ -256,7 +267,7 @@ static void add_flow_cell(const struct report *r, const struct share *s, bool ex
 	case RC_COMPUTE:
 	case RC_INSTRUCTIONS:
 	case RC_CALLS:
-		v = !f ? NAN : c == RC_COMPUTE ? f->compute : c == RC_CALLS ? f->calls : f->instructions;
+		v = !f ? NAN : c == RC_COMPUTE ? computes(f) : c == RC_CALLS ? f->calls : f->instructions;
 		v = f ? flow_amount(r->opts.flow, v) : NAN;
 		if (!isnan(v))
 			short_count(&b, v);
@@ -311,6 +322,14 @@ static void add_wait_legend(const struct report *r, struct buf *out)
 			? "# wait: part of the time between entry and return of its calls, with what they call, that the\n"
 			  "# thread was off the CPU; ready: of that, another had the CPU; waits: told, of those drawn\n"
 			: "# wait: not observed; record with --waits\n");
+}
+
+static bool has_units(const struct flow *f)
+{
+	for (uint32_t i = 0; i < f->func_count; i++)
+		if (f->funcs[i].part_of_others)
+			return true;
+	return false;
 }
 
 void report_flow_table(const struct report *r, const struct shares *s, const struct text_style *style, struct buf *out)
@@ -372,6 +391,11 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 		buf_addstr(out, "# ");
 		text_wrap(out, counts_speed_note(&note, r->opts.flow->speed_seconds), 2, 2, style->width);
 	}
+	if (r->opts.flow && has_units(r->opts.flow))
+		buf_addstr(
+			out,
+			"# bytes and computation stand with the functions that were selected, or with callers in the main\n"
+			"# image, of all they call: what those did for others has no figures of its own here\n");
 	for (unsigned i = 0; i < r->opts.column_count; i++)
 		if (r->opts.columns[i] == RC_WAIT)
 			add_wait_legend(r, out);
@@ -396,11 +420,13 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	bool bytes = bytes_known(flow, f);
 	const struct flow_func *n = f ? f : &none;
 	const struct flow_inclusive *all = &n->inc;
+	struct flow_range of = flow_computes(n);
 
 	flow_range_json(j, "in", bytes ? flow_amounts(flow, n->in, n->in_low, n->in_high) : unknown);
 	flow_range_json(j, "out", bytes ? flow_amounts(flow, n->out, n->out_low, n->out_high) : unknown);
 	text_json_whole(j, "instructions", f ? flow_amount(flow, f->instructions) : NAN);
-	flow_range_json(j, "compute", f ? flow_amounts(flow, f->compute, f->compute_low, f->compute_high) : unknown);
+	flow_range_json(j, "compute",
+			f && !f->part_of_others ? flow_amounts(flow, of.value, of.low, of.high) : unknown);
 	text_json_whole(j, "load_bytes", f ? flow_amount(flow, f->load_bytes) : NAN);
 	text_json_whole(j, "store_bytes", f ? flow_amount(flow, f->store_bytes) : NAN);
 	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
