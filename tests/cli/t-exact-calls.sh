@@ -116,3 +116,12 @@ check "--slice: slices add up to the run" awk -F'\t' '
 run big.txt --no-unique -- "$WORKLOADS/rotate" iter 1024
 check "shadow memory at most 16 bytes per touched byte" awk -F'\t' '
 	$1 == "run" { split($9, a, " "); split($10, b, " "); if (a[2] > 16 * b[2]) { print; exit 1 } }' big.txt
+
+# ---- the list of accesses ----
+accperf exact -q --objects --functions '*_rot' --accesses list.csv --baccesses list.bin -o list.data -- "$WORKLOADS/rotate" iter 16 >/dev/null 2>&1
+check "every byte that the flow knows is in the list" [ "$(python3 -c "
+import csv
+print(sum(int(r['size']) for r in csv.DictReader(open('list.csv')) if r['access'] == 'read' and r['stack'] == '0'))")" = \
+	"$(accperf flow --json -i list.data | jq '[.functions[] | select(.name == "iter_rot") | .in | if type == "object" then .value else . end] | add')" ]
+check "with its function, call, and object" grep -qE '^[0-9]+,"iter_rot",1,read,0x[0-9a-f]+,[0-9]+,0,"malloc in main' list.csv
+check "the binary form says the same" sh -c 'accperf exact --dump-log list.bin | cmp - list.csv'

@@ -28,7 +28,7 @@ struct exact_cmd {
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer;
 	uint64_t emit_census, emit_windows, window_hits;
-	const char *log[8]; /* t and b of function, subcalls, icount, xfers */
+	const char *log[10]; /* t and b of function, subcalls, icount, xfers, accesses */
 	uint64_t xfer_chunk;
 	const char *dump_log;
 	bool cmdline, quiet;
@@ -97,6 +97,9 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "txfers", AT(log[6]), .arg = "FILE",
 	  .help = "reading invocation, writing one (0: nobody's), chunks" },
 	{ OPT_STRING, 0, "bxfers", AT(log[7]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_STRING, 0, "accesses", AT(log[8]), .arg = "FILE",
+	  .help = "every load and store as CSV: time, function, its call, address, size, object (with --objects)" },
+	{ OPT_STRING, 0, "baccesses", AT(log[9]), .arg = "FILE", .help = "the same, binary" },
 	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N",
 	  .help = "bytes per chunk of the xfers log: a power of two up to 4096, as of a cache line or a page (4)" },
 	{ OPT_STRING, 0, "dump-log", AT(dump_log), .arg = "FILE", .help = "print a binary log as text; runs nothing" },
@@ -108,20 +111,21 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-static const char *const log_kinds[] = { "function", "subcalls", "icount", "xfers" };
+static const char *const log_kinds[] = { "function", "subcalls", "icount", "xfers", "accesses" };
+#define LOGS 5
 
 /* What the engine writes to. It gets descriptors and no names: a name that it opened could be a link that
  * somebody planted, and would stay when all is killed. */
 struct outputs {
-	int stream, core_log, lists, log[4]; /* -1: not wanted */
-	struct newfile binary[4];            /* whose descriptor log[i] is where the binary form is kept */
+	int stream, core_log, lists, log[LOGS]; /* -1: not wanted */
+	struct newfile binary[LOGS];            /* whose descriptor log[i] is where the binary form is kept */
 };
 
 static void outputs_close(struct outputs *out)
 {
 	int fds[] = { out->stream, out->core_log, out->lists };
 
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < LOGS; i++) {
 		if (out->log[i] >= 0 && out->log[i] != out->binary[i].fd)
 			close(out->log[i]);
 		newfile_drop(&out->binary[i]);
@@ -145,7 +149,7 @@ static int try_output(const char *path, unsigned flags, struct err *e)
 static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct err *e)
 {
 	*out = (struct outputs){ .stream = -1, .core_log = -1, .lists = -1 };
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < LOGS; i++)
 		out->log[i] = out->binary[i].fd = -1;
 	if (try_output(o->output, 0, e))
 		return e->code;
@@ -153,7 +157,7 @@ static int outputs_open(struct outputs *out, const struct exact_cmd *o, struct e
 	out->core_log = out->stream < 0 ? -1 : newfile_nameless(o->output, e);
 	if (out->core_log < 0)
 		return e->code;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < LOGS; i++) {
 		const char *text = o->log[2 * i], *binary = o->log[2 * i + 1];
 
 		if (binary && newfile_open(&out->binary[i], AT_FDCWD, binary, NEWFILE_THROUGH, e))
@@ -207,7 +211,7 @@ static int finish_logs(const struct exact_cmd *o, struct outputs *out, struct er
 {
 	int err = 0;
 
-	for (unsigned i = 0; i < 4 && !err; i++) {
+	for (unsigned i = 0; i < LOGS && !err; i++) {
 		if (o->log[2 * i]) {
 			FILE *in = stream_of(out->log[i], "r");
 
@@ -373,7 +377,7 @@ static int tool_args(const struct exact_cmd *o, const struct outputs *out, struc
 		arg(a, "--callees=yes");
 	if (o->slice)
 		arg(a, "--slice=%llu", (unsigned long long)o->slice);
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < LOGS; i++)
 		if (out->log[i] >= 0)
 			arg(a, "--log-%s=%d", log_kinds[i], out->log[i]);
 	if (!is_chunk(o->xfer_chunk, 4096))
@@ -613,14 +617,15 @@ static int run_tool(const struct exact_cmd *o, const struct where *at, struct ou
 	struct ended end = { .stream = out->stream, .select = &select };
 	char why[200] = "";
 	int rc = prepare_tool(o, at, out, &select, &a, e);
-	const int fds[] = {
-		out->stream, out->core_log, out->lists, out->log[0], out->log[1], out->log[2], out->log[3]
-	};
-	int pass[8], n = 0;
+	const int fds[3] = { out->stream, out->core_log, out->lists };
+	int pass[3 + LOGS + 1], n = 0;
 
-	for (int i = 0; i < 7; i++)
-		if (fds[i] >= 0)
-			pass[n++] = fds[i];
+	for (int i = 0; i < 3 + LOGS; i++) {
+		int fd = i < 3 ? fds[i] : out->log[i - 3];
+
+		if (fd >= 0)
+			pass[n++] = fd;
+	}
 	pass[n] = -1;
 	p.start = clock_now();
 	if (!rc && exact_run(at->dir, &(struct exact_launch){ a.v, argv, pass }, &end.status, show_seconds, &p, e))

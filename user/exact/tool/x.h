@@ -62,7 +62,7 @@ typedef struct {
 	UInt census;
 	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
 	ULong window_delay, window_life;        /* instructions */
-	Int log[4];                             /* by kind, from KE_FUNCTION on */
+	Int log[5];                             /* by kind, from KE_FUNCTION on */
 	UInt xfer_shift;
 	Bool log_stack; /* stack accesses are logged, too */
 	UInt checkpoint_s;
@@ -420,6 +420,7 @@ typedef struct Use {
 void object_init(void);
 UInt object_alloc_kind(const HChar *name);
 void object_access(Ev *e, Addr a, UInt size, Bool write);
+extern UInt object_of_access; /* of the last one */
 void object_kernel(Addr a, SizeT len, Bool write);
 void object_alloc_enter(Frame *f);
 void object_alloc_leave(Frame *f, Fn *caller);
@@ -434,6 +435,8 @@ void log_init(void);
 void log_call(Frame *f, Frame *parent);
 void log_return(Frame *f);
 void log_load(Addr a, UInt size);
+void log_access(Addr a, UInt size, Bool store, Bool stack, UInt object);
+void log_object(UInt id, const HChar *name);
 void log_store(Addr a, UInt size);
 void log_kernel_store(Addr a, SizeT len);
 void log_flush(void);

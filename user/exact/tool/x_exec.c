@@ -136,6 +136,7 @@ static __attribute__((noinline)) void extra(Ev *e, Addr a, UInt n, UInt flags, U
 	if (paths_on)
 		path_access(a, n, flags & FMT_A_STORE, stack);
 	if (logs_on && (!stack || opt.log_stack)) {
+		log_access(a, n, flags & FMT_A_STORE, stack, extra_objects ? object_of_access : 0);
 		if (flags & FMT_A_STORE)
 			log_store(a, n);
 		else

@@ -15,7 +15,7 @@ typedef struct Pair {
 typedef struct Inv {
 	struct Inv *outer; /* the innermost selected one around it; also the free list */
 	UInt id, used, cap;
-	ULong insns, compute;
+	ULong insns, compute, call;
 	Pair *pairs;
 } Inv;
 
@@ -27,7 +27,8 @@ typedef struct {
 	UInt len;
 	UChar buf[LOG_BUF];
 } LogFile;
-static LogFile *files[5]; /* by kind */
+static LogFile *files[KE_KINDS + 1]; /* by kind */
+static UChar function_told[(FN_MAX + 8) / 8];
 
 static void log_bytes(LogFile *l, const void *data, UInt n)
 {
@@ -60,9 +61,10 @@ static void open_log(UInt kind, Int fd, UInt rec_size)
 
 void log_init(void)
 {
-	static const UInt sizes[4] = { 0, sizeof(struct ke_subcall), sizeof(struct ke_icount), sizeof(struct ke_xfer) };
+	static const UInt sizes[KE_KINDS] = { 0, sizeof(struct ke_subcall), sizeof(struct ke_icount),
+					      sizeof(struct ke_xfer), 0 };
 
-	for (UInt i = 0; i < 4; i++)
+	for (UInt i = 0; i < KE_KINDS; i++)
 		open_log(KE_FUNCTION + i, opt.log[i], sizes[i]);
 }
 
@@ -91,6 +93,7 @@ void log_call(Frame *f, Frame *parent)
 	else
 		i = VG_(calloc)("x.inv", 1, sizeof(*i));
 	i->id = f->inv;
+	i->call = f->fn->calls;
 	i->insns = i->compute = 0;
 	i->used = 0;
 	i->outer = t->log_cur;
@@ -205,6 +208,37 @@ void log_store(Addr a, UInt size)
 	wrote(a, size, X.t->log_cur ? X.t->log_cur->id : 0);
 }
 
+static void log_name(UInt flag, UInt id, const HChar *name)
+{
+	struct ke_access r = { .function = id, .flags = flag, .size = VG_(strlen)(name) };
+
+	r.size = r.size < KE_NAME_MAX ? r.size : KE_NAME_MAX;
+	record(KE_ACCESSES, &r, sizeof(r));
+	record(KE_ACCESSES, name, r.size);
+}
+
+void log_object(UInt id, const HChar *name)
+{
+	if (files[KE_ACCESSES])
+		log_name(KE_A_OBJECT, id, name);
+}
+
+void log_access(Addr a, UInt size, Bool store, Bool stack, UInt object)
+{
+	const Inv *i = X.t->log_cur;
+	struct ke_access r = {
+		X.now, a, i ? i->call : 0, X.eff + 1, object, size, (store ? KE_A_STORE : 0) | (stack ? KE_A_STACK : 0)
+	};
+
+	if (!files[KE_ACCESSES] || (opt.functions && !i))
+		return;
+	if (!(function_told[X.eff / 8] & 1 << X.eff % 8)) {
+		function_told[X.eff / 8] |= 1 << X.eff % 8;
+		log_name(KE_A_FUNCTION, X.eff + 1, fns[X.eff]->name);
+	}
+	record(KE_ACCESSES, &r, sizeof(r));
+}
+
 void log_kernel_store(Addr a, SizeT len)
 {
 	if (len)
@@ -224,7 +258,7 @@ void log_flush(void)
 		log_bytes(files[KE_FUNCTION], &r, sizeof(r));
 		log_bytes(files[KE_FUNCTION], text, r.len);
 	}
-	for (UInt k = 1; k <= KE_XFERS; k++)
+	for (UInt k = 1; k <= KE_KINDS; k++)
 		if (files[k] && files[k]->len) {
 			VG_(write)(files[k]->fd, files[k]->buf, files[k]->len);
 			files[k]->len = 0;

@@ -9,7 +9,7 @@ Options opt = {
 	.class_w = -1,
 	.class_r = -1,
 	.lists = -1,
-	.log = { -1, -1, -1, -1 },
+	.log = { -1, -1, -1, -1, -1 },
 	.quad = True,
 	.unique = True,
 	.ke = True,
@@ -68,6 +68,7 @@ static Bool process_option(const HChar *arg)
 	} else if VG_INT_CLO (arg, "--log-subcalls", opt.log[1]) {
 	} else if VG_INT_CLO (arg, "--log-icount", opt.log[2]) {
 	} else if VG_INT_CLO (arg, "--log-xfers", opt.log[3]) {
+	} else if VG_INT_CLO (arg, "--log-accesses", opt.log[4]) {
 	} else
 		return False;
 	return True;

@@ -29,6 +29,7 @@ typedef struct {
 static Obj *objs;
 static UInt obj_count, obj_cap;
 static UInt obj_gen = 1;
+UInt object_of_access;
 
 /* Sorted by address, in buckets so that a malloc-heavy program does not shift all of it. */
 #define BUCKET_SHIFT 16
@@ -86,6 +87,7 @@ static UInt obj_new(UInt kind, const HChar *name, Fn *fn, Addr addr, SizeT size)
 	r.addr = addr;
 	r.size = size;
 	out_rec(FMT_OBJECT, &r, sizeof(r));
+	log_object(o->id, name);
 	return o->id;
 }
 
@@ -569,6 +571,7 @@ void object_access(Ev *e, Addr a, UInt size, Bool write)
 			e->obj_gen = 0;
 		}
 	}
+	object_of_access = u->object;
 	if (write) {
 		u->writes++;
 		u->write_bytes += size;
