@@ -105,11 +105,15 @@ check "the table of cosines is found with its readers" jq -e '.objects[] | selec
 check "MAR, stack ratio and relative MAR are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1 and .relative_mar >= 0)' obj.json
 check "objects print as a table" sh -c 'accperf objects -i j.data --from samples | grep -q cosine'
 
+check "the film of memory is a picture with cells of writers and readers" sh -c 'accperf objects -i j.data --film -o film.svg &&
+	python3 -c "import xml.etree.ElementTree as t; n = len(t.parse(\"film.svg\").getroot()); print(n); exit(n < 100)"'
+expect_status 1 "no film of a profile without accesses" accperf objects --film -i bare.data
+expect_status 2 "the film is a picture alone" accperf objects --film --json -i j.data
 accperf exact -q --functions 'write_ppm,*_rot' -o sel.data -- "$WORKLOADS/rotate" both 32 >/dev/null 2>&1
 accperf report --columns flow --json -i sel.data >sel.json
 check "what is counted to its caller has no bytes of its own, rather than none" jq -e '
 	[.functions[] | select(.name == "__GI__IO_putc" or .name == "putc" or .name == "main")] | length > 0 and all(.[]; .in == null and .compute == null)' sel.json
-check "a selected function has those of all it calls" jq -e '.functions[] | select(.name == "write_ppm") | .in.value > 0 and .compute.value > 0' sel.json
+check "a selected function has those of all it calls" jq -e '.functions[] | select(.name == "write_ppm") | .in > 0 and .compute > 0' sel.json
 
 # ---- timeline ----
 accperf timeline -i j.data --json --slices 20 >time.json

@@ -10,6 +10,7 @@
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "measure/memory_cost.h"
+#include "view/memory_film.h"
 #include "view/object_map.h"
 #include "view/objects.h"
 
@@ -17,7 +18,7 @@ struct objects_cmd {
 	const char *input, *stack, *attribute, *from, *cost, *output;
 	struct filter_opts filter;
 	uint64_t rows, slices;
-	bool json, stdio, fresh, regions, map, svg;
+	bool json, stdio, fresh, regions, map, film, svg;
 };
 
 /* As large as what the program touched of a region; over one that hits the nearest cache. */
@@ -66,6 +67,21 @@ static int show_map(const struct objects_cmd *o, const struct flow_input *in, co
 	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
 }
 
+static int show_film(const struct objects_cmd *o, const struct flow_input *in, struct err *e)
+{
+	AUTO_BUF(out);
+	int err = memory_film_svg(in, !strcmp(o->stack, "include"), &out);
+
+	if (err == -ENODATA)
+		return err_set(
+			e, err,
+			"%s holds no sampled access with an address: `accperf record`, or `accperf exact --emit-samples PERIOD`",
+			o->input);
+	if (err)
+		return err_set(e, err, "out of memory");
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, false, e);
+}
+
 static const struct objects_cmd defaults = {
 	.input = "accperf.data", .stack = "exclude", .attribute = "self", .from = "best", .rows = 20
 };
@@ -84,6 +100,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "regions", AT(regions),
 	  .help = "by function: objects, addresses and accesses of stack, heap and data" },
 	{ OPT_BOOL, 0, "map", AT(map), .help = "the address space: what is allocated, written, read, never read" },
+	{ OPT_BOOL, 0, "film", AT(film),
+	  .help = "a picture (SVG) of addresses over time, coloured by who writes and who reads; of sampled accesses" },
 	{ OPT_STRING, 0, "cost", AT(cost), .arg = "REGION=FACTOR,..",
 	  .help = "stack=0,heap=1,data=1,other=1: of an access, in average instructions; or `measured` here" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: the objects' shares, or the map" },
@@ -113,7 +131,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (o->svg && o->json)
+	if (o->film && (o->map || o->json || o->regions))
+		err_set(&e, -EINVAL, "--film is a picture of its own: leave out --map, --regions and --json");
+	else if (o->svg && o->json)
 		err_set(&e, -EINVAL, "choose one of --json and --svg");
 	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
 		err_set(&e, -EINVAL, o->json ? "at most %d slices" : "--slices is for --json: add it",
@@ -140,6 +160,8 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		err = costs_of(o, &in, &costs, &e);
 	if (!err && o->map) {
 		err = show_map(o, &in, &style, &e);
+	} else if (!err && o->film) {
+		err = show_film(o, &in, &e);
 	} else if (!err &&
 		   !(err = objects_build(&in, !strcmp(o->stack, "include"), &costs, (uint32_t)o->slices, &obj, &e))) {
 		struct trust_evidence evidence = trust_of_objects(&in, &obj);
@@ -207,7 +229,10 @@ CLI_COMMAND(objects) = {
 		"\n"
 		"--regions shows, by function, how many objects, distinct addresses and accesses it has on the stack, the\n"
 		"heap and in data, and from where to where; --map the address space as the exact engine saw it used, cell by\n"
-		"cell: what is allocated, written, read, and written but never read. Both want `accperf exact --objects`.",
+		"cell: what is allocated, written, read, and written but never read. Both want `accperf exact --objects`.\n"
+		"\n"
+		"--film draws the addresses that sampled accesses touched over time: above coloured by who wrote there, below\n"
+		"by who read. `accperf exact --accesses FILE` lists every access instead, as CSV.",
 	.examples = "accperf objects\tThe objects of accperf.data\n"
 		    "accperf objects --svg -o objects.svg\tTheir shares as a picture\n"
 		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
