@@ -227,7 +227,7 @@ static uint64_t block_start(const struct function *f, uint64_t ip, bool *leader_
 	while (first > 0 && !(f->leaders.insn[first] & LEADERS_MARK) && i - first < BLOCK_MAX_INSNS / 2)
 		first--;
 	*leader_known = f->leaders.insn[first] & LEADERS_MARK;
-	return f->leaders.start + (f->leaders.insn[first] & ~LEADERS_MARK);
+	return f->leaders.start + (f->leaders.insn[first] & LEADERS_OFFSET);
 }
 
 static bool remember(struct block_cache *c, uint64_t key, struct block *b)
@@ -483,14 +483,14 @@ int block_previous(struct block_cache *c, const struct block_code *code, uint64_
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if ((f->leaders.insn[mid] & ~LEADERS_MARK) < want)
+		if ((f->leaders.insn[mid] & LEADERS_OFFSET) < want)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	if (!lo)
 		return -ENODATA;
-	*addr = f->leaders.start + (f->leaders.insn[lo - 1] & ~LEADERS_MARK);
+	*addr = f->leaders.start + (f->leaders.insn[lo - 1] & LEADERS_OFFSET);
 	have = code->read(code->ctx, *addr, bytes, sizeof(bytes));
 	if (dec_decode(bytes, have, insn) || *addr + insn->len != code_ip)
 		return -ENODATA;

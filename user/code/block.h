@@ -19,6 +19,8 @@
 
 #include "code/decode.h"
 
+struct map;
+
 #define BLOCK_MAX_INSNS 256
 #define BLOCK_MAX_ACCESSES 320
 
@@ -31,6 +33,9 @@ struct block_code {
 	/* Function around addr; NULL or false: unknown, so nothing before the sample is evaluated. */
 	bool (*bounds)(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end);
 	void *ctx;
+	/* Address of a function -> registers it may change, as cfg_build() found: many call the same few. NULL: every
+	 * graph looks for itself. Its owner's, of this code alone. */
+	struct map *spoils;
 };
 
 /* What the sample saw. */

@@ -41,7 +41,7 @@ int leaders_index(const struct leaders *l, uint64_t addr)
 		return -1;
 	want = (uint32_t)(addr - l->start);
 	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2, off = l->insn[mid] & ~LEADERS_MARK;
+		uint32_t mid = lo + (hi - lo) / 2, off = l->insn[mid] & LEADERS_OFFSET;
 
 		if (off == want)
 			return (int)mid;
@@ -129,7 +129,8 @@ static int collect_insns(struct leaders *l, const struct body *b, bool *indirect
 			return 0;
 		if (!GROW(l->insn, l->count, cap, 64))
 			return -ENOMEM;
-		l->insn[l->count++] = (uint32_t)off | (next_leads ? LEADERS_MARK : 0);
+		l->insn[l->count++] =
+			(uint32_t)off | (next_leads ? LEADERS_MARK : 0) | (d.flags & DEC_F_BRANCH ? LEADERS_BRANCH : 0);
 		next_leads = d.flags & DEC_F_BRANCH;
 		if ((d.flags & DEC_F_BRANCH) &&
 		    !(d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET | DEC_F_SYSCALL | DEC_F_TRAP)))
@@ -140,17 +141,28 @@ static int collect_insns(struct leaders *l, const struct body *b, bool *indirect
 	return 0;
 }
 
+/* Whether bytes can hold what find_tables() looks for: a register's `lea` relative to the instruction, or an address
+ * that is eight times a register, and a distance. Where they cannot, decoding them tells nothing. */
+static bool may_name_table(const uint8_t *b, size_t len)
+{
+	for (size_t i = 0; i + 5 < len; i++)
+		if ((b[i] == 0x8d && (b[i + 1] & 0xc7) == 0x05) || ((b[i] & 0xc7) == 0x04 && (b[i + 1] & 0xc7) == 0xc5))
+			return true;
+	return false;
+}
+
 /* The tables an indirect jump may use: whatever the function takes the address of, outside itself. */
 static unsigned find_tables(const struct block_code *code, struct leaders *l, const struct body *b)
 {
 	unsigned tables = 0, entries = 0, n;
 
 	for (uint32_t i = 0; i < l->count && entries < TABLE_ENTRIES_MAX; i++) {
-		uint32_t off = l->insn[i] & ~LEADERS_MARK;
+		uint32_t off = l->insn[i] & LEADERS_OFFSET;
+		size_t next = i + 1 < l->count ? l->insn[i + 1] & LEADERS_OFFSET : b->len;
 		struct dec_insn d;
 		const struct dec_mem *m;
 
-		if (dec_decode(b->bytes + off, b->len - off, &d))
+		if (!may_name_table(b->bytes + off, next - off) || dec_decode(b->bytes + off, b->len - off, &d))
 			continue;
 		if (d.effect.op == DEC_OP_LEA) {
 			m = &d.mem[DEC_MAX_MEM - 1];
@@ -190,11 +202,12 @@ int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, st
 		goto out;
 	out->complete = true;
 	for (uint32_t i = 0; i < out->count; i++) {
-		uint32_t off = out->insn[i] & ~LEADERS_MARK;
+		uint32_t off = out->insn[i] & LEADERS_OFFSET;
 		struct dec_insn d;
 		uint64_t target;
 
-		if (dec_decode_flow(b.bytes + off, b.len - off, &d) || !(d.flags & DEC_F_DIRECT))
+		if (!(out->insn[i] & LEADERS_BRANCH) || dec_decode_flow(b.bytes + off, b.len - off, &d) ||
+		    !(d.flags & DEC_F_DIRECT))
 			continue;
 		target = start + off + d.len + (uint64_t)d.target;
 		if (!mark_start(out, target))

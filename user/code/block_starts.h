@@ -12,13 +12,15 @@
 
 struct leaders {
 	uint64_t start, end;
-	uint32_t *insn; /* offsets of all instructions, ascending; bit 31 marks a leader */
+	uint32_t *insn; /* offsets of all instructions, ascending, with marks */
 	uint32_t count;
 	bool decoded;  /* the decode went through to the end */
 	bool complete; /* and every way into a block is known: no indirect jump without a table */
 };
 
-#define LEADERS_MARK 0x80000000u
+#define LEADERS_MARK 0x80000000u   /* a block begins there */
+#define LEADERS_BRANCH 0x40000000u /* DEC_F_BRANCH: others need not be decoded again for the flow */
+#define LEADERS_OFFSET 0x3fffffffu
 
 /* 0; -ENODATA: the bytes cannot be read; -ENOMEM. A function that does not decode is no error. */
 int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, struct leaders *out);

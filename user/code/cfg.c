@@ -7,6 +7,7 @@
 #include "code/cfg_priv.h"
 #include "code/block_starts.h"
 #include "util/grow.h"
+#include "util/map.h"
 
 #define LEAF_BYTES 2048 /* callees whose effect on registers is looked up: how long, how many */
 #define LEAVES_MAX 1024
@@ -24,13 +25,13 @@ struct cold {
 struct builder {
 	struct cfg *c;
 	const struct block_code *code;
-	uint8_t *lead; /* per instruction */
+	uint8_t *lead, *branch; /* per instruction */
 	uint32_t *block_of;
 	uint32_t *stamp; /* per block: 1 + the last block that got an edge to it */
 	uint32_t *table; /* targets of all tables: jump's instruction, count, targets... */
 	size_t table_len, table_cap;
 	struct cold *cold;
-	unsigned colds;
+	unsigned colds, cold_cap;
 	uint32_t cold_budget;
 	uint32_t *edge; /* from, to, from, to... */
 	size_t edge_len, edge_cap;
@@ -163,9 +164,7 @@ static struct cold *cold_at(struct builder *b, uint64_t addr)
 		return NULL;
 	if (addr < start || addr >= end || (start <= b->c->start && end >= b->c->end) || b->colds == COLD_MAX)
 		return NULL;
-	if (!b->cold)
-		b->cold = calloc(COLD_MAX, sizeof(*b->cold));
-	if (!b->cold)
+	if (!GROW(b->cold, b->colds, b->cold_cap, 8))
 		return NULL;
 	k = &b->cold[b->colds++];
 	*k = (struct cold){ .target = addr };
@@ -219,6 +218,8 @@ static int mark_leaders(struct builder *b)
 
 	b->lead[0] = 1;
 	for (uint32_t i = 0; i < c->insns; i++) {
+		if (!b->branch[i])
+			continue;
 		if (dec_decode_flow(c->bytes + c->insn[i], (size_t)(c->end - c->start) - c->insn[i], &d))
 			return -ENODATA;
 		if (!ends_block(d.flags))
@@ -295,10 +296,10 @@ static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
 	struct cfg *c = b->c;
 	struct cfg_block *k = &c->block[block];
 	uint32_t last = k->insn + k->insns - 1;
-	struct dec_insn d;
+	struct dec_insn d = { 0 };
 	int rc = 0;
 
-	if (cfg_decode(c, last, &d))
+	if (b->branch[last] && cfg_decode(c, last, &d))
 		return -ENODATA;
 	if ((!ends_block(d.flags) || (d.flags & DEC_F_COND)) && last + 1 < c->insns)
 		rc = add_cfg_edge(b, block, last + 1);
@@ -384,18 +385,12 @@ static int make_edges(struct builder *b)
 }
 
 /* Compilers know what a function of the same file changes, and keep values in the rest across calls. */
-static uint32_t spoiled_by(const struct builder *b, uint64_t target, uint32_t *budget)
+static uint32_t spoiled_by_leaf(const struct builder *b, uint64_t start, uint64_t end)
 {
 	uint8_t bytes[LEAF_BYTES];
-	uint64_t start, end;
+	size_t len = (size_t)(end - start);
 	uint32_t mask = 0;
-	size_t len;
 
-	if (!target || !b->code->bounds || !*budget || !b->code->bounds(b->code->ctx, target, &start, &end) ||
-	    start != target || end <= start || end - start > sizeof(bytes))
-		return CFG_CALLER_SAVED;
-	--*budget;
-	len = (size_t)(end - start);
 	if (b->code->read(b->code->ctx, start, bytes, len) != len)
 		return CFG_CALLER_SAVED;
 	for (size_t at = 0; at < len;) {
@@ -414,6 +409,23 @@ static uint32_t spoiled_by(const struct builder *b, uint64_t target, uint32_t *b
 	return mask & CFG_CALLER_SAVED;
 }
 
+static uint32_t spoiled_by(const struct builder *b, uint64_t target, uint32_t *budget)
+{
+	uint64_t start, end, *kept;
+	bool added = true;
+
+	if (!target || !b->code->bounds || !*budget || !b->code->bounds(b->code->ctx, target, &start, &end) ||
+	    start != target || end <= start || end - start > LEAF_BYTES)
+		return CFG_CALLER_SAVED;
+	--*budget;
+	kept = b->code->spoils ? map_put(b->code->spoils, target, &added) : NULL;
+	if (!kept)
+		return spoiled_by_leaf(b, start, end);
+	if (added)
+		*kept = spoiled_by_leaf(b, start, end);
+	return (uint32_t)*kept;
+}
+
 static int find_calls(struct builder *b)
 {
 	struct cfg *c = b->c;
@@ -425,6 +437,8 @@ static int find_calls(struct builder *b)
 		bool tail;
 		struct dec_insn d;
 
+		if (!b->branch[i])
+			continue;
 		if (dec_decode_flow(c->bytes + c->insn[i], (size_t)(c->end - c->start) - c->insn[i], &d))
 			return -ENODATA;
 		tail = last && (c->block[block].flags & CFG_LEAVES) && !(c->block[block].flags & CFG_VIA_COLD);
@@ -444,8 +458,10 @@ static int find_calls(struct builder *b)
 	return 0;
 }
 
-static int read_insns(const struct block_code *code, uint64_t start, uint64_t end, struct cfg *c)
+static int read_insns(struct builder *b, uint64_t start, uint64_t end)
 {
+	const struct block_code *code = b->code;
+	struct cfg *c = b->c;
 	struct leaders l;
 	int rc = leaders_find(code, start, end, &l);
 
@@ -459,10 +475,13 @@ static int read_insns(const struct block_code *code, uint64_t start, uint64_t en
 	c->end = end;
 	c->insn = l.insn; /* taken over */
 	c->insns = l.count;
-	for (uint32_t i = 0; i < c->insns; i++)
-		c->insn[i] &= ~LEADERS_MARK;
+	b->branch = malloc(c->insns);
+	for (uint32_t i = 0; b->branch && i < c->insns; i++) {
+		b->branch[i] = !!(c->insn[i] & LEADERS_BRANCH);
+		c->insn[i] &= LEADERS_OFFSET;
+	}
 	c->bytes = malloc((size_t)(end - start));
-	if (!c->bytes)
+	if (!c->bytes || !b->branch)
 		return -ENOMEM;
 	if (code->read(code->ctx, start, c->bytes, (size_t)(end - start)) != end - start)
 		return -ENODATA;
@@ -475,7 +494,7 @@ int cfg_build(const struct block_code *code, uint64_t start, uint64_t end, struc
 	int rc;
 
 	memset(out, 0, sizeof(*out));
-	rc = read_insns(code, start, end, out);
+	rc = read_insns(&b, start, end);
 	if (rc)
 		goto out;
 	out->complete = true;
@@ -488,6 +507,7 @@ int cfg_build(const struct block_code *code, uint64_t start, uint64_t end, struc
 	rc = rc ? rc : cfg_loops_find(out);
 out:
 	free(b.lead);
+	free(b.branch);
 	free(b.block_of);
 	free(b.stamp);
 	free(b.cold);

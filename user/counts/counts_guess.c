@@ -56,34 +56,6 @@ static void spread_activity(struct counts_guess *g)
 	}
 }
 
-int counts_guess_begin(struct counts_guess *g, const struct counts_record *r)
-{
-	*g = (struct counts_guess){ .r = r, .active = calloc(r->nodes + 1, sizeof(*g->active)) };
-	g->guard = calloc(r->nodes + 1, sizeof(*g->guard));
-	if (!g->active || !g->guard)
-		return -ENOMEM;
-	for (size_t n = 1; n < r->nodes; n++)
-		g->active[n] = r->node[n].samples > 0;
-	for (size_t i = 0; i < r->links; i++) {
-		const struct fmt_counts_link *l = &r->link[i].l;
-
-		if (!l->how)
-			continue;
-		if ((l->flags & FMT_CL_CALL) && l->seen > 0)
-			g->active[l->parent] = true;
-		for (size_t k = r->link[i].window; k < r->link[i].window + r->link[i].windows; k++) {
-			if (l->how != FMT_CL_RATE && r->window[k].anchor > 0)
-				g->active[l->parent] = true;
-			if (l->how == FMT_CL_TRIPS && r->window[k].anchor > 0)
-				g->guard[l->parent] = true;
-			if (r->window[k].child > 0)
-				g->active[l->child] = true;
-		}
-	}
-	spread_activity(g);
-	return 0;
-}
-
 void counts_guess_end(struct counts_guess *g)
 {
 	free(g->active);
@@ -146,26 +118,24 @@ static double by_hits(double anchor, double child, double part)
 	return child * log(p) + (anchor - child) * log1p(-p);
 }
 
-static void guess_branch(const struct counts_guess *g, size_t link, struct counts_ratio *out)
-{
-	const struct counts_record *r = g->r;
-	const struct fmt_counts_link *l = &r->link[link].l;
-	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
-	double expected = (double)p->samples * c->instructions / p->instructions, samples = (double)c->samples;
-	double anchor, child, log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
-	double log_mean = 0, log_square = 0;
-	int kind = !g->guard[l->child]       ? g->active[l->child] ? WARM : COLD
-		   : p->kind == FMT_CN_ENTRY ? GUARD
-					     : GUARD_IN_LOOP;
+/* A branch: samples of what is behind it and of what is before; hits of both. */
+struct branch_seen {
+	double samples, expected, around;
+	double anchor, child;
+};
 
-	whole_turns(r, link, &anchor, &child);
+static void guess_kind(int kind, const struct branch_seen *b, struct counts_ratio *out)
+{
+	double log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
+	double log_mean = 0, log_square = 0;
+
 	for (int i = 0; i < GRID; i++) {
 		double part = exp(-GRID_STEP * i), prior = i < 2           ? commonly[kind].always / 2
 							   : i < COLD_FROM ? commonly[kind].between / (COLD_FROM - 2)
 									   : commonly[kind].cold / (GRID - COLD_FROM);
 
-		log_like[i] = log(prior + 1e-9) + chance_of_samples(samples, expected, (double)p->samples, part) +
-			      (anchor > 0 ? by_hits(anchor, child, part) : 0);
+		log_like[i] = log(prior + 1e-9) + chance_of_samples(b->samples, b->expected, b->around, part) +
+			      (b->anchor > 0 ? by_hits(b->anchor, b->child, part) : 0);
 		most = fmax(most, log_like[i]);
 	}
 	for (int i = 0; i < GRID; i++) {
@@ -188,6 +158,59 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 	out->log_var = var;
 	out->low = mean * exp(-Z95 * sqrt(var));
 	out->high = fmin(1, mean * exp(Z95 * sqrt(var)));
+}
+
+int counts_guess_begin(struct counts_guess *g, const struct counts_record *r)
+{
+	*g = (struct counts_guess){ .r = r, .active = calloc(r->nodes + 1, sizeof(*g->active)) };
+	g->guard = calloc(r->nodes + 1, sizeof(*g->guard));
+	if (!g->active || !g->guard)
+		return -ENOMEM;
+	for (int kind = COLD; kind <= GUARD_IN_LOOP; kind++)
+		guess_kind(kind, &(struct branch_seen){ 0 }, &g->unseen[kind]);
+	for (size_t n = 1; n < r->nodes; n++)
+		g->active[n] = r->node[n].samples > 0;
+	for (size_t i = 0; i < r->links; i++) {
+		const struct fmt_counts_link *l = &r->link[i].l;
+
+		if (!l->how)
+			continue;
+		if ((l->flags & FMT_CL_CALL) && l->seen > 0)
+			g->active[l->parent] = true;
+		for (size_t k = r->link[i].window; k < r->link[i].window + r->link[i].windows; k++) {
+			if (l->how != FMT_CL_RATE && r->window[k].anchor > 0)
+				g->active[l->parent] = true;
+			if (l->how == FMT_CL_TRIPS && r->window[k].anchor > 0)
+				g->guard[l->parent] = true;
+			if (r->window[k].child > 0)
+				g->active[l->child] = true;
+		}
+	}
+	spread_activity(g);
+	return 0;
+}
+
+static void guess_branch(const struct counts_guess *g, size_t link, struct counts_ratio *out)
+{
+	const struct counts_record *r = g->r;
+	const struct fmt_counts_link *l = &r->link[link].l;
+	const struct fmt_counts_node *p = &r->node[l->parent], *c = &r->node[l->child];
+	struct branch_seen b = { .samples = (double)c->samples,
+				 .expected = (double)p->samples * c->instructions / p->instructions,
+				 .around = (double)p->samples };
+	int kind = !g->guard[l->child]       ? g->active[l->child] ? WARM : COLD
+		   : p->kind == FMT_CN_ENTRY ? GUARD
+					     : GUARD_IN_LOOP;
+
+	whole_turns(r, link, &b.anchor, &b.child);
+	if (p->samples || c->samples || b.anchor > 0) {
+		guess_kind(kind, &b, out);
+		return;
+	}
+	out->ratio = g->unseen[kind].ratio;
+	out->log_var = g->unseen[kind].log_var;
+	out->low = g->unseen[kind].low;
+	out->high = g->unseen[kind].high;
 }
 
 static void guess_loop(const struct counts_guess *g, size_t link, struct counts_ratio *out)

@@ -11,8 +11,9 @@
 
 struct counts_guess {
 	const struct counts_record *r;
-	bool *active; /* by node: it runs, or something that only it leads to */
-	bool *guard;  /* by node: leads into a loop that was seen to run */
+	bool *active;                  /* by node: it runs, or something that only it leads to */
+	bool *guard;                   /* by node: leads into a loop that was seen to run */
+	struct counts_ratio unseen[4]; /* by kind of branch: of one without samples and hits, as most are */
 };
 
 int counts_guess_begin(struct counts_guess *g, const struct counts_record *r);

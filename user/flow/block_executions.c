@@ -34,11 +34,13 @@ struct function {
 	bool called; /* somebody was seen to call it */
 	bool usable;
 	struct cfg cfg;
+	bool *touches; /* by instruction: it has operands in memory, or cannot be decoded */
 };
 
 struct code_module {
 	uint32_t id;
 	struct module *m; /* NULL: cannot be read */
+	struct map spoils;
 };
 
 struct runs {
@@ -78,30 +80,35 @@ static struct code_module *code_module_of(struct runs *rs, uint32_t id)
 }
 
 /* What an execution takes, in usual instructions. */
-static double block_cost(const struct cfg *c, const struct cfg_block *b)
+static double block_cost(const struct function *f, const struct cfg_block *b)
 {
+	const struct cfg *c = &f->cfg;
+	bool repeats = false;
 	double cost = 0;
 
 	for (uint32_t i = 0; i < b->insns; i++) {
 		struct dec_insn d;
 
 		if (cfg_decode(c, b->insn + i, &d)) {
+			f->touches[b->insn + i] = true;
 			cost++;
 			continue;
 		}
-		if (d.flags & DEC_F_REP)
-			return 0; /* as long as its operand */
+		f->touches[b->insn + i] = d.mem_cnt;
+		repeats |= d.flags & DEC_F_REP;
 		cost += dec_cost(&d);
 	}
-	return cost;
+	return repeats ? 0 : cost; /* then it takes as long as its operand */
 }
 
 static void add_nodes(struct runs *rs, struct function *f)
 {
 	f->first_node = rs->s.nodes;
-	for (uint32_t b = 0; b < f->cfg.blocks; b++)
+	f->touches = calloc(f->cfg.insns + 1, sizeof(*f->touches));
+	rs->failed |= !f->touches;
+	for (uint32_t b = 0; b < f->cfg.blocks && f->touches; b++)
 		ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
-		    ((struct flow_balance_node){ .cost = block_cost(&f->cfg, &f->cfg.block[b]) }));
+		    ((struct flow_balance_node){ .cost = block_cost(f, &f->cfg.block[b]) }));
 }
 
 /* Index of the function around an address, FLOW_NONE if its code is not known. */
@@ -127,6 +134,7 @@ static uint32_t function_around(struct runs *rs, uint32_t module, uint64_t addr)
 		return FLOW_NONE;
 	code.id = (uint64_t)(m - rs->module) + 1;
 	code.ctx = m->m;
+	code.spoils = &m->spoils;
 	f.module = (uint32_t)(m - rs->module);
 	if (cfg_build(&code, start, end, &f.cfg))
 		return FLOW_NONE;
@@ -715,6 +723,8 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 			uint64_t ip = cfg_insn_addr(&f->cfg, f->cfg.block[b].insn + i);
 			struct dec_insn d;
 
+			if (!f->touches[f->cfg.block[b].insn + i])
+				continue;
 			if (cfg_decode(&f->cfg, f->cfg.block[b].insn + i, &d))
 				break;
 			for (unsigned m = 0; m < d.mem_cnt; m++) {
@@ -733,8 +743,12 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 static void release_runs(struct runs *rs)
 {
 	free(rs->block);
-	for (uint32_t i = 0; i < rs->functions; i++)
+	for (uint32_t i = 0; i < rs->functions; i++) {
 		cfg_release(&rs->function[i].cfg);
+		free(rs->function[i].touches);
+	}
+	for (uint32_t i = 0; i < rs->modules; i++)
+		map_release(&rs->module[i].spoils);
 	free(rs->module);
 	free(rs->function);
 	free(rs->s.node);

@@ -18,7 +18,8 @@
 #define CODE_MOST (16u << 20)      /* and of all */
 #define DISTANCE_MOST (1 << 20)
 #define WIDEST 64
-#define ALWAYS 0.98 /* of all samples: it began before the recording, and may well have written its fields then */
+#define SIEVE (1u << 16) /* distances, by their lowest bits */
+#define ALWAYS 0.98      /* of all samples: it began before the recording, and may well have written its fields then */
 
 struct seen {                       /* a function met somewhere */
 	uint64_t start, end, named; /* named: an address within that the recording has a name for */
@@ -36,7 +37,10 @@ struct fields {
 	struct map starts; /* module << 48 ^ start -> index of seen + 1 */
 	struct seen *seen;
 	uint32_t seens, seen_cap;
-	struct map keys; /* module << 40 ^ distance << 8 ^ size -> key */
+	struct map keys;     /* module << 40 ^ distance << 8 ^ size -> key */
+	uint32_t *stored_by; /* by distance: index + 1 of the function that was last met to store there */
+	uint8_t *
+		sieve; /* by distance % SIEVE: sizes, as bits, of some key there: most stores are to no field that is read */
 	uint32_t key_count;
 	struct could *could;
 	uint32_t coulds, could_cap;
@@ -54,6 +58,12 @@ static bool is_field(const struct dec_mem *m)
 static uint64_t field_key(uint32_t module, int64_t distance, unsigned size)
 {
 	return (uint64_t)module << 40 ^ (uint64_t)distance << 8 ^ size;
+}
+
+/* A power of two has a bit of its own. */
+static uint8_t size_bit(unsigned size)
+{
+	return (uint8_t)(1u << __builtin_ctz(size));
 }
 
 /* What an instruction that was seen at work loads or stores. */
@@ -78,6 +88,7 @@ static int look_at_site(struct fields *x, struct in_site *s)
 				return -ENOMEM;
 			if (added)
 				*k = x->key_count++;
+			x->sieve[(uint64_t)d.mem[i].disp % SIEVE] |= size_bit(d.mem[i].size);
 			s->load_at = (uint32_t)d.mem[i].disp;
 			s->field = (uint32_t)*k + 1;
 		}
@@ -156,6 +167,8 @@ static int stores_there(struct fields *x, struct seen *s, const struct dec_mem *
 
 	for (unsigned at = 0; at < m->size; at++)
 		for (unsigned size = 1; at + size <= m->size; size *= 2) {
+			if (!(x->sieve[((uint64_t)m->disp + at) % SIEVE] & size_bit(size)))
+				continue;
 			const uint64_t *k = map_get(&x->keys, field_key(s->module, m->disp + at, size));
 
 			if (!k)
@@ -170,8 +183,7 @@ static int stores_there(struct fields *x, struct seen *s, const struct dec_mem *
 
 static int read_function(struct fields *x, struct seen *s)
 {
-	uint32_t first = x->coulds;
-	struct map stored = { 0 };
+	uint32_t first = x->coulds, me = (uint32_t)(s - x->seen) + 1, stored = 0;
 	size_t size = s->end - s->start, len;
 	uint8_t *code = malloc(size);
 	int err = code ? 0 : -ENOMEM;
@@ -185,15 +197,16 @@ static int read_function(struct fields *x, struct seen *s)
 			continue;
 		}
 		for (unsigned i = 0; i < d.mem_cnt && !err; i++)
-			if ((d.mem[i].flags & DEC_M_STORE) && is_field(&d.mem[i]))
-				err = map_put(&stored, (uint64_t)d.mem[i].disp, NULL) ? stores_there(x, s, &d.mem[i])
-										      : -ENOMEM;
+			if ((d.mem[i].flags & DEC_M_STORE) && is_field(&d.mem[i])) {
+				stored += x->stored_by[d.mem[i].disp] != me;
+				x->stored_by[d.mem[i].disp] = me;
+				err = stores_there(x, s, &d.mem[i]);
+			}
 		at += d.len;
 	}
 	for (uint32_t i = first; i < x->coulds; i++)
-		x->could[i].fields = (uint32_t)stored.used;
+		x->could[i].fields = stored;
 	x->bytes += size;
-	map_release(&stored);
 	free(code);
 	return err;
 }
@@ -231,85 +244,99 @@ static uint32_t *index_keys(const struct fields *x)
 	return first;
 }
 
-static uint64_t pair(uint32_t a, uint32_t b)
+struct load { /* an instruction that reads a field */
+	uint32_t func, key, site;
+};
+
+static int by_func_and_key(const void *a, const void *b)
 {
-	return (uint64_t)a << 32 | b;
+	const struct load *x = a, *y = b;
+
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return x->key != y->key ? (x->key < y->key ? -1 : 1) : (x->site > y->site) - (x->site < y->site);
 }
 
-/* Of the fields that one function reads: how many the other stores. */
-static int count_common(const struct fields *x, const uint32_t *first, struct map *common)
+static struct load *loads_in_order(const struct flow_input *in, size_t *count)
 {
-	const struct flow_input *in = x->r->in;
-	struct map met = { 0 };
-	int err = 0;
+	struct load *l = malloc((in->site_count + 1) * sizeof(*l));
 
-	for (uint32_t i = 0; i < in->site_count && !err; i++) {
-		uint32_t key = in->sites[i].field - 1;
-		bool added = false;
+	*count = 0;
+	for (uint32_t i = 0; l && i < in->site_count; i++)
+		if (in->sites[i].field)
+			l[(*count)++] = (struct load){ in->sites[i].func, in->sites[i].field - 1, i };
+	if (l)
+		qsort(l, *count, sizeof(*l), by_func_and_key);
+	return l;
+}
 
-		if (!in->sites[i].field)
-			continue;
-		err = map_put(&met, pair(in->sites[i].func, key), &added) ? 0 : -ENOMEM;
-		for (uint32_t k = first[key]; added && k < first[key + 1] && !err; k++) {
-			uint64_t *n = map_put(common, pair(x->could[k].func, in->sites[i].func), NULL);
+static bool same_list(const struct load *a, const struct load *b)
+{
+	return a->func == b->func && a->key == b->key;
+}
 
-			if (n)
-				++*n;
-			err = n ? 0 : -ENOMEM;
+/* Of the fields that these loads, of one function, read: how many each function stores; by: -n takes them back. */
+static void count_common(const struct fields *x, const uint32_t *first, const struct load *l, size_t n,
+			 uint32_t *common, uint32_t by)
+{
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = first[l[i].key]; (!i || !same_list(&l[i - 1], &l[i])) && k < first[l[i].key + 1]; k++)
+			common[x->could[k].func] += by;
+}
+
+/* One list for all that one function reads of one field: code of a compiler has 500 writers to a field, and fifty
+ * thousand instructions that read. */
+static int list_for(struct fields *x, const uint32_t *first, const struct load *l, size_t n, const uint32_t *common)
+{
+	struct flow_input *in = x->r->in;
+	uint32_t begin = in->writer_count;
+
+	for (size_t i = 0; i < n; i++) {
+		bool again = i && same_list(&l[i - 1], &l[i]);
+		struct in_site *s = &in->sites[l[i].site];
+
+		begin = again ? begin : in->writer_count;
+		s->first_writer = begin;
+		s->writers = first[l[i].key + 1] - first[l[i].key];
+		for (uint32_t k = first[l[i].key]; !again && k < first[l[i].key + 1]; k++) {
+			const struct could *c = &x->could[k];
+
+			if (!GROW(in->writer, in->writer_count, in->writer_cap, 1024))
+				return -ENOMEM;
+			in->writer[in->writer_count++] =
+				(struct in_writer){ .func = c->func, .fields = common[c->func], .stores = c->fields };
 		}
 	}
-	map_release(&met);
-	return err;
+	return 0;
 }
 
 static int list_writers(struct fields *x)
 {
-	struct flow_input *in = x->r->in;
-	uint32_t *first = index_keys(x);
-	struct map common = { 0 }, lists = { 0 };
-	int err = first ? count_common(x, first, &common) : -ENOMEM;
+	const struct flow_input *in = x->r->in;
+	uint32_t *first = index_keys(x), *common = calloc(in->func_count + 1, sizeof(*common));
+	size_t count, n;
+	struct load *l = loads_in_order(in, &count);
+	int err = first && common && l ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < in->site_count && !err; i++) {
-		struct in_site *s = &in->sites[i];
-
-		uint64_t *list;
-		bool added;
-
-		if (!s->field)
-			continue;
-		/* one list for all that one function reads of one field: code of a compiler has 500 writers to a field,
-		 * and fifty thousand instructions that read */
-		list = map_put(&lists, pair(s->func, s->field), &added);
-		if (!list) {
-			err = -ENOMEM;
-			break;
-		}
-		s->first_writer = added ? in->writer_count : (uint32_t)*list;
-		s->writers = first[s->field] - first[s->field - 1];
-		if (!added)
-			continue;
-		*list = in->writer_count;
-		for (uint32_t k = first[s->field - 1]; k < first[s->field] && !err; k++) {
-			const uint64_t *n = map_get(&common, pair(x->could[k].func, s->func));
-
-			if (!GROW(in->writer, in->writer_count, in->writer_cap, 1024))
-				err = -ENOMEM;
-			else
-				in->writer[in->writer_count++] = (struct in_writer){ .func = x->could[k].func,
-										     .fields = n ? (uint32_t)*n : 1,
-										     .stores = x->could[k].fields };
-		}
+	for (size_t i = 0; i < count && !err; i += n) {
+		for (n = 1; i + n < count && l[i + n].func == l[i].func;)
+			n++;
+		count_common(x, first, l + i, n, common, 1);
+		err = list_for(x, first, l + i, n, common);
+		count_common(x, first, l + i, n, common, UINT32_MAX);
 	}
-	map_release(&lists);
-	map_release(&common);
+	free(l);
+	free(common);
 	free(first);
 	return err;
 }
 
 int input_fields(struct raw *r)
 {
-	struct fields x = { .r = r };
-	int err = 0;
+	struct fields x = { .r = r,
+			    .sieve = calloc(SIEVE, 1),
+			    .stored_by = calloc(DISTANCE_MOST, sizeof(*x.stored_by)) };
+	int err = x.sieve && x.stored_by ? 0 : -ENOMEM;
 
 	/* attributed to callers, an instruction's function is not the one that holds it */
 	for (uint32_t i = 0; i < r->in->site_count && !err && !r->in->main_image; i++)
@@ -323,6 +350,8 @@ int input_fields(struct raw *r)
 		err = list_writers(&x);
 	map_release(&x.starts);
 	map_release(&x.keys);
+	free(x.sieve);
+	free(x.stored_by);
 	free(x.seen);
 	free(x.could);
 	return err ? err_set(r->e, err, "out of memory") : 0;

@@ -18,6 +18,7 @@
 
 #include "kmod-free/elffile.h"
 #include "proc/ehframe.h"
+#include "proc/file_pieces.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -45,6 +46,7 @@ struct module_private {
 	bool retired;
 	bool waits;                /* for the server of its file system */
 	struct module_ident ident; /* then; but for the path, which is the module's */
+	struct file_pieces pieces; /* of a file that no process is observed to map: a recorder sees files rewritten */
 };
 
 struct modules {
@@ -83,6 +85,7 @@ static void private_free(struct module_private *p)
 	if (p->fd >= 0)
 		close(p->fd);
 	ehframe_free(p->frame);
+	file_pieces_release(&p->pieces);
 	free(p->segments);
 	free((char *)p->m.path);
 	free(p);
@@ -788,6 +791,8 @@ size_t module_read(struct module *m, uint64_t vaddr, void *out, size_t size)
 	fd = module_fd(m);
 	if (fd < 0)
 		return 0;
+	if (!m->priv->ms && size < FILE_PIECE)
+		return file_pieces_read(&m->priv->pieces, fd, off, out, size);
 	n = pread(fd, out, size, (off_t)off);
 	return n > 0 ? (size_t)n : 0;
 }

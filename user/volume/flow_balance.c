@@ -43,7 +43,7 @@ struct work {
 /* Sums of v over nodes and groups, then the gradient of half the weighted squares, without constants. */
 static double apply_matrix(const struct net *t, const double *restrict v, double *restrict g)
 {
-	double vg[2] = { 0 };
+	double even = 0, odd = 0;
 	double *restrict in = t->in, *restrict out = t->out;
 
 	memset(in, 0, t->nodes * sizeof(double));
@@ -60,11 +60,19 @@ static double apply_matrix(const struct net *t, const double *restrict v, double
 	for (uint32_t k = 0; k < t->groups; k++)
 		if (t->from[k] != SMOOTH_NONE)
 			in[t->from[k]] -= out[k];
-	for (uint32_t e = 0; e < t->edges; e++) {
+	for (uint32_t e = 0; e + 1 < t->edges; e += 2) {
 		g[e] = in[t->to[e]] + out[t->group[e]] + t->w_edge[e] * v[e];
-		vg[e & 1] += v[e] * g[e];
+		even += v[e] * g[e];
+		g[e + 1] = in[t->to[e + 1]] + out[t->group[e + 1]] + t->w_edge[e + 1] * v[e + 1];
+		odd += v[e + 1] * g[e + 1];
 	}
-	return vg[0] + vg[1];
+	if (t->edges & 1) {
+		uint32_t e = t->edges - 1;
+
+		g[e] = in[t->to[e]] + out[t->group[e]] + t->w_edge[e] * v[e];
+		even += v[e] * g[e];
+	}
+	return even + odd;
 }
 
 /* Variance of a node's executions as its time shows them: of the sampling, and because instructions
@@ -160,15 +168,24 @@ static void set_free(struct work *w)
 
 static double step_on(struct work *w, double a)
 {
-	double *restrict x = w->fx, *restrict r = w->r, sum[2] = { 0 };
+	double *restrict x = w->fx, *restrict r = w->r, even = 0, odd = 0;
 	const double *restrict p = w->p, *restrict q = w->fq, *restrict d = w->fdiag;
+	uint32_t n = w->free.edges, i = 0;
 
-	for (uint32_t i = 0; i < w->free.edges; i++) {
+	for (; i + 1 < n; i += 2) {
+		x[i] += a * p[i];
+		x[i + 1] += a * p[i + 1];
+		r[i] -= a * q[i];
+		r[i + 1] -= a * q[i + 1];
+		even += r[i] * r[i] * d[i];
+		odd += r[i + 1] * r[i + 1] * d[i + 1];
+	}
+	if (i < n) {
 		x[i] += a * p[i];
 		r[i] -= a * q[i];
-		sum[i & 1] += r[i] * r[i] * d[i];
+		even += r[i] * r[i] * d[i];
 	}
-	return sum[0] + sum[1];
+	return even + odd;
 }
 
 static void turn(struct work *w, double b)
