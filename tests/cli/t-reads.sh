@@ -60,7 +60,7 @@ check "diff reads each profile once" once 2 diff "$a" "$b"
 check "compare reads each profile once" once 2 compare "$a" "$b"
 check "merge reads each profile once" once 2 merge -f -o merged.data "$a" "$b"
 again() { accperf "$@" >said 2>&1; rm -f opened; COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said 2>&1; [ ! -e opened ]; }
-for how in "report" "report --columns flow" "flow --json" "flow --per scale" "objects" "timeline"; do
+for how in "report" "report --columns flow" "flow --json" "flow --per scale" "objects" "timeline" "annotate scale"; do
 	check "$how asked again does not read its profile" again $how -i "$a"
 done
 check "diff asked again reads neither profile" again diff "$a" "$b"

@@ -7,13 +7,14 @@
 
 #include "cli/cli.h"
 #include "cli/filter_opts.h"
+#include "cli/kept.h"
 #include "cli/pager.h"
 #include "view/annotate.h"
 
 struct annotate_cmd {
 	const char *input, *syntax, *source;
 	struct filter_opts filter;
-	bool all, json, stdio;
+	bool all, json, stdio, fresh;
 };
 
 static const struct annotate_cmd defaults = { .input = "accperf.data", .syntax = "att" };
@@ -30,6 +31,7 @@ static const struct opt options[] = {
 		   "the function of these objects (libz.so*)"),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.annotate/1, the whole function" },
 	STDIO_OPT(struct annotate_cmd, stdio),
+	FRESH_OPT(struct annotate_cmd, fresh),
 	OPT_END
 };
 

@@ -26,6 +26,7 @@ struct kept {
 	const char *input[MAX_INPUTS];
 	struct stat input_was[MAX_INPUTS];
 	unsigned inputs;
+	const char *word; /* NULL: none */
 };
 
 static const void *option(const struct cli_command *cmd, const void *opts, const char *name, enum opt_type type)
@@ -102,6 +103,8 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 	for (const struct opt *o = cmd->options; ok && (o->type != OPT_GROUP || o->help); o++)
 		if (!o->name || strcmp(o->name, KEPT_OPTION))
 			hash_option(h, o, opts);
+	if (ok)
+		hash_option_text(h, k->word);
 	for (unsigned i = 0; ok && i < k->inputs; i++) {
 		hash_option_text(h, k->input[i]);
 		ok = hash_file(h, k->input[i], &k->input_was[i]);
@@ -144,6 +147,12 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 	if (input)
 		k->input[k->inputs++] = *input;
 	for (int i = rest; i < argc; i++) {
+		if (input) { /* what it is asked about in that file */
+			k->word = argv[i];
+			if (i > rest)
+				return false;
+			continue;
+		}
 		if (k->inputs == MAX_INPUTS)
 			return false;
 		k->input[k->inputs++] = argv[i];
@@ -172,6 +181,22 @@ static bool give_again(const struct kept *k, int *status)
 	return found;
 }
 
+/* With a line on the terminal that it goes on, where it reads a profile for long. */
+static int run_told(const struct cli_command *cmd, void *opts, int argc, char **argv)
+{
+	const char *const *input = option(cmd, opts, "input", OPT_STRING);
+	AUTO_BUF(what);
+	int status;
+
+	if (input && *input) {
+		buf_addf(&what, "reading %s", *input);
+		log_progress_waiting(what.data ? what.data : "reading");
+	}
+	status = cmd->run(opts, argc, argv);
+	log_progress_end();
+	return status;
+}
+
 static void tell_file(void *files, const char *path, const struct stat *found)
 {
 	answer_files_add(files, path, found);
@@ -189,7 +214,7 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	openfile_tell(tell_file, &files);
 	pager_copy_to(&copy);
 	log_copy_to(&log);
-	status = cmd->run(opts, argc - rest, argv + rest);
+	status = run_told(cmd, opts, argc - rest, argv + rest);
 	openfile_tell(NULL, NULL);
 	pager_copy_to(NULL);
 	log_copy_to(NULL);
@@ -214,7 +239,7 @@ int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, i
 	int status;
 
 	if (!prepare(&k, cmd, opts, argc, argv, rest))
-		return cmd->run(opts, argc - rest, argv + rest);
+		return run_told(cmd, opts, argc - rest, argv + rest);
 	if (*fresh || !give_again(&k, &status))
 		status = run_and_keep(&k, cmd, opts, argc, argv, rest);
 	close(k.dir);

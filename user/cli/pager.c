@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "util/log.h"
 #include "util/rights.h"
 
 static bool terminal_size(unsigned *columns, unsigned *rows)
@@ -63,6 +64,7 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	struct err ignored;
 	FILE *f;
 
+	log_progress_end();
 	if (buf_failed(text))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (copied) {

@@ -39,8 +39,7 @@ struct fields {
 	uint32_t seens, seen_cap;
 	struct map keys;     /* module << 40 ^ distance << 8 ^ size -> key */
 	uint32_t *stored_by; /* by distance: index + 1 of the function that was last met to store there */
-	uint8_t *
-		sieve; /* by distance % SIEVE: sizes, as bits, of some key there: most stores are to no field that is read */
+	uint8_t *sieve; /* by distance % SIEVE: sizes, as bits, of keys there; most stores are to none that is read */
 	uint32_t key_count;
 	struct could *could;
 	uint32_t coulds, could_cap;
@@ -270,7 +269,7 @@ static struct load *loads_in_order(const struct flow_input *in, size_t *count)
 	return l;
 }
 
-static bool same_list(const struct load *a, const struct load *b)
+static bool same_field_of(const struct load *a, const struct load *b)
 {
 	return a->func == b->func && a->key == b->key;
 }
@@ -280,7 +279,8 @@ static void count_common(const struct fields *x, const uint32_t *first, const st
 			 uint32_t *common, uint32_t by)
 {
 	for (size_t i = 0; i < n; i++)
-		for (uint32_t k = first[l[i].key]; (!i || !same_list(&l[i - 1], &l[i])) && k < first[l[i].key + 1]; k++)
+		for (uint32_t k = first[l[i].key]; (!i || !same_field_of(&l[i - 1], &l[i])) && k < first[l[i].key + 1];
+		     k++)
 			common[x->could[k].func] += by;
 }
 
@@ -292,7 +292,7 @@ static int list_for(struct fields *x, const uint32_t *first, const struct load *
 	uint32_t begin = in->writer_count;
 
 	for (size_t i = 0; i < n; i++) {
-		bool again = i && same_list(&l[i - 1], &l[i]);
+		bool again = i && same_field_of(&l[i - 1], &l[i]);
 		struct in_site *s = &in->sites[l[i].site];
 
 		begin = again ? begin : in->writer_count;

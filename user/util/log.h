@@ -23,5 +23,8 @@ void log_copy_to(struct buf *copy);
 /* Rewrites one line in place; does nothing unless stderr is a terminal (or quiet). */
 void log_progress(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_progress_end(void);
+/* From a second on, each second, as log_progress(): "accperf: WHAT: so many s"; until log_progress_end() or a message.
+ * For work that does not tell how far it is. */
+void log_progress_waiting(const char *what);
 
 #endif
