@@ -22,6 +22,8 @@ enum wire_kind {
 	WIRE_PAGE = 5,    /* memory of the process that the next sample is of */
 	WIRE_BACK = 6,    /* a thread runs again, whose leaving the CPU was a WIRE_SAMPLE with WIRE_F_OFF */
 	WIRE_ENTRY = 7,   /* a segment that was drawn ends */
+	WIRE_BLOCK = 8,   /* memory was allocated: where, how much, and the stack */
+	WIRE_FREED = 9,   /* a block that a WIRE_BLOCK told of is no more */
 };
 
 struct wire_head {
@@ -176,5 +178,21 @@ struct wire_entry {
 	__u64 regs[WREG_MAX]; /* as user mode left them; WREG_AX: nr */
 };
 _Static_assert(sizeof(struct wire_entry) == 32 + 48 + 8 + 8 * WREG_MAX, "wire_entry");
+
+/* Registers and stack are as the allocator returns. */
+struct wire_block {
+	struct wire_sample s;
+	__u64 addr, bytes; /* as asked for */
+	__u32 role, turn;  /* enum heap_role */
+			   /* __u8 stack[s.stack_bytes]; */
+};
+_Static_assert(sizeof(struct wire_block) == sizeof(struct wire_sample) + 24, "wire_block");
+
+struct wire_freed {
+	struct wire_head h;
+	__u64 addr, born; /* ns, as its WIRE_BLOCK has it */
+	__u32 again, pad; /* no end was seen: the address is given out again */
+};
+_Static_assert(sizeof(struct wire_freed) == 32 + 24, "wire_freed");
 
 #endif

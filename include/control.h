@@ -66,4 +66,27 @@ struct sysio_call {
 };
 _Static_assert(sizeof(struct sysio_call) == 8, "sysio_call");
 
+/* How an allocator's function tells what it is asked for; a probe's cookie has it, and the argument it is in. */
+enum heap_role {
+	HEAP_ALLOC = 1,   /* bytes in an argument, the block in the result */
+	HEAP_CALLOC = 2,  /* bytes are the product of two arguments */
+	HEAP_REALLOC = 3, /* block and bytes in arguments, the block in the result */
+	HEAP_POSIX = 4,   /* the block where the first argument says, bytes in the third */
+	HEAP_FREE = 5,    /* the block in the first argument */
+	HEAP_HANDED = 6, /* no function: a jump to what clears the block, which is its first argument, and returns it */
+	HEAP_ROLES
+};
+#define HEAP_COOKIE(role, arg) ((role) | (__u64)(arg) << 8)
+#define HEAP_COOKIE_ROLE(cookie) ((cookie)&0xff)
+#define HEAP_COOKIE_ARG(cookie) ((cookie) >> 8 & 0xff)
+
+/* Of a turn: hits, and when there were so many as it may have. */
+struct heap_limit {
+	__u64 hits, over_at;
+};
+_Static_assert(sizeof(struct heap_limit) == 16, "heap_limit");
+
+/* Distances in bytes between blocks that are told, by chance: quantiles of their distribution. */
+#define HEAP_GAPS 1024 /* a power of two */
+
 #endif

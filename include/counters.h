@@ -86,6 +86,23 @@
 	X(GC_FULL, "segments lost: kernel table full", 1)                                                              \
 	X(GC_LOST, "segments lost: ring full", 1)
 
+#define HEAP_COUNTERS(X)                                                                                               \
+	/* hits of probes, also of those that are about to go */                                                       \
+	X(HC_HITS, NULL, 0)                                                                                            \
+	/* in turns: allocations, their bytes, frees */                                                                \
+	X(HC_ALLOCS, "heap: allocations seen", 0)                                                                      \
+	X(HC_BYTES, "heap: bytes of allocations seen", 0)                                                              \
+	X(HC_FREES, "heap: frees seen", 0)                                                                             \
+	X(HC_TOLD, "heap: blocks told", 0)                                                                             \
+	X(HC_FAILED, "heap: allocations that failed", 0)                                                               \
+	X(HC_NESTED, NULL, 0)                                                                                          \
+	/* a jump or an exception left it, or a turn ended meanwhile */                                                \
+	X(HC_ABANDONED, "heap: allocations not seen to end", 0)                                                        \
+	X(HC_CALLS_FULL, "heap: allocations not seen, kernel table full", 1)                                           \
+	X(HC_BLOCKS_FULL, "heap: blocks lost, kernel table full", 1)                                                   \
+	X(HC_RING_FULL, "heap: blocks lost, ring full", 1)                                                             \
+	X(HC_FREED_LOST, "heap: ends of blocks lost, ring full", 1)
+
 #define COUNTER_ACCESSES "accesses written"
 /* Records of processes, threads and mappings: counted as lost, but no samples. */
 #define COUNTER_SIDEBAND_LOST "side-band records lost"
@@ -110,13 +127,14 @@ enum bpf_counter {
 	WATCH_COUNTERS(COUNTER_ID) WC_END,
 	SYSIO_COUNTERS(COUNTER_ID) SC_END,
 	SEGMENT_COUNTERS(COUNTER_ID) GC_END,
+	HEAP_COUNTERS(COUNTER_ID) HC_END,
 };
 
 /* Rows of counters, one for each CPU so that none waits for another's cache line; of more CPUs, some share one. */
 #define COUNTER_ROWS 128 /* a power of two */
 
 struct counter_row {
-	__u64 n[GC_END];
+	__u64 n[HC_END];
 } __attribute__((aligned(64)));
 
 #endif

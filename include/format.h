@@ -104,7 +104,10 @@ enum fmt_section {
 	FMT_BURST_PAIR = 69,    /* struct fmt_burst_pair: cumulative, the last of a (reader, writer, bin) wins */
 	FMT_BURST_DATA = 70,    /* variable: struct fmt_burst_data, then struct fmt_burst_item */
 	FMT_BURST_PART = 71,    /* variable: struct fmt_burst_part, then its sites, then its pairs */
-	FMT_BURST_BRANCH = 72,  /* struct fmt_burst_branch: those of one place add up */
+	FMT_HEAP_TURN = 72,     /* user/store/heap.h has the structs of these three */
+	FMT_HEAP_BLOCK = 73,
+	FMT_HEAP_FREED = 74,
+	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,   /* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,   /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -113,7 +116,6 @@ enum fmt_section {
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
 	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
 	FMT_SEGMENT = 86,       /* struct fmt_segment: what a thread did between two system calls */
-				/* exact engine 32..47, offload 48..63, flow 64..79, counts 80..95 */
 };
 
 struct fmt_process {
@@ -850,5 +852,4 @@ struct fmt_segment {
 	int32_t nr, entry_nr;  /* system calls at both ends; -1: unknown */
 };
 _Static_assert(sizeof(struct fmt_segment) == 72, "fmt_segment");
-
 #endif

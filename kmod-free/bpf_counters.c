@@ -7,8 +7,8 @@
 const struct counter_words *counter_words(enum bpf_counter which)
 {
 #define WORDS(id, text, loss) [id] = { text, loss },
-	static const struct counter_words words[GC_END + 1] = { SAMPLER_COUNTERS(WORDS) OFFLOAD_COUNTERS(
-		WORDS) WATCH_COUNTERS(WORDS) SYSIO_COUNTERS(WORDS) SEGMENT_COUNTERS(WORDS) };
+	static const struct counter_words words[HC_END + 1] = { SAMPLER_COUNTERS(WORDS) OFFLOAD_COUNTERS(
+		WORDS) WATCH_COUNTERS(WORDS) SYSIO_COUNTERS(WORDS) SEGMENT_COUNTERS(WORDS) HEAP_COUNTERS(WORDS) };
 
 	return &words[which];
 }

@@ -19,6 +19,7 @@
 #include "store/write.h"
 #include "view/flow.h"
 #include "view/flow_diff.h"
+#include "view/heap_sites.h"
 #include "view/object_map.h"
 #include "view/objects.h"
 #include "view/timeline.h"
@@ -58,6 +59,9 @@ static const struct {
 	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair) },
 	{ FMT_BURST_DATA, 0 },
 	{ FMT_BURST_PART, 0 },
+	{ FMT_HEAP_TURN, sizeof(struct fmt_heap_turn) },
+	{ FMT_HEAP_BLOCK, sizeof(struct fmt_heap_block) },
+	{ FMT_HEAP_FREED, sizeof(struct fmt_heap_freed) },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)
@@ -177,6 +181,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		object_map_text(&in, &style, &out);
 		object_map_json(&in, &out);
 		object_map_svg(&in, &out);
+		heap_sites_text(&(struct heap_sites_view){ &in, 5, "f" }, &style, &out);
+		heap_sites_json(&(struct heap_sites_view){ &in, 5, "f" }, &out);
 		objects_release(&obj);
 	}
 	if (!flow_threads_build(&in, &o, &threads, &e)) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kmod-free/execbp.h"
+#include "kmod-free/heap_probes.h"
 #include "kmod-free/hw.h"
 #include "kmod-free/queue.h"
 #include "kmod-free/ring.h"
@@ -200,6 +201,28 @@ static void of_pmu(struct queue *q, const uint8_t *data, size_t n)
 	free(m);
 }
 
+static int on_block(void *ctx, const struct heap_block *b)
+{
+	if (b->role < HEAP_ALLOC || b->role >= HEAP_ROLES)
+		abort();
+	return look(ctx, b->at);
+}
+
+static int on_freed(void *ctx, const struct heap_freed *f)
+{
+	sink += (uint8_t)f->addr;
+	return 0;
+}
+
+static void of_heap(const uint8_t *data, size_t n)
+{
+	const struct heap_reader to = { .block = on_block, .freed = on_freed };
+	int err = heap_probes_record(data, n, &to);
+
+	if (err && err != -EBADMSG)
+		abort();
+}
+
 /* In memory of its own size and aligned as rings are, so that a byte too many is noticed. */
 static void of_source(uint8_t source, const uint8_t *bytes, size_t n, struct sampler_feed *feed, struct watch *w)
 {
@@ -208,7 +231,7 @@ static void of_source(uint8_t source, const uint8_t *bytes, size_t n, struct sam
 	if (!data)
 		return;
 	memcpy(data, bytes, n);
-	switch (source % 7) {
+	switch (source % 8) {
 	case 0: of_sampler(feed, data, n); break;
 	case 1:
 		if (watch_record(w, data, n))
@@ -218,6 +241,7 @@ static void of_source(uint8_t source, const uint8_t *bytes, size_t n, struct sam
 	case 3: of_sysio(feed->ctx, data, n); break;
 	case 4: of_uprobe(data, n); break;
 	case 5: of_perf_ring(feed->ctx, data, n); break;
+	case 7: of_heap(data, n); break;
 	default: of_pmu(feed->ctx, data, n); break;
 	}
 	free(data);

@@ -235,15 +235,15 @@ static void a_spending_shows_once(void **state)
 /* Whoever books below is refused when the account that has the share is empty; the timer never is. */
 static void what_is_spent_is_refused(void **state)
 {
-	static const enum account refused[] = { ACCOUNT_WATCH,    ACCOUNT_ARMED,   ACCOUNT_SYSCALLS,
-						ACCOUNT_HARDWARE, ACCOUNT_OFFLOAD, ACCOUNT_COUNTS,
-						ACCOUNT_WINDOWS,  ACCOUNT_BURSTS,  ACCOUNT_SEGMENTS };
+	static const enum account refused[] = { ACCOUNT_WATCH,   ACCOUNT_ARMED,   ACCOUNT_SYSCALLS, ACCOUNT_HARDWARE,
+						ACCOUNT_OFFLOAD, ACCOUNT_COUNTS,  ACCOUNT_HEAP,     ACCOUNT_WINDOWS,
+						ACCOUNT_BURSTS,  ACCOUNT_SEGMENTS };
 
 	for (unsigned k = 0; k < sizeof(refused) / sizeof(refused[0]); k++) {
 		struct ledger g;
 
 		OPEN(&g, 0.01, ACCOUNT_TIMER, ACCOUNT_WATCH, ACCOUNT_ARMED, ACCOUNT_SYSCALLS, ACCOUNT_HARDWARE,
-		     ACCOUNT_OFFLOAD, ACCOUNT_COUNTS);
+		     ACCOUNT_OFFLOAD, ACCOUNT_COUNTS, ACCOUNT_HEAP);
 		assert_true(ledger_allows(&g, ACCOUNT_TIMER, 1000));
 		assert_false(ledger_allows(&g, refused[k], 1000));
 		for (int i = 0; i < 1000; i++)

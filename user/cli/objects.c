@@ -10,6 +10,7 @@
 #include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "measure/memory_cost.h"
+#include "view/heap_sites.h"
 #include "view/memory_film.h"
 #include "view/object_map.h"
 #include "view/objects.h"
@@ -18,7 +19,7 @@ struct objects_cmd {
 	const char *input, *stack, *attribute, *from, *cost, *output;
 	struct filter_opts filter;
 	uint64_t rows, slices;
-	bool json, stdio, fresh, regions, map, film, svg;
+	bool json, stdio, fresh, regions, map, film, svg, heap;
 };
 
 /* As large as what the program touched of a region; over one that hits the nearest cache. */
@@ -82,6 +83,21 @@ static int show_film(const struct objects_cmd *o, const struct flow_input *in, s
 	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, false, e);
 }
 
+static int show_heap(const struct objects_cmd *o, const struct flow_input *in, const struct text_style *style,
+		     struct err *e)
+{
+	const struct heap_sites_view v = { in, o->rows > 1000000 ? 1000000 : (unsigned)o->rows, o->input };
+	AUTO_BUF(out);
+
+	if (!in->heap.turns)
+		return err_set(e, -ENODATA, "%s has no allocations: `accperf record --heap` sees them", o->input);
+	if (o->json)
+		heap_sites_json(&v, &out);
+	else
+		heap_sites_text(&v, style, &out);
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json, e);
+}
+
 static const struct objects_cmd defaults = {
 	.input = "accperf.data", .stack = "exclude", .attribute = "self", .from = "best", .rows = 20
 };
@@ -102,6 +118,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "map", AT(map), .help = "the address space: what is allocated, written, read, never read" },
 	{ OPT_BOOL, 0, "film", AT(film),
 	  .help = "a picture (SVG) of addresses over time, coloured by who writes and who reads; of sampled accesses" },
+	{ OPT_BOOL, 0, "heap", AT(heap),
+	  .help = "allocation sites with their stacks, by bytes allocated (`accperf record --heap`)" },
 	{ OPT_STRING, 0, "cost", AT(cost), .arg = "REGION=FACTOR,..",
 	  .help = "stack=0,heap=1,data=1,other=1: of an access, in average instructions; or `measured` here" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: the objects' shares, or the map" },
@@ -109,7 +127,8 @@ static const struct opt options[] = {
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "objects and functions shown (20)" },
 	{ OPT_UINT, 0, "slices", AT(slices), .arg = "N",
 	  .help = "with --json: when objects were used, in so many parts of the recording (0)" },
-	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.objects/1, of the map accperf.object-map/1" },
+	{ OPT_BOOL, 0, "json", AT(json),
+	  .help = "accperf.objects/1, of the map accperf.object-map/1, of --heap accperf.heap/1" },
 	STDIO_OPT(struct objects_cmd, stdio),
 	FRESH_OPT(struct objects_cmd, fresh),
 	OPT_END
@@ -131,8 +150,10 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	bool degraded = false;
 	int err;
 
-	if (o->film && (o->map || o->json || o->regions))
-		err_set(&e, -EINVAL, "--film is a picture of its own: leave out --map, --regions and --json");
+	if (o->film && (o->map || o->json || o->regions || o->heap))
+		err_set(&e, -EINVAL, "--film is a picture of its own: leave out --heap, --map, --regions and --json");
+	else if (o->heap && (o->map || o->regions || o->svg))
+		err_set(&e, -EINVAL, "--heap is a list of its own: leave out --map, --regions and --svg");
 	else if (o->svg && o->json)
 		err_set(&e, -EINVAL, "choose one of --json and --svg");
 	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
@@ -158,7 +179,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	flow_input_keep_code(&in, &filter);
 	if (!err)
 		err = costs_of(o, &in, &costs, &e);
-	if (!err && o->map) {
+	if (!err && o->heap) {
+		err = show_heap(o, &in, &style, &e);
+	} else if (!err && o->map) {
 		err = show_map(o, &in, &style, &e);
 	} else if (!err && o->film) {
 		err = show_film(o, &in, &e);
@@ -196,9 +219,9 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
-static const struct cli_schema schemas[] = { { "objects", objects_schema },
-					     { "object-map", object_map_schema },
-					     { 0 } };
+static const struct cli_schema schemas[] = {
+	{ "objects", objects_schema }, { "object-map", object_map_schema }, { "heap", heap_sites_schema }, { 0 }
+};
 
 CLI_COMMAND(objects) = {
 	.name = "objects",
@@ -227,6 +250,11 @@ CLI_COMMAND(objects) = {
 		"time of a load from as much memory as the program used of a region, over one from the nearest cache.\n"
 		"Without instructions and times these are unknown.\n"
 		"\n"
+		"--heap lists allocation sites, as `accperf record --heap` saw them in turns: what each allocates in a second,\n"
+		"how long its blocks live, and from where it is called. A site is the first caller of an allocator that is none\n"
+		"itself, nor one of the usual wrappers. Accesses to blocks that were told stand with their site among the\n"
+		"objects as long as the block is likely to live: what was freed between turns was not seen.\n"
+		"\n"
 		"--regions shows, by function, how many objects, distinct addresses and accesses it has on the stack, the\n"
 		"heap and in data, and from where to where; --map the address space as the exact engine saw it used, cell by\n"
 		"cell: what is allocated, written, read, and written but never read. Both want `accperf exact --objects`.\n"
@@ -235,6 +263,7 @@ CLI_COMMAND(objects) = {
 		"by who read. `accperf exact --accesses FILE` lists every access instead, as CSV.",
 	.examples = "accperf objects\tThe objects of accperf.data\n"
 		    "accperf objects --svg -o objects.svg\tTheir shares as a picture\n"
+		    "accperf objects --heap\tWhere memory is allocated\n"
 		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
 	.schemas = schemas,
 };

@@ -23,6 +23,7 @@
 #include "record/part_segments.h"
 #include "record/part_waits.h"
 #include "cli/record_cost.h"
+#include "cli/record_heap.h"
 #include "cli/record_tell.h"
 #include "record/session.h"
 #include "measure/cost.h"
@@ -52,6 +53,7 @@ struct record_opts {
 	struct segments *segments; /* NULL: one profile */
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
+	struct record_heap heap;
 	bool offload_exact, offload_returns;
 	const char *work;
 	bool keep_set, ldlat_set, phys, page_size, cmdline, measure_cost, json;
@@ -143,6 +145,7 @@ static const struct opt options[] = {
 	  "replace return addresses also where an exception may pass them, which ends a program that throws one", 0 },
 	{ OPT_STRING, 0, "offload-attach", O(offload_attach), "auto|session|multi|perf",
 	  "how to plant the probes (auto: the best this kernel has)", 0 },
+	RECORD_HEAP_OPTS(struct record_opts, heap),
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Output", 0 },
 	{ OPT_STRING, 'o', "output", O(output), "FILE",
 	  "profile to write (accperf.data; an older one is kept as FILE.old)", 0 },
@@ -250,7 +253,10 @@ static int check_options(const struct record_opts *o, struct session_opts *so, s
 {
 	bool counts = strcmp(o->counts, "off");
 	const struct effort *effort;
+	struct heap_opts heap;
 
+	if (record_heap_check(&o->heap, &heap, e))
+		return e->code;
 	if (o->cgroup && !*o->cgroup)
 		return err_set(e, -EINVAL, "-G wants a cgroup; -a observes all of them");
 	if (!*o->output)
@@ -791,7 +797,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
 	    (wants_counts(o, hw) && (add_counts(o, &so, s, &degraded) || add_segments(o, s, &degraded))) ||
-	    add_waits(o, s, &degraded) || add_unasked_offload(o, &t, &offload, &e))
+	    add_waits(o, s, &degraded) || record_heap_add(&o->heap, s, &degraded) ||
+	    add_unasked_offload(o, &t, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)
@@ -801,6 +808,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 		degraded = EXIT_DEGRADED;
 	if (status == EXIT_DONE)
 		status = degraded != EXIT_DONE ? degraded : missed_breakpoints(asked, so.breakpoints);
+	record_heap_tell(&o->heap, &status);
 	session_free(s);
 	breakpoint_gate_free(so.breakpoints);
 	if (status != EXIT_FAILED && wants_counts(o, hw))
@@ -944,6 +952,12 @@ CLI_COMMAND(record) = {
 		"time, some 20 to 50 s of a CPU. Until that is done, and where a hit sent a signal, there are no\n"
 		"watch windows, and counts come from bursts alone. `accperf doctor --breakpoints` tries at once;\n"
 		"--breakpoints on does not wait for it, off does without. $ACCPERF_BREAKPOINTS is the default.\n\n"
+		"--heap sees where memory is allocated, for `accperf objects`: in turns it probes the allocators of one\n"
+		"process (glibc, jemalloc, tcmalloc, mimalloc and others that have malloc() and free() by symbol, preloaded or\n"
+		"linked in; operator new where it is the allocator's own; --heap-probe names more), counts all calls,\n"
+		"and tells three blocks of four with their stacks, or by bytes as --heap-bytes has it. A hit of a probe costs\n"
+		"some microseconds, so where many blocks are made a turn takes milliseconds and comes back seconds later;\n"
+		"what was freed meanwhile is not seen. It lies within the effort's budget; nothing is probed in between.\n\n"
 		"The timers belong to the CPUs; what they find running and is not observed is dropped in the\n"
 		"kernel. So threads and children are seen from their first instruction, in proportion to their\n"
 		"CPU time, however short they live, and switching between threads is no slower than without us.\n"

@@ -246,6 +246,9 @@ static void take_profile(struct flow_input *in, const struct profile *p)
 
 KEEP(take_mapping, struct fmt_mapping, r->mapping)
 KEEP(take_object, struct fmt_object, r->object)
+KEEP(take_heap_turn, struct fmt_heap_turn, r->heap.turn)
+KEEP(take_heap_block, struct fmt_heap_block, r->heap.block)
+KEEP(take_heap_freed, struct fmt_heap_freed, r->heap.freed)
 KEEP(take_x_func, struct fmt_x_func, r->in->x_func)
 KEEP(take_x_edge, struct fmt_x_edge, r->in->x_edge)
 KEEP(take_x_slice, struct fmt_x_slice, r->in->x_slice)
@@ -265,6 +268,9 @@ static const struct section_row rows[] = {
 	{ FMT_WINDOW_CALLS, 0, take_window_calls, NULL },
 	{ FMT_MAPPING, sizeof(struct fmt_mapping), take_mapping, NULL },
 	{ FMT_OBJECT, sizeof(struct fmt_object), take_object, NULL },
+	{ FMT_HEAP_TURN, sizeof(struct fmt_heap_turn), take_heap_turn, NULL },
+	{ FMT_HEAP_BLOCK, sizeof(struct fmt_heap_block), take_heap_block, NULL },
+	{ FMT_HEAP_FREED, sizeof(struct fmt_heap_freed), take_heap_freed, NULL },
 	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio_record, NULL },
 	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst), take_call_burst, NULL },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
@@ -318,6 +324,7 @@ static void raw_release(struct raw *r)
 	free(r->frame_func);
 	free(r->mapping);
 	free(r->object);
+	heap_raw_release(&r->heap);
 	free(r->cell);
 	counts_record_release(&r->counts);
 	input_burst_release(r);
@@ -561,6 +568,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->region);
 	free(in->object);
 	free(in->object_site);
+	heap_release(&in->heap);
 	free(in->times);
 	free(in->counted);
 	free(in->stack);

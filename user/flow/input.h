@@ -13,6 +13,7 @@
 #include "flow/cache.h"
 #include "flow/call_bursts.h"
 #include "flow/flow.h"
+#include "flow/heap.h"
 #include "format.h"
 #include "profile/filter.h"
 #include "profile/profile.h"
@@ -181,6 +182,7 @@ struct in_object_site {
 	uint64_t size, blocks;
 	const char *file; /* whose symbol table it is from; NULL: the profile's own */
 	uint64_t place;   /* there */
+	uint32_t heap;    /* heap.site + 1, where its blocks are a sample; 0: they are all, or none */
 };
 
 /* The functions of a call stack, innermost first; with opts.stacks. */
@@ -270,6 +272,7 @@ struct flow_input {
 	uint64_t object_longest;
 	struct in_object_site *object_site;
 	size_t object_site_count, object_site_cap;
+	struct heap heap;               /* allocations, where a live recording saw some */
 	struct in_function_time *times; /* by function */
 	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;

@@ -60,6 +60,7 @@ struct raw {
 	size_t mapping_count, mapping_cap;
 	struct fmt_object *object;
 	size_t object_count, object_cap;
+	struct heap_raw heap;
 	struct raw_sample_cell *cell;
 	size_t cell_count;
 	struct raw_calls *calls;
@@ -133,6 +134,8 @@ int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b);
 int input_calls(struct raw *r);
 /* Fields that instructions read, and who could write them; after input_resolve(). */
 int input_fields(struct raw *r);
+/* Allocations: sites, and blocks as objects; before objects are put in order. */
+int input_heap(struct raw *r);
 /* Regions of all mappings, globals of their files. */
 int input_regions(struct raw *r);
 /* Weights of time samples by the control flow. Before sites are resolved. */

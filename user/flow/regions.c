@@ -361,7 +361,7 @@ static int peak_sizes(struct raw *r)
 		const struct in_object *o = &in->object[i];
 		int64_t size = (int64_t)((o->end - o->addr) & INT64_MAX >> 20);
 
-		if (o->kind != FMT_OBJ_HEAP)
+		if (o->kind != FMT_OBJ_HEAP || in->object_site[o->site].heap)
 			continue;
 		c[n++] = (struct change){ o->born, size, o->site };
 		c[n++] = (struct change){ o->died, -size, o->site };
@@ -417,6 +417,7 @@ int input_regions(struct raw *r)
 	bool stored_globals = false;
 	int err = stored_objects(r, &stored_globals);
 
+	err = err ? err : input_heap(r);
 	for (size_t i = 0; !err && i < r->mapping_count; i++) {
 		const struct fmt_mapping *m = &r->mapping[i];
 		const char *name = store_str(in->reader, m->name);

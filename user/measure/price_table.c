@@ -49,6 +49,8 @@ static const struct price_row rows[PRICE_IDS] = {
 	[PRICE_RECORD_BATCHED] = { "record-batched", "ns a record", 400, NULL, NULL },
 	/* a probed call, its entry and its return */
 	[PRICE_PROBE] = { "probe", "ns a call", 10000, NULL, NULL },
+	/* a hit of a probe on an allocator: of an allocation there are two */
+	[PRICE_HEAP_HIT] = { "heap-hit", "ns a hit", 8000, measure_heap, "heap-hit" },
 	/* a burst until some were made: what copying its pages takes from the target, and it from us */
 	[PRICE_BURST] = { "burst", "ns a burst", 50000, NULL, NULL },
 	[PRICE_BURST_OWN] = { "burst-own", "ns a burst", 2000000, NULL, NULL },

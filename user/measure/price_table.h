@@ -35,6 +35,7 @@ enum price_id {
 	PRICE_RECORD,
 	PRICE_RECORD_BATCHED,
 	PRICE_PROBE,
+	PRICE_HEAP_HIT,
 	PRICE_BURST,
 	PRICE_BURST_OWN,
 	PRICE_WAKE_CPU,
@@ -76,5 +77,7 @@ void measure_counts(void *execbp, double *ns);
 void measure_calls(void *sysio, double *ns);
 /* Takes a struct call_segments, likewise. */
 void measure_segments(void *call_segments, double *ns);
+/* Takes a struct heap_probes, before anything is attached. */
+void measure_heap(void *heap_probes, double *ns);
 
 #endif

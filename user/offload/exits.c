@@ -33,6 +33,7 @@ struct exits_file {
 struct search {
 	struct exits_file *f;
 	struct exits *out;
+	bool may_hand; /* its call on to another file */
 	uint64_t start[MOST_FUNCTIONS], end[MOST_FUNCTIONS];
 	unsigned cnt;
 };
@@ -234,6 +235,18 @@ static bool follow_tail_call(struct search *s, uint64_t vaddr)
 	return true;
 }
 
+/* A jump that leaves the file, whatever flags say. */
+static bool hand_on(struct search *s, uint64_t at, const struct dec_insn *d, uint64_t to)
+{
+	uint64_t offset;
+
+	if (!s->may_hand || behind_stub(s->f, to) || d->flags & DEC_F_COND || s->out->handed_cnt == EXITS_HANDED_MAX ||
+	    !module_vaddr_to_offset(s->f->m, at, &offset))
+		return follow_tail_call(s, to);
+	s->out->handed[s->out->handed_cnt++] = offset;
+	return true;
+}
+
 /* How block b leaves the function, if it does. */
 static bool exits_of_block(struct search *s, const struct cfg *c, const struct cfg_block *b)
 {
@@ -255,7 +268,7 @@ static bool exits_of_block(struct search *s, const struct cfg *c, const struct c
 
 		return function ? follow_tail_call(s, function) : unknown(s, "an indirect jump leaves it");
 	}
-	return follow_tail_call(s, cfg_insn_addr(c, last) + d.len + (uint64_t)d.target);
+	return hand_on(s, cfg_insn_addr(c, last), &d, cfg_insn_addr(c, last) + d.len + (uint64_t)d.target);
 }
 
 /* Code from `start` on, up to the end of the function around it. */
@@ -277,9 +290,9 @@ static bool search_function(struct search *s, unsigned n)
 	return ok;
 }
 
-void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
+static void find_all(struct exits_file *f, uint64_t offset, bool may_hand, struct exits *out)
 {
-	struct search s = { .f = f, .out = out };
+	struct search s = { .f = f, .out = out, .may_hand = may_hand };
 	uint64_t vaddr;
 
 	*out = (struct exits){ 0 };
@@ -293,4 +306,14 @@ void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
 			return;
 	if (!out->cnt)
 		unknown(&s, "it never returns");
+}
+
+void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
+{
+	find_all(f, offset, false, out);
+}
+
+void exits_find_handed(struct exits_file *f, uint64_t offset, struct exits *out)
+{
+	find_all(f, offset, true, out);
 }

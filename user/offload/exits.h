@@ -18,12 +18,17 @@
 
 #define EXITS_MAX 48 /* of one function: each is a probe to plant and remove */
 
+#define EXITS_HANDED_MAX 4
+
 struct exits_file;
 
 struct exits {
 	uint64_t at[EXITS_MAX]; /* file offsets */
 	unsigned cnt;           /* 0: not all are known */
 	const char *why_not;    /* a sentence's end: "an indirect jump may leave it" */
+	/* exits_find_handed(): jumps by which it hands its call on to a function of another file */
+	uint64_t handed[EXITS_HANDED_MAX];
+	unsigned handed_cnt;
 };
 
 /* NULL: not an ELF file, or no memory. fd is borrowed for the call only. */
@@ -33,5 +38,7 @@ void exits_close(struct exits_file *f);
 bool exits_file_catches(int fd);
 /* Of the function that begins at this file offset. */
 void exits_find(struct exits_file *f, uint64_t offset, struct exits *out);
+/* The same of one that may hand its call on to another file: there its end is not seen, but the jump is. */
+void exits_find_handed(struct exits_file *f, uint64_t offset, struct exits *out);
 
 #endif

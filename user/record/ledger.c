@@ -37,6 +37,7 @@ static const struct row {
 	[ACCOUNT_SYSCALLS] = { "system calls", ACCOUNT_ALL, WEIGHS, .10, true, false },
 	[ACCOUNT_WAITS] = { "waits", ACCOUNT_ALL, WEIGHS, .10, true, false },
 	[ACCOUNT_HARDWARE] = { "hardware records", ACCOUNT_ALL, WEIGHS, .30, true, false },
+	[ACCOUNT_HEAP] = { "probes of allocators", ACCOUNT_ALL, WEIGHS, .30, true, false },
 	[ACCOUNT_APART] = { "with a share of their own", ACCOUNT_ALL, SUM, 0, false, false },
 	[ACCOUNT_OFFLOAD] = { "offload probes", ACCOUNT_APART, LEAVES, .33, true, false },
 	[ACCOUNT_COUNTS] = { "execution counts", ACCOUNT_APART, LEAVES, .40, true, false },

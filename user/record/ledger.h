@@ -28,6 +28,7 @@ enum account {
 	ACCOUNT_SYSCALLS,
 	ACCOUNT_WAITS,    /* threads that leave the CPU, as some are told of */
 	ACCOUNT_HARDWARE, /* the processor's records */
+	ACCOUNT_HEAP,     /* probes of allocators */
 	ACCOUNT_APART,    /* all that keep to a share by themselves */
 	ACCOUNT_OFFLOAD,  /* probes */
 	ACCOUNT_COUNTS,

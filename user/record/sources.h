@@ -21,6 +21,7 @@
 	X(segments, ACCOUNT_SEGMENTS, PRICE_SEGMENT_TIMED)                                                             \
 	X(syscalls, ACCOUNT_SYSCALLS, PRICE_CALL_TAKEN)                                                                \
 	X(waits, ACCOUNT_WAITS, PRICE_WAIT)                                                                            \
+	X(heap, ACCOUNT_HEAP, PRICE_HEAP_HIT)                                                                          \
 	X(offload, ACCOUNT_OFFLOAD, PRICE_PROBE)
 
 /* X(name) of those with a driver, which are a processor's; best first. */
