@@ -32,8 +32,10 @@ struct json_t; /* jansson.h has names that util/json.h has, too: it is for this 
 /* -ENOSYS where the script was not bundled. */
 int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e);
 
-/* Part of html_page(): the longest lists end after their HTML_ROWS_MOST first and largest rows; how many there were more
- * stands beside them, as "left_out" of a list's part. -ENOMEM. */
+/*
+ * Part of html_page(): the longest lists end after their HTML_ROWS_MOST first and largest rows; how many more there
+ * were stands beside them, as "left_out" of a list's part. -ENOMEM.
+ */
 #define HTML_ROWS_MOST 20000
 int html_cut_lists(struct json_t *parts);
 
