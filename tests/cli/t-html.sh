@@ -98,7 +98,7 @@ def unpack(v):
 for f in ('a', 'b', 'hostile'):
     page = open(f + '.html', encoding='utf-8').read()
     parts = unpack(json.loads(re.search(r'id="data">([^<]*)</script>', page)[1]))['parts']
-    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects', '--slices', '120']), ('timeline', ['timeline']), ('offload', ['offload']), ('advise', ['advise'])):
+    for part, args in (('report', ['report']), ('flow', ['flow']), ('sharing', ['flow', '--threads']), ('objects', ['objects', '--slices', '120']), ('timeline', ['timeline']), ('offload', ['offload']), ('advise', ['advise']), ('roofline', ['advise', '--roofline'])):
         r = subprocess.run(['accperf', *args, '--json', '-i', f + '.data'], capture_output=True, text=True)
         want = json.loads(r.stdout) if r.stdout.strip() else None
         assert parts[part]['data'] == want, (f, part)

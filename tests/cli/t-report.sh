@@ -158,3 +158,16 @@ for args in (['timeline', '-i', golden + '/live-pipeline.prof'], ['flow', '--vie
 P
 check "pictures: bars are the figures, unknown is written, each colour has one for the dark" python3 pictures.py "$TOP/tests/golden"
 expect_status 2 "advise: one form at a time" accperf advise --json --svg -i "$TOP/tests/golden/known.prof"
+
+# the roof of this machine: measured, kept, and unknown before
+export XDG_CACHE_HOME=$TMP/roof
+expect_status 3 "no roof yet" accperf advise --roofline --json -i "$G/exact-timer.prof"
+check "... is unknown and says how to measure it" jq -e '.machine == null and .ops_per_s == null and (.why_no_roof | contains("calibrate --roofline")) and (.functions | length > 20) and all(.functions[]; .bound == "unknown")' out
+check "calibrate --roofline measures it" bash -c 'accperf calibrate --roofline --json | jq -e ".ops_per_s > 1e7 and (.levels | length) == 4 and all(.levels[]; .bytes_per_s > 1e7)"'
+expect_status 3 "then it is there" accperf advise --roofline --json -i "$G/exact-timer.prof"
+check "... with what it allows each function; time under the exact engine is not the machine's" jq -e '.machine != null and any(.functions[]; .bound == "computation") and all(.functions[]; .ops_per_s == null)' out
+check "... as a picture" bash -c 'accperf advise --roofline --svg -i "$0/exact-timer.prof" 2>&- | python3 -c "import sys, xml.etree.ElementTree as T; assert len([p for p in T.parse(sys.stdin).iter(\"{http://www.w3.org/2000/svg}polyline\")]) == 4"' "$G"
+for f in "$XDG_CACHE_HOME"/accperf/machine/*; do echo damaged >"$f"; done
+expect_status 3 "a damaged one is none" accperf advise --roofline --json -i "$G/exact-timer.prof"
+check "... and says so" jq -e '.machine == null and (.why_no_roof | contains("damaged"))' out
+expect_status 2 "--roofline goes by itself" accperf calibrate --roofline crc32

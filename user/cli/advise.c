@@ -8,12 +8,14 @@
 #include "cli/advised.h"
 #include "cli/cli.h"
 #include "cli/pager.h"
+#include "cli/roof.h"
 #include "view/advise.h"
+#include "view/roofline.h"
 
 struct advise_cmd {
 	const char *input, *catalogue, *output;
 	struct opt_list sets;
-	bool svg, json, pager, all, stdio;
+	bool roofline, svg, json, pager, all, stdio;
 };
 
 static const struct advise_cmd defaults = { .input = "accperf.data", .pager = true };
@@ -25,6 +27,7 @@ static const struct opt options[] = {
 	  .help = "devices to judge by (what `accperf calibrate` measured, and what comes with the program)" },
 	{ OPT_LIST, 0, "set", AT(sets), .arg = "NAME=FN,FN..",
 	  .help = "judge these functions, with all they call, as one; may be repeated" },
+	{ OPT_BOOL, 0, "roofline", AT(roofline), .help = "functions under the most that this machine can do, instead" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every candidate, device and reason" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: what devices would make of the process" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
@@ -80,6 +83,36 @@ static void release_sets(struct sets *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		free(s->text[i]);
+}
+
+static int show_roofline(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
+{
+	struct text_style style = o->stdio || o->output ? (struct text_style){ 0 } : pager_style();
+	struct roofline_view v = { .file = o->input, .rows = o->all ? UINT32_MAX : 20 };
+	struct roofline roof;
+	struct placed *at = NULL;
+	AUTO_BUF(out);
+	long n = 0;
+
+	if (roof_kept(&roof, &v.why_no_roof))
+		v.roof = &roof;
+	if (a->g.flow.func_count) /* shares alone tell operations a byte, too */
+		n = place_functions(&a->g.flow, v.roof, &at);
+	if (n < 0)
+		return err_set(e, (int)n, "out of memory");
+	v.at = at;
+	v.count = (size_t)n;
+	if (o->json)
+		roofline_json(&v, &out);
+	else if (o->svg)
+		roofline_svg(&v, &out);
+	else
+		roofline_text(&v, &style, &out);
+	free(at);
+	if (buf_failed(&out))
+		return err_set(e, -ENOMEM, "out of memory");
+	return o->output ? pager_save(&out, o->output, e)
+			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
 static int show_advice(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
@@ -138,14 +171,14 @@ static int cmd_advise(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	r = advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
-	r = r ? r : show_advice(o, &a, &e);
+	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &a, &e);
 	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
 	advised_release(&a);
 	release_sets(&sets);
 	return status;
 }
 
-static const struct cli_schema schemas[] = { { "advise", advise_schema }, { 0 } };
+static const struct cli_schema schemas[] = { { "advise", advise_schema }, { "roofline", roofline_schema }, { 0 } };
 
 CLI_COMMAND(advise) = {
 	.name = "advise",
@@ -175,10 +208,16 @@ CLI_COMMAND(advise) = {
 		"recording began, or never. Devices that were measured elsewhere are marked. What a device is said to take is\n"
 		"told by the words of its name and its entry (`accperf logca devices`); one that says neither may take all.\n"
 		"\n"
+		"--roofline shows instead how many operations a byte each function has, how many it does a second, and what\n"
+		"one core of this machine allows, which `accperf calibrate --roofline` measures. Operations are arithmetic and\n"
+		"logical instructions, so a wide one counts once. No sample tells which cache a byte came from: where that\n"
+		"decides, it depends.\n"
+		"\n"
 		"The exit status is 3 where the profile lacks time, bytes, counts or offload calls, of which a line tells.",
 	.examples =
 		"accperf record --counts auto --offload auto -p PID --duration 60s && accperf advise\tWhat to offload\n"
 		"accperf advise --set codec=compress_block,write_block\tTwo functions as one\n"
+		"accperf calibrate --roofline && accperf advise --roofline\tBound by memory, or by computation?\n"
 		"accperf advise --svg -o advise.svg\tA picture for a document\n"
 		"accperf advise --json | jq -r '.candidates[].options[] | select(.verdict == \"offload\") | .text'\tFor a script\n",
 	.schemas = schemas,

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/roof.h"
+#include "view/roofline.h"
 #include "cli/logca_source.h"
 #include "cli/pager.h"
 #include "model/catalogue.h"
@@ -20,7 +22,7 @@
 #include "view/logca.h"
 
 struct calibrate_cmd {
-	bool list, json, compare, quick, same_input, replace;
+	bool list, json, compare, roofline, quick, same_input, replace;
 	const char *output, *measure;
 	uint64_t min, max, calls, seconds;
 };
@@ -32,6 +34,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 'l', "list", AT(list), .help = "what there is to measure here, and why the rest is not" },
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE",
 	  .help = "the catalogue (~/.config/accperf/accelerators.json)" },
+	{ OPT_BOOL, 0, "roofline", AT(roofline), .help = "what one core can do at most, for `advise --roofline`" },
 	{ OPT_BOOL, 0, "compare", AT(compare), .help = "compare two catalogues: OLD NEW" },
 	{ OPT_BOOL, 0, "json", AT(json),
 	  .help = "print the catalogue's entries, or --list as accperf.calibrate-list/1" },
@@ -503,6 +506,28 @@ done:
 	return status;
 }
 
+static int measure_roof(const struct calibrate_cmd *o)
+{
+	struct text_style style = { 0 };
+	char *machine = calib_machine();
+	struct err e = { 0 };
+	struct roofline roof;
+	AUTO_BUF(out);
+	struct roofline_view v = { .roof = &roof };
+	int err = 0;
+
+	if (!machine || !roofline_measure(machine, &roof))
+		err = err_set(&e, -ENOMEM, "out of memory");
+	free(machine);
+	if (!err) {
+		(o->json ? roofline_json(&v, &out) : roofline_text(&v, &style, &out));
+		err = pager_write(&out, false, &e);
+	}
+	if (!err)
+		err = roof_keep(&roof, &e);
+	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
 static int run_calibrate(void *opts, int argc, char **argv)
 {
 	struct calibrate_cmd *o = opts;
@@ -510,6 +535,11 @@ static int run_calibrate(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	int status;
 
+	if (o->roofline)
+		return argc || o->compare || o->list || o->output
+			       ? (err_set(&e, -EINVAL, "--roofline goes by itself, or with --json"),
+				  cli_fail(&e, EXIT_USAGE))
+			       : measure_roof(o);
 	if (o->compare) {
 		if (argc != 2)
 			return err_set(&e, -EINVAL, "--compare wants two catalogues: OLD NEW"),
@@ -530,6 +560,7 @@ static int run_calibrate(void *opts, int argc, char **argv)
 }
 
 static const struct cli_schema schemas[] = {
+	{ "roofline", roofline_schema },
 	{ "accelerators",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.accelerators/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],\"properties\":{"
 	  "\"schema\":{\"const\":\"accperf.accelerators/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\"],\"properties\":{"
@@ -569,6 +600,7 @@ CLI_COMMAND(calibrate) = {
 		"OpenSSL's slower code is chosen by OPENSSL_ia32cap in a process of its own; that it really ran is verified by\n"
 		"single-stepping one call and counting its AES, SHA and carry-less multiplication instructions.",
 	.examples =
+		"accperf calibrate --roofline\tThe most that a core can do, in seconds\n"
 		"accperf calibrate --list\tWhat there is here\n"
 		"accperf calibrate aes-cbc sha256\tAES-CBC and SHA-256 instructions against code without them\n"
 		"accperf calibrate -o before.json && accperf calibrate -o after.json && accperf calibrate --compare before.json after.json\tDid the new driver change anything?\n",

@@ -40,6 +40,7 @@ static const struct part_row {
 	{ "timeline", "timeline", { "--json" }, false, INPUT },
 	{ "offload", "offload", { "--json" }, false, INPUT },
 	{ "advise", "advise", { "--json" }, false, INPUT },
+	{ "roofline", "advise", { "--json", "--roofline" }, false, INPUT },
 	{ "diff", "diff", { "--json" }, true, BOTH },
 	{ HTML_BASE_STACKS, NULL, { 0 }, true, BASE },
 };

@@ -8,6 +8,7 @@ import { flowPanel } from "./flow.js";
 import { functionsPanel } from "./functions.js";
 import { objectsPanel, threadsPanel } from "./memory.js";
 import { offloadPanel } from "./offload.js";
+import { rooflinePanel } from "./roofline.js";
 import { makeSelection } from "./selection.js";
 import { makeStacks } from "./stacks.js";
 import * as state from "./state.js";
@@ -43,6 +44,7 @@ function sections(file, parts) {
 		["time", "Time", stacks?.slices ? keep(timelinePanel(stacks, data("timeline"), data("timeline") ? "" : why("timeline"), selection)) : unknown(noStacks)],
 		["objects", "Objects", objects ? beside(objectsPanel(objects, stacks, selection), rest("objects", "objects")) : unknown(why("objects")), objects?.trust],
 		["threads", "Threads", raw ? threadsPanel(raw, data("sharing"), why("sharing"), selection) : unknown(why("stacks"))],
+		parts.roofline && ["roof", "Roofline", data("roofline") ? rooflinePanel(data("roofline")) : unknown(why("roofline"))],
 		["offload", "Offload calls", offload ? (offload.calls.length ? offloadPanel(offload) : unknown(why("offload"))) : unknown(why("offload")), offload?.calls.length ? offload.trust : null],
 	].filter(Boolean);
 }
