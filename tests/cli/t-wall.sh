@@ -37,6 +37,13 @@ check "tree: pixels from path to path" jq -e '(.paths | map({(.name): .id}) | ad
 accperf flow --view tree --svg -i 32.data >tree.svg
 check "tree: a picture" xmllint --noout tree.svg
 expect_status 1 "tree: a profile without one" accperf flow --view tree -i "$TOP/tests/golden/exact-pipeline.prof"
+accperf flow --view tree --json -i "$TOP/tests/golden/live-pipeline.prof" >live.json 2>/dev/null
+check "tree: of a live recording it is as its schema says" valid tree live.json
+check "... shares of its edges are 1 together, what nobody counted is unknown" jq -e '
+	.sampled and ([.edges[].share] | add - 1 | fabs < 1e-6) and all(.paths[]; .calls == null and .compute == null)' live.json
+check "... and paths hang together as the program calls" jq -e '
+	(.paths | map({key: (.id | tostring), value: .}) | from_entries) as $p | [.paths[] | select(.name == "transform") | $p[.parent | tostring].name] == ["main"]' live.json
+check "... in text, too" sh -c 'accperf flow --view tree -i "$1" 2>/dev/null | grep -q "estimated: reads by their stacks"' - "$TOP/tests/golden/live-pipeline.prof"
 expect_status 2 "a view and another form" accperf flow --view tree --xml -i 32.data
 
 accperf scale --size 256,1024,4096 --json 16.data 32.data 64.data >scale.json

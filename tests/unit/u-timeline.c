@@ -28,7 +28,7 @@ static struct in_func funcs[FUNCTIONS] = {
 static struct in_access access_of[2 * MOST];
 static uint64_t rng;
 
-/* What a thread does: its mix of functions, by part of the recording, in runs of about so many ms; 0: each sample anew. */
+/* What a thread does: its mix of functions, by part of the recording, in runs of about so many ms; 0: no runs. */
 struct kind {
 	const char *name;
 	double rate, run, idle; /* samples a second; idle: part of the time, in pauses of 0.1 to 0.4 s */

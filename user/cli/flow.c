@@ -72,7 +72,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "sort", AT(sort), .arg = "bytes|unique",
 	  .help = "edges by bytes, or by distinct bytes, small hot fields folded (bytes)" },
 	{ OPT_STRING, 0, "view", AT(view), .arg = "matrix|tree",
-	  .help = "matrix: bytes and what each computes, by computation; tree: on the call tree (exact --callees)" },
+	  .help = "matrix: bytes and what each computes, by computation; tree: on the call tree" },
 	{ OPT_DOUBLE, 0, "min-share", AT(min_share), .arg = "PERCENT",
 	  .help = "leave out edges below this share of all bytes" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N",
@@ -187,7 +187,9 @@ static int show_figure(const struct flow_cmd *o, struct flow_view v, const struc
 	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
 	if (tree) {
 		t.paths = &paths;
-		err = flow_paths_build(in, est, v.top ? v.top : 40, &paths, e);
+		err = in->x_path_count || v.flow->engine == FLOW_EXACT || !in->access_count
+			      ? flow_paths_build(in, est, v.top ? v.top : 40, &paths, e)
+			      : flow_paths_sampled(in, v.flow, est, v.top ? v.top : 40, &paths, e);
 		if (!err)
 			(o->json  ? flow_tree_json(&t, &out)
 			 : o->svg ? flow_tree_svg(&t, &out)
@@ -333,7 +335,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"),
 					   .tid = (uint32_t)o->tid,
-					   .stacks = o->inclusive,
+					   .stacks = o->inclusive || (o->view && !strcmp(o->view, "tree")),
 					   .compute = true };
 	struct flow_input in;
 	struct flow_threads threads = { 0 };
@@ -452,7 +454,8 @@ CLI_COMMAND(flow) = {
 		"same time without sharing a byte, one of them writing: each write then costs the other a miss.\n"
 		"\n"
 		"With --view matrix, the busiest functions by what they compute, with a row that tells how much; with\n"
-		"--view tree, the call tree and what its paths read of each other, from `accperf exact --callees`.\n"
+		"--view tree, the call tree and what its paths read of each other: counted by `accperf exact --callees`, else\n"
+		"estimated, reads by the stacks of their samples, and the writer's paths by those of its sampled stores.\n"
 		"\n"
 		"With --per FUNCTION, each edge is divided by the calls of that function: counted by the exact engine, by\n"
 		"offload probes or by execution counts, in that order; the interval is that of both. Where nothing counted\n"

@@ -8,6 +8,7 @@
 #include "exact/kelog.h"
 #include "util/buf.h"
 #include "util/clean.h"
+#include "util/grow.h"
 
 #define MAX_NAME 65536
 
@@ -41,7 +42,7 @@ static void dump_functions(FILE *in, FILE *out, bool *cut)
 /* Names by the number of their bearer. */
 struct names {
 	char **name;
-	uint32_t cap;
+	size_t cap;
 };
 
 #define MOST_NAMES (1u << 22)
@@ -50,16 +51,8 @@ static bool name_put(struct names *n, uint32_t id, const char *text)
 {
 	if (id >= MOST_NAMES)
 		return false;
-	if (id >= n->cap) {
-		uint32_t cap = id + 1 > 2 * n->cap ? id + 1 : 2 * n->cap;
-		char **grown = realloc(n->name, cap * sizeof(*grown));
-
-		if (!grown)
-			return false;
-		memset(grown + n->cap, 0, (cap - n->cap) * sizeof(*grown));
-		n->name = grown;
-		n->cap = cap;
-	}
+	if (!GROW_ZEROED(n->name, (size_t)id + 1, n->cap, 64))
+		return false;
 	free(n->name[id]);
 	n->name[id] = strdup(text);
 	return n->name[id];
@@ -73,7 +66,7 @@ static void name_add(const struct names *n, uint32_t id, struct buf *out)
 
 static void names_free(struct names *n)
 {
-	for (uint32_t i = 0; i < n->cap; i++)
+	for (size_t i = 0; i < n->cap; i++)
 		free(n->name[i]);
 	free(n->name);
 }

@@ -42,8 +42,8 @@ struct compare_found {
 
 struct flow_compare {
 	double true_bytes, estimated_bytes;
-	/* shares of what was written before the recording began, NaN where such edges are left out or folded; a side that
-	 * has it began late, and what it lacks is no error of the estimate */
+	/* shares of what was written before the recording began, NaN where such edges are left out or folded; a side
+	 * that has it began late, and what it lacks is no error of the estimate */
 	double true_before, estimated_before;
 	double tv;                        /* half the sum of |estimate - truth| over ordered pairs */
 	double tv_off;                    /* the same without self edges, both sides divided anew */

@@ -17,10 +17,10 @@ void flow_paths_release(struct flow_paths *p)
 }
 
 struct work {
-	const struct flow_input *in;
-	const struct est_opts *o;
-	struct flow_path *raw; /* [0] nobody; by stored id, as these count from 1 */
+	const struct flow_path *raw;
 	uint32_t count;
+	const struct flow_path_edge *edge;
+	size_t edges;
 	double *traffic; /* by id: with all below it */
 	bool *kept;
 	uint32_t *target;       /* by id: the kept one that stands for it */
@@ -35,41 +35,22 @@ static double path_figure(const uint64_t figure[2], bool stack)
 	return stack && figure[FMT_X_STACK] != FMT_X_UNKNOWN ? v + (double)figure[FMT_X_STACK] : v;
 }
 
-static double edge_bytes(const struct work *w, const struct fmt_x_path_edge *x)
+static double edge_bytes(const struct flow_input *in, const struct est_opts *o, const struct fmt_x_path_edge *x)
 {
-	double v = w->o->ke ? path_figure(x->ke_chunks, w->o->stack) * w->in->x_run.chunk
-			    : path_figure(x->bytes, w->o->stack);
+	double v = o->ke ? path_figure(x->ke_chunks, o->stack) * in->x_run.chunk : path_figure(x->bytes, o->stack);
 
 	return v > 0 ? v : 0;
 }
 
-/* Stored ids are 1, 2, 3 .. and parents come before children: anything else is damage. */
-static int take_paths(struct work *w, struct err *e)
+static int children_of(struct work *w, struct err *e)
 {
-	const struct flow_input *in = w->in;
-
-	w->count = (uint32_t)in->x_path_count + 1;
-	w->raw = calloc(w->count, sizeof(*w->raw));
 	w->traffic = calloc(w->count, sizeof(*w->traffic));
 	w->kept = calloc(w->count, sizeof(*w->kept));
 	w->target = calloc(w->count, sizeof(*w->target));
 	w->first = calloc(w->count, sizeof(*w->first));
 	w->next = calloc(w->count, sizeof(*w->next));
-	if (!w->raw || !w->traffic || !w->kept || !w->target || !w->first || !w->next)
+	if (!w->traffic || !w->kept || !w->target || !w->first || !w->next)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (uint32_t i = 1; i < w->count; i++) {
-		const struct fmt_x_path *x = &in->x_path[i - 1];
-
-		if (x->id != i || x->parent >= i || x->function >= in->func_count)
-			return err_set(e, -EBADMSG, "the profile's tree of paths is damaged");
-		w->raw[i] = (struct flow_path){ .name = in->funcs[x->function].name,
-						.object = in->funcs[x->function].object,
-						.parent = x->parent,
-						.again = x->flags & FMT_X_PATH_AGAIN,
-						.calls = x->calls,
-						.instructions = (double)x->instructions,
-						.compute = (double)x->compute };
-	}
 	for (uint32_t i = w->count; i-- > 1;) {
 		uint32_t p = w->raw[i].parent;
 
@@ -94,16 +75,9 @@ static int keep_busiest(struct work *w, uint32_t most, struct err *e)
 
 	if (!order)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < w->in->x_path_edge_count; i++) {
-		const struct fmt_x_path_edge *x = &w->in->x_path_edge[i];
-		double bytes = edge_bytes(w, x);
-
-		if (x->producer >= w->count || x->consumer >= w->count) {
-			free(order);
-			return err_set(e, -EBADMSG, "the profile's tree of paths is damaged");
-		}
-		w->traffic[x->producer] += bytes;
-		w->traffic[x->consumer] += bytes;
+	for (size_t i = 0; i < w->edges; i++) {
+		w->traffic[w->edge[i].producer] += w->edge[i].bytes;
+		w->traffic[w->edge[i].consumer] += w->edge[i].bytes;
 	}
 	for (uint32_t i = 1; i < w->count; i++)
 		order[i - 1] = i;
@@ -178,13 +152,13 @@ static int fold_edges(struct work *w, struct err *e)
 	struct flow_paths *out = w->out;
 	struct map at = { 0 };
 
-	out->edges = calloc(w->in->x_path_edge_count + 1, sizeof(*out->edges));
+	out->edges = calloc(w->edges + 1, sizeof(*out->edges));
 	if (!out->edges)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < w->in->x_path_edge_count; i++) {
-		const struct fmt_x_path_edge *x = &w->in->x_path_edge[i];
+	for (size_t i = 0; i < w->edges; i++) {
+		const struct flow_path_edge *x = &w->edge[i];
 		uint32_t from = w->target[x->producer], to = w->target[x->consumer];
-		double bytes = edge_bytes(w, x);
+		double bytes = x->bytes;
 		bool added;
 		uint64_t *slot;
 
@@ -198,7 +172,7 @@ static int fold_edges(struct work *w, struct err *e)
 		}
 		if (added) {
 			*slot = out->edge_count++;
-			out->edges[*slot] = (struct flow_path_edge){ from, to, 0, path_figure(x->unique, w->o->stack) };
+			out->edges[*slot] = (struct flow_path_edge){ from, to, 0, x->unique };
 		} else {
 			out->edges[*slot].unique = NAN;
 		}
@@ -218,10 +192,66 @@ static int fold_edges(struct work *w, struct err *e)
 	return 0;
 }
 
+int flow_paths_fold(const struct path_source *s, uint32_t most, struct flow_paths *out, struct err *e)
+{
+	struct work w = { .raw = s->raw, .count = s->count, .edge = s->edge, .edges = s->edges, .out = out };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	err = children_of(&w, e);
+	if (!err)
+		err = keep_busiest(&w, most, e);
+	if (!err)
+		err = number(&w, e);
+	if (!err)
+		err = fold_edges(&w, e);
+	out->all = w.count - 1;
+	free(w.traffic);
+	free(w.kept);
+	free(w.target);
+	free(w.first);
+	free(w.next);
+	if (err)
+		flow_paths_release(out);
+	return err;
+}
+
+/* Stored ids are 1, 2, 3 .. and parents come before children: anything else is damage. */
+static int take_counted(const struct flow_input *in, const struct est_opts *o, struct path_source *s)
+{
+	s->count = (uint32_t)in->x_path_count + 1;
+	s->raw = calloc(s->count, sizeof(*s->raw));
+	s->edge = calloc(in->x_path_edge_count + 1, sizeof(*s->edge));
+	if (!s->raw || !s->edge)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < s->count; i++) {
+		const struct fmt_x_path *x = &in->x_path[i - 1];
+
+		if (x->id != i || x->parent >= i || x->function >= in->func_count)
+			return -EBADMSG;
+		s->raw[i] = (struct flow_path){ .name = in->funcs[x->function].name,
+						.object = in->funcs[x->function].object,
+						.parent = x->parent,
+						.again = x->flags & FMT_X_PATH_AGAIN,
+						.calls = x->calls,
+						.instructions = (double)x->instructions,
+						.compute = (double)x->compute };
+	}
+	for (size_t i = 0; i < in->x_path_edge_count; i++) {
+		const struct fmt_x_path_edge *x = &in->x_path_edge[i];
+
+		if (x->producer >= s->count || x->consumer >= s->count)
+			return -EBADMSG;
+		s->edge[s->edges++] = (struct flow_path_edge){ x->producer, x->consumer, edge_bytes(in, o, x),
+							       path_figure(x->unique, o->stack) };
+	}
+	return 0;
+}
+
 int flow_paths_build(const struct flow_input *in, const struct est_opts *o, uint32_t most, struct flow_paths *out,
 		     struct err *e)
 {
-	struct work w = { .in = in, .o = o, .out = out };
+	struct path_source s = { 0 };
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -231,21 +261,12 @@ int flow_paths_build(const struct flow_input *in, const struct est_opts *o, uint
 			"the profile has no call tree with flow; make one with `accperf exact --callees -- COMMAND`");
 	if (o->ke && !(in->x_run.has & FMT_X_HAS_KE))
 		return err_set(e, -ENODATA, "the profile holds no figures in ke semantics");
-	err = take_paths(&w, e);
-	if (!err)
-		err = keep_busiest(&w, most, e);
-	if (!err)
-		err = number(&w, e);
-	if (!err)
-		err = fold_edges(&w, e);
-	out->all = w.count ? w.count - 1 : 0;
-	free(w.raw);
-	free(w.traffic);
-	free(w.kept);
-	free(w.target);
-	free(w.first);
-	free(w.next);
+	err = take_counted(in, o, &s);
 	if (err)
-		flow_paths_release(out);
+		err_set(e, err, err == -ENOMEM ? "out of memory" : "the profile's tree of paths is damaged");
+	else
+		err = flow_paths_fold(&s, most, out, e);
+	free(s.raw);
+	free(s.edge);
 	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The call tree with the flow on it: which path reads what which other path wrote, from what the exact engine
- * counted with --callees. Paths that exchange little are folded into their callers.
+ * counted with --callees, or from the stacks of sampled accesses (sampled_paths.c). Paths that exchange little are
+ * folded into their callers.
  * Pure. Included by user/view, user/cli and tests.
  */
 #ifndef ACCPERF_FLOW_PATHS_H
@@ -16,9 +17,9 @@ struct flow_path {
 	const char *name, *object; /* borrowed from the input */
 	uint32_t parent;           /* PATHS_NONE: a first function, or no function at all */
 	uint32_t depth;
-	bool again; /* its function is active above it already */
-	uint64_t calls;
-	double instructions, compute; /* its own, and of what was folded into it */
+	bool again;                   /* its function is active above it already */
+	uint64_t calls;               /* 0: unknown, where sampled */
+	double instructions, compute; /* NaN where sampled; its own, and of what was folded into it */
 	double in, out, local;        /* bytes it reads of other paths', others of its, it of its own */
 	uint32_t folded;              /* paths that were folded into it */
 };
@@ -35,11 +36,25 @@ struct flow_paths {
 	size_t edge_count;
 	double total;
 	uint32_t all; /* paths there were */
+	bool sampled; /* estimated: bytes are in the flow's unit, calls and computation unknown */
+};
+
+/* Paths and edges before they are folded. [0] is nobody: parent of the first functions, writer of what nobody was seen
+ * to write. Parents come before children. */
+struct path_source {
+	struct flow_path *raw;
+	uint32_t count;
+	struct flow_path_edge *edge;
+	size_t edges;
 };
 
 /* Keeps at most `most` paths (and those above them). -ENODATA: the profile has no such tree. */
 int flow_paths_build(const struct flow_input *in, const struct est_opts *o, uint32_t most, struct flow_paths *out,
 		     struct err *e);
+/* The same of samples: reads by their stacks, written by whom the flow says, by the stacks of the writer's stores. */
+int flow_paths_sampled(const struct flow_input *in, const struct flow *f, const struct est_opts *o, uint32_t most,
+		       struct flow_paths *out, struct err *e);
+int flow_paths_fold(const struct path_source *s, uint32_t most, struct flow_paths *out, struct err *e);
 void flow_paths_release(struct flow_paths *p);
 
 #endif

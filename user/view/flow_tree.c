@@ -6,9 +6,15 @@
 #include "view/flow_figures.h"
 #include "view/svg.h"
 
-static void show_bytes(struct buf *out, double bytes, unsigned columns)
+/* Of samples, parts of all tell more than amounts whose unit may be unknown. */
+static void show_bytes(struct buf *out, const struct flow_paths *p, double bytes, unsigned columns)
 {
-	if (bytes > 0)
+	AUTO_BUF(part);
+
+	if (bytes > 0 && p->sampled) {
+		buf_addf(&part, "%.1f %%", bytes / p->total * 100);
+		text_pad_left(out, buf_failed(&part) ? "" : part.data, columns);
+	} else if (bytes > 0)
 		text_amount(out, bytes, columns);
 	else
 		text_pad_left(out, ".", columns);
@@ -16,7 +22,7 @@ static void show_bytes(struct buf *out, double bytes, unsigned columns)
 
 static void path_name(struct buf *out, const struct flow_paths *p, uint32_t i, unsigned max)
 {
-	text_name(out, i == PATHS_NONE ? FLOW_OUTSIDE : p->at[i].name, max, 0);
+	text_name(out, i != PATHS_NONE ? p->at[i].name : p->sampled ? "(other paths)" : FLOW_OUTSIDE, max, 0);
 	if (i != PATHS_NONE && p->at[i].again)
 		buf_addstr(out, " (again)");
 }
@@ -41,14 +47,20 @@ void flow_tree_text(const struct flow_tree_view *v, const struct text_style *s, 
 		if (n->folded)
 			buf_addf(&name, " +%u", n->folded);
 		text_name(out, name.data ? name.data : "", 51, 52);
-		text_count(&count, n->calls);
+		if (p->sampled)
+			buf_addch(&count, '-');
+		else
+			text_count(&count, n->calls);
 		text_pad_left(out, count.data ? count.data : "", 10);
 		buf_clear(&count);
-		text_count(&count, text_whole(n->compute));
+		if (isnan(n->compute))
+			buf_addch(&count, '-');
+		else
+			text_count(&count, text_whole(n->compute));
 		text_pad_left(out, count.data ? count.data : "", 12);
-		show_bytes(out, n->in, 13);
-		show_bytes(out, n->out, 13);
-		show_bytes(out, n->local, 13);
+		show_bytes(out, p, n->in, 13);
+		show_bytes(out, p, n->out, 13);
+		show_bytes(out, p, n->local, 13);
 		buf_addch(out, '\n');
 	}
 	if (p->all > p->count)
@@ -69,15 +81,25 @@ void flow_tree_text(const struct flow_tree_view *v, const struct text_style *s, 
 		text_name(out, from.data ? from.data : "", 40, 41);
 		buf_addstr(out, "-> ");
 		text_name(out, to.data ? to.data : "", 40, 41);
-		text_amount(out, e->bytes, 10);
+		if (p->sampled)
+			text_amount(out, flow_amount(v->flow, e->bytes), 10);
+		else
+			text_amount(out, e->bytes, 10);
 		buf_addf(out, " %5.1f%%\n", p->total > 0 ? 100 * e->bytes / p->total : 0);
 	}
 	if (p->edge_count > v->rows)
 		buf_addf(out, "%zu more edges; --rows N lists more\n", p->edge_count - v->rows);
-	buf_addf(out, "\nexact, %s semantics, stack %sd; in all ", flow_semantics_str(v->flow->semantics),
-		 flow_stack_str(v->flow->stack));
-	text_amount(out, p->total, 0);
+	buf_addf(out, "\n%s, %s semantics, stack %sd; in all ",
+		 p->sampled ? "estimated: reads by their stacks, writers by function, their paths by sampled stores"
+			    : "exact",
+		 flow_semantics_str(v->flow->semantics), flow_stack_str(v->flow->stack));
+	text_amount(out, p->sampled ? flow_amount(v->flow, p->total) : p->total, 0);
 	buf_addf(out, " from %s\n", v->source);
+}
+
+static double tree_bytes(const struct flow_tree_view *v, double bytes)
+{
+	return v->paths->sampled ? flow_amount(v->flow, bytes) : bytes;
 }
 
 void flow_tree_json(const struct flow_tree_view *v, struct buf *out)
@@ -91,7 +113,8 @@ void flow_tree_json(const struct flow_tree_view *v, struct buf *out)
 	json_str(&j, "semantics", flow_semantics_str(v->flow->semantics));
 	json_str(&j, "stack", flow_stack_str(v->flow->stack));
 	json_u64(&j, "all_paths", p->all);
-	json_f64(&j, "bytes", p->total);
+	json_bool(&j, "sampled", p->sampled);
+	json_f64(&j, "bytes", tree_bytes(v, p->total));
 	json_arr(&j, "paths");
 	for (uint32_t i = 0; i < p->count; i++) {
 		const struct flow_path *n = &p->at[i];
@@ -105,12 +128,12 @@ void flow_tree_json(const struct flow_tree_view *v, struct buf *out)
 		json_str(&j, "name", n->name);
 		json_str(&j, "object", n->object);
 		json_bool(&j, "again", n->again);
-		json_u64(&j, "calls", n->calls);
+		json_f64(&j, "calls", p->sampled ? NAN : (double)n->calls);
 		json_f64(&j, "instructions", n->instructions);
 		json_f64(&j, "compute", n->compute);
-		json_f64(&j, "in", n->in);
-		json_f64(&j, "out", n->out);
-		json_f64(&j, "local", n->local);
+		json_f64(&j, "in", tree_bytes(v, n->in));
+		json_f64(&j, "out", tree_bytes(v, n->out));
+		json_f64(&j, "local", tree_bytes(v, n->local));
 		json_u64(&j, "folded", n->folded);
 		json_end(&j);
 	}
@@ -122,7 +145,8 @@ void flow_tree_json(const struct flow_tree_view *v, struct buf *out)
 		json_obj(&j, NULL);
 		json_f64(&j, "producer", e->producer == PATHS_NONE ? NAN : e->producer + 1.0);
 		json_f64(&j, "consumer", e->consumer == PATHS_NONE ? NAN : e->consumer + 1.0);
-		json_f64(&j, "bytes", e->bytes);
+		json_f64(&j, "bytes", tree_bytes(v, e->bytes));
+		json_f64(&j, "share", p->total > 0 ? e->bytes / p->total : NAN);
 		json_f64(&j, "unique_bytes", e->unique);
 		json_end(&j);
 	}
@@ -171,7 +195,10 @@ void flow_tree_svg(const struct flow_tree_view *v, struct buf *out)
 			 "<path d=\"M%.1f,%.1f C%.1f,%.1f %.1f,%.1f %.1f,%.1f\" fill=\"none\" stroke=\"#0072b2\" "
 			 "stroke-opacity=\"0.7\" stroke-width=\"%.1f\" marker-end=\"url(#tip)\"/>\n",
 			 right, a, bow, a, bow, b, right, b, 1 + (p->total > 0 ? 6 * sqrt(e->bytes / p->total) : 0));
-		text_amount(&label, e->bytes, 0);
+		if (p->sampled)
+			buf_addf(&label, "%.1f %%", e->bytes / p->total * 100);
+		else
+			text_amount(&label, e->bytes, 0);
 		buf_addstr(out, "<g font-size=\"10\" fill=\"#333\">");
 		svg_label(out, right + (bow - right) * 0.76 + 4, (a + b) / 2 + 4, "start",
 			  label.data ? label.data : "");
@@ -186,12 +213,12 @@ const char flow_tree_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.tree/1\",\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"schema\",\"source\",\"paths\",\"edges\"],\"properties\":{\"schema\":{\"const\":\"accperf.tree/1\"},"
 	"\"source\":{\"type\":\"string\"},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},"
-	"\"all_paths\":" INT ",\"bytes\":" NUM
+	"\"sampled\":{\"type\":\"boolean\"},\"all_paths\":" INT ",\"bytes\":" NUM
 	",\"paths\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"id\",\"parent\",\"name\",\"calls\",\"in\",\"out\",\"local\"],\"properties\":{\"id\":" INT
 	",\"parent\":{\"type\":[\"integer\",\"null\"]},\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
-	"\"again\":{\"type\":\"boolean\"},\"calls\":" INT ",\"instructions\":" NUM ",\"compute\":" NUM ",\"in\":" NUM
+	"\"again\":{\"type\":\"boolean\"},\"calls\":" NUM ",\"instructions\":" NUM ",\"compute\":" NUM ",\"in\":" NUM
 	",\"out\":" NUM ",\"local\":" NUM ",\"folded\":" INT "}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"producer\",\"consumer\",\"bytes\"],\"properties\":{\"producer\":" NUM ",\"consumer\":" NUM
-	",\"bytes\":" NUM ",\"unique_bytes\":" NUM "}}}}}";
+	",\"bytes\":" NUM ",\"share\":" NUM ",\"unique_bytes\":" NUM "}}}}}";

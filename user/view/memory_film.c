@@ -41,12 +41,12 @@ static bool shown_in_film(const struct film *f, const struct in_access *a)
 	return !(a->flags & (FMT_A_CENSUS | IN_A_UNSAMPLED)) && (f->stack || !(a->flags & FMT_A_STACK));
 }
 
-static uint64_t page_of(const struct in_access *a)
+static uint64_t film_page(const struct in_access *a)
 {
 	return (uint64_t)a->pid << 52 ^ a->addr >> PAGE_SHIFT;
 }
 
-static int by_number(const void *a, const void *b)
+static int film_page_order(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
 
@@ -66,11 +66,11 @@ static int find_pages(struct film *f)
 
 		if (!shown_in_film(f, a))
 			continue;
-		f->page[n++] = page_of(a);
+		f->page[n++] = film_page(a);
 		f->first = a->time < f->first ? a->time : f->first;
 		f->last = a->time > f->last ? a->time : f->last;
 	}
-	qsort(f->page, n, sizeof(*f->page), by_number);
+	qsort(f->page, n, sizeof(*f->page), film_page_order);
 	for (size_t i = 0; i < n; i++)
 		if (!k || f->page[k - 1] != f->page[i])
 			f->page[k++] = f->page[i];
@@ -119,7 +119,8 @@ static int find_touches(struct film *f, int half)
 		if (!shown_in_film(f, a) || !(a->flags & (half ? FMT_A_LOAD : FMT_A_STORE)))
 			continue;
 		column = column < COLUMNS ? column : COLUMNS - 1;
-		t[n++] = (struct touch){ row_of_page(f, page_of(a)) * COLUMNS + column, a->func, a->weight * a->size };
+		t[n++] =
+			(struct touch){ row_of_page(f, film_page(a)) * COLUMNS + column, a->func, a->weight * a->size };
 	}
 	qsort(t, n, sizeof(*t), by_cell);
 	for (size_t i = 0; i < n; i++) {
@@ -155,7 +156,7 @@ static int find_known(struct film *f)
 	return 0;
 }
 
-static const char *hue_of(const struct film *f, uint32_t func)
+static const char *film_hue(const struct film *f, uint32_t func)
 {
 	for (uint32_t k = 0; k < f->knowns; k++)
 		if (f->known[k] == func)
@@ -177,7 +178,7 @@ static void draw_half(const struct film *f, int half, unsigned top, struct buf *
 			most = t[next].bytes > t[most].bytes ? next : most;
 		buf_addf(out, "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n",
 			 LEFT + t[i].cell % COLUMNS * CELL, top + t[i].cell / COLUMNS * CELL, CELL, CELL,
-			 hue_of(f, t[most].func));
+			 film_hue(f, t[most].func));
 		i = next;
 	}
 }
