@@ -105,6 +105,11 @@ check "the table of cosines is found with its readers" jq -e '.objects[] | selec
 check "MAR, stack ratio and relative MAR are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1 and .relative_mar >= 0)' obj.json
 check "objects print as a table" sh -c 'accperf objects -i j.data --from samples | grep -q cosine'
 
+printf '# a list\ncosine\n' >names
+check "objects of a list: these alone, with the shares that they have of all" sh -c '
+	accperf objects -i j.data --from samples --variable @names --json | jq -e "[.objects[].name] == [\"cosine\"] and .objects[0].share > 0.3 and .objects[0].share < 1"'
+expect_status 1 "a variable that is not there" accperf objects -i j.data --from samples --variable cosin
+check "the nearest is offered" grep -q "cosine" err
 check "the film of memory is a picture with cells of writers and readers" sh -c 'accperf objects -i j.data --film -o film.svg &&
 	python3 -c "import xml.etree.ElementTree as t; n = len(t.parse(\"film.svg\").getroot()); print(n); exit(n < 100)"'
 expect_status 1 "no film of a profile without accesses" accperf objects --film -i bare.data

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -18,6 +19,7 @@
 struct objects_cmd {
 	const char *input, *stack, *attribute, *from, *cost, *output;
 	struct filter_opts filter;
+	struct opt_list variables;
 	uint64_t rows, slices;
 	bool json, stdio, fresh, regions, map, film, svg, heap;
 };
@@ -113,6 +115,8 @@ static const struct opt options[] = {
 	  .help = "exact counts where there are some, or samples always (best)" },
 	FILTER_PROCESS_OPTS(struct objects_cmd, filter),
 	FILTER_CODE_OPTS(struct objects_cmd, filter),
+	{ OPT_LIST, 0, "variable", AT(variables), .arg = "NAME,...",
+	  .help = "only objects of these names or glob patterns, or those in @FILE, one a line" },
 	{ OPT_BOOL, 0, "regions", AT(regions),
 	  .help = "by function: objects, addresses and accesses of stack, heap and data" },
 	{ OPT_BOOL, 0, "map", AT(map), .help = "the address space: what is allocated, written, read, never read" },
@@ -134,6 +138,81 @@ static const struct opt options[] = {
 	OPT_END
 };
 
+static const char *nth_object(const void *ctx, size_t i)
+{
+	return ((const struct objects *)ctx)->rows[i].name;
+}
+
+/* Puts the rows of the variables asked for first; how many they are. */
+static int choose_variables(const struct objects_cmd *o, struct objects *obj, size_t *chosen, struct err *e)
+{
+	struct filter_list l = { 0 };
+	struct object_row *left = malloc((obj->row_count + 1) * sizeof(*left));
+	size_t n = 0, others = 0;
+	int err = left ? 0 : err_set(e, -ENOMEM, "out of memory");
+
+	for (unsigned i = 0; !err && i < o->variables.count; i++)
+		err = filter_list_add(&l, "--variable", o->variables.items[i], e);
+	for (size_t k = 0; !err && k < l.count; k++) {
+		AUTO_BUF(near);
+		bool found = false;
+
+		for (size_t i = 0; i < obj->row_count && !found; i++)
+			found = filter_matches(l.at[k], obj->rows[i].name);
+		if (found)
+			continue;
+		filter_offer(l.at[k], nth_object, obj, obj->row_count, &near);
+		err = err_set(e, -ENOENT, "%s has no object '%s'%s", o->input, l.at[k],
+			      buf_failed(&near) || !near.data ? "; * stands for anything" : near.data);
+	}
+	for (size_t i = 0; !err && i < obj->row_count; i++) {
+		if (filter_list_takes(&l, obj->rows[i].name))
+			obj->rows[n++] = obj->rows[i];
+		else
+			left[others++] = obj->rows[i];
+	}
+	if (!err && others)
+		memcpy(obj->rows + n, left, others * sizeof(*left));
+	*chosen = n;
+	filter_list_release(&l);
+	free(left);
+	return err;
+}
+
+static int show_objects(const struct objects_cmd *o, struct objects_view *v, struct objects *obj,
+			const struct text_style *style, struct err *e)
+{
+	size_t all = obj->row_count, chosen = all;
+	AUTO_BUF(out);
+	int err = o->variables.count ? choose_variables(o, obj, &chosen, e) : 0;
+
+	if (err)
+		return err;
+	obj->row_count = chosen; /* shares stay those of all */
+	if (o->json)
+		objects_json(v, &out);
+	else if (o->svg)
+		objects_svg(v, &out);
+	else
+		objects_text(v, style, &out);
+	obj->row_count = all;
+	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+}
+
+/* Each of these is a list or a picture of its own. */
+static void check_choice(const struct objects_cmd *o, struct err *e)
+{
+	if (o->film && (o->map || o->json || o->regions || o->heap))
+		err_set(e, -EINVAL, "--film is a picture of its own: leave out --heap, --map, --regions and --json");
+	else if (o->heap && (o->map || o->regions || o->svg))
+		err_set(e, -EINVAL, "--heap is a list of its own: leave out --map, --regions and --svg");
+	else if (o->svg && o->json)
+		err_set(e, -EINVAL, "choose one of --json and --svg");
+	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
+		err_set(e, -EINVAL, o->json ? "at most %d slices" : "--slices is for --json: add it",
+			OBJECT_SLICES_MOST);
+}
+
 static int cmd_objects(void *opts, int argc, char **argv)
 {
 	const struct objects_cmd *o = opts;
@@ -146,20 +225,11 @@ static int cmd_objects(void *opts, int argc, char **argv)
 	struct flow_input in;
 	struct objects obj;
 	struct err e = { 0 };
-	AUTO_BUF(out);
 	bool degraded = false;
 	int err;
 
-	if (o->film && (o->map || o->json || o->regions || o->heap))
-		err_set(&e, -EINVAL, "--film is a picture of its own: leave out --heap, --map, --regions and --json");
-	else if (o->heap && (o->map || o->regions || o->svg))
-		err_set(&e, -EINVAL, "--heap is a list of its own: leave out --map, --regions and --svg");
-	else if (o->svg && o->json)
-		err_set(&e, -EINVAL, "choose one of --json and --svg");
-	else if (o->slices > OBJECT_SLICES_MOST || (o->slices && !o->json))
-		err_set(&e, -EINVAL, o->json ? "at most %d slices" : "--slices is for --json: add it",
-			OBJECT_SLICES_MOST);
-	else if (o->cost && strcmp(o->cost, "measured") != 0)
+	check_choice(o, &e);
+	if (!e.code && o->cost && strcmp(o->cost, "measured") != 0)
 		object_costs_parse(o->cost, &costs, &e);
 	if (e.code || filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
@@ -200,14 +270,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 		for (size_t i = 0; i < obj.row_count; i++)
 			obj.rows[i].share *= in.kept.accesses;
 		trust_judge(TRUST_OBJECTS, &evidence, &trust);
-		if (o->json)
-			objects_json(&v, &out);
-		else if (o->svg)
-			objects_svg(&v, &out);
-		else
-			objects_text(&v, &style, &out);
-		err = o->output ? pager_save(&out, o->output, &e)
-				: pager_write(&out, !o->stdio && !o->json && !o->svg, &e);
+		err = show_objects(o, &v, &obj, &style, &e);
 		objects_release(&obj);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);
