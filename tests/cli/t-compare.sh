@@ -21,6 +21,10 @@ check "text says so" grep -q 'total variation  *0.0000' out
 check "text fits 80 columns" [ "$(awk 'length > m { m = length } END { print m <= 80 }' out)" = 1 ]
 
 expect_status 0 "another program" accperf compare --json --functions-only a.data other.data
+check "is said to be another" grep -q "another program (rotate)" err
+expect_status 3 "diff of two programs" accperf diff a.data other.data
+check "says so, too" grep -q "another program (rotate)" err
+expect_status 0 "another program" accperf compare --json --functions-only a.data other.data
 check "shares next to nothing with it" [ "$(value '.tv > 0.9')" = true ]
 check "its edges are missed" [ "$(value '.missed > 3 and .invented > 0')" = true ]
 

@@ -47,9 +47,15 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-/* Fills *f; *degraded when the profile is not whole. */
+/* What is said of a side beside its flow. */
+struct side_note {
+	bool degraded;
+	char program[256];
+};
+
+/* Fills *f; degraded when the profile is not whole. */
 static int estimate_profile(const char *path, const char *estimator, const struct compare_cmd *o, struct flow *f,
-			    bool *degraded, struct err *e)
+			    struct side_note *note, struct err *e)
 {
 	struct flow_input_opts how = { .main_image = !strcmp(o->attribute, "main") };
 	struct est_opts eo = EST_OPTS_DEFAULT;
@@ -66,17 +72,18 @@ static int estimate_profile(const char *path, const char *estimator, const struc
 		return err;
 	if (*in.missing) {
 		log_warn("%s: %s", path, in.missing);
-		*degraded = true;
+		note->degraded = true;
 	}
 	if (in.incomplete) {
 		log_warn("%s: the run ended before the program did; its figures are those until then", path);
-		*degraded = true;
+		note->degraded = true;
 	}
 	err = flow_estimate(&in, estimator, &eo, f, e);
 	if (err) {
 		flow_init(f);
 		err_prefix(e, "%s", path);
 	}
+	snprintf(note->program, sizeof(note->program), "%s", in.program);
 	flow_input_release(&in);
 	return err;
 }
@@ -87,14 +94,19 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct flow truth, estimate;
 	struct flow_compare result = { 0 };
+	struct side_note note[2] = { 0 };
 	AUTO_BUF(out);
 	int err;
 
 	flow_init(&truth);
 	flow_init(&estimate);
-	err = estimate_profile(argv[0], NULL, o, &truth, degraded, e);
+	err = estimate_profile(argv[0], NULL, o, &truth, &note[0], e);
 	if (!err)
-		err = estimate_profile(argv[1], o->estimator, o, &estimate, degraded, e);
+		err = estimate_profile(argv[1], o->estimator, o, &estimate, &note[1], e);
+	*degraded = note[0].degraded || note[1].degraded;
+	if (!err && *note[0].program && *note[1].program && strcmp(note[0].program, note[1].program))
+		log_warn("%s is of another program (%s) than %s (%s)", argv[1], note[1].program, argv[0],
+			 note[0].program);
 	if (!err)
 		err = flow_compare(&truth, &estimate, &co, &result, e);
 	if (!err) {

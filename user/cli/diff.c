@@ -78,6 +78,10 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	}
 	if (!err)
 		err = flow_diff(&f[0], &f[1], &in[0], &in[1], &d, &e);
+	if (!err && *in[0].program && *in[1].program && strcmp(in[0].program, in[1].program))
+		log_warn("%s is of another program (%s) than %s (%s): what differs is that", argv[1], in[1].program,
+			 argv[0], in[0].program),
+			degraded = true;
 	if (!err && f[0].time_bias != f[1].time_bias)
 		log_warn("one profile is weighted by time and the other by count: much of the change is that"),
 			degraded = true;
@@ -124,6 +128,8 @@ CLI_COMMAND(diff) = {
 		"\n"
 		"Edges of less than 0.1 % of the bytes are not judged. What can be found depends on the samples: an edge\n"
 		"of 3 % that grows by a fifth takes some 40,000 reads on either side, as minutes at --effort high have.\n"
+		"\n"
+		"Two profiles of different programs are told apart by a warning, and by exit status 3.\n"
 		"\n"
 		"Between profiles of the exact engine every difference is real.\n"
 		"\n"
