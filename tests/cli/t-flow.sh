@@ -105,6 +105,11 @@ check "the table of cosines is found with its readers" jq -e '.objects[] | selec
 check "MAR, stack ratio and relative MAR are there" jq -e '.functions | length > 3 and all(.[]; .mar > 0 and .stack_ratio <= 1 and .relative_mar >= 0)' obj.json
 check "objects print as a table" sh -c 'accperf objects -i j.data --from samples | grep -q cosine'
 
+ln -s "$WORKLOADS/rotate" spun
+accperf exact -q -o spun.data -- ./spun iter 16 >/dev/null 2>&1
+check "a program that is started by a link bears the link's name" sh -c '
+	accperf flow --json -i spun.data | jq -e "[.functions[] | select(.name == \"main\").object] == [\"spun\"]" &&
+	accperf report --json -i spun.data | jq -e "[.functions[] | select(.name == \"main\").object] == [\"spun\"]"'
 printf '# a list\ncosine\n' >names
 check "objects of a list: these alone, with the shares that they have of all" sh -c '
 	accperf objects -i j.data --from samples --variable @names --json | jq -e "[.objects[].name] == [\"cosine\"] and .objects[0].share > 0.3 and .objects[0].share < 1"'

@@ -15,6 +15,7 @@
 #include "exact/dumplog.h"
 #include "exact/launch.h"
 #include "exact/select.h"
+#include "proc/started_as.h"
 #include "exact/stream.h"
 #include "util/buf.h"
 #include "util/clock.h"
@@ -514,7 +515,7 @@ static int check_listed(const struct exact_cmd *o, struct exact_select *select, 
 /* What the engine left behind, and how the program ended. */
 struct ended {
 	int stream, status;
-	const char *why;
+	const char *why, *program;
 	struct exact_select *select;
 };
 
@@ -522,6 +523,7 @@ static int write_result(const struct exact_cmd *o, const struct ended *run, char
 {
 	int status = run->status;
 	const char *why = run->why;
+	char name[2 * PATH_MAX];
 	struct store_writer *w = store_create(o->output, STORE_KEEP_OLD | STORE_TIMELESS | STORE_WHEN_DONE, e);
 	struct exact_result res;
 	struct fmt_end end = { .reason = FMT_END_DONE, .exit_status = (uint32_t)status };
@@ -530,6 +532,8 @@ static int write_result(const struct exact_cmd *o, const struct ended *run, char
 	if (!w)
 		return cli_fail(e, EXIT_FAILED);
 	write_exact_meta(w, o, argv);
+	if (started_as_of_path(run->program, name, sizeof(name)))
+		store_meta(w, META_STARTED_AS, name);
 	err = exact_convert(run->stream, w, run->select, &res, e);
 	if (!err && !res.has_run)
 		err = err_set(e, -ENODATA, "%s ended before anything was measured%s%s", argv[0], *why ? ": " : "", why);
@@ -614,7 +618,7 @@ static int run_tool(const struct exact_cmd *o, const struct where *at, struct ou
 	struct progress p = { .command = argv[0], .quiet = o->quiet };
 	struct args a = { .n = 0 };
 	struct exact_select select = { .count = 0 };
-	struct ended end = { .stream = out->stream, .select = &select };
+	struct ended end = { .stream = out->stream, .program = at->program, .select = &select };
 	char why[200] = "";
 	int rc = prepare_tool(o, at, out, &select, &a, e);
 	const int fds[3] = { out->stream, out->core_log, out->lists };

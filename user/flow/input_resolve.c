@@ -116,8 +116,8 @@ uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t func
 		return in_func_add(r->in, FLOW_UNKNOWN, "");
 	if (m->kind == FMT_MOD_KERNEL)
 		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
-	snprintf(name, sizeof(name), "%s+0x%llx", base_name(m->path), (unsigned long long)(ip & ~0xffull));
-	return in_func_add(r->in, name, m->path);
+	snprintf(name, sizeof(name), "%s+0x%llx", m->object, (unsigned long long)(ip & ~0xffull));
+	return in_func_add(r->in, name, m->object);
 }
 
 static bool is_library(const char *path)
@@ -411,7 +411,7 @@ int input_resolve(struct raw *r)
 	if (main && *main->path) {
 		snprintf(in->program, sizeof(in->program), "%s", base_name(main->path));
 		for (uint32_t f = 0; f < in->func_count; f++)
-			in->funcs[f].main_image = !strcmp(in->funcs[f].object, base_name(main->path));
+			in->funcs[f].main_image = !strcmp(in->funcs[f].object, main->object);
 	}
 	return list_build_ids(r);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/started_as.h"
 #include "profile/profile_priv.h"
 #include "profile/waits.h"
 #include "profile/walk.h"
@@ -450,12 +451,14 @@ static int finish_modules(struct profile *p)
 	for (size_t i = 0; i < k->raw_module_count; i++) {
 		const struct fmt_module *raw = &k->raw_modules[i];
 		struct profile_module *m = &p->modules[i + 1];
+		const char *as;
 
 		m->id = raw->id;
 		m->kind = raw->kind;
 		m->pid = raw->pid;
 		m->path = text_or(p, raw->path, "");
-		m->object = module_name(raw->kind, m->path);
+		as = started_as_name(profile_meta(p, META_STARTED_AS), m->path);
+		m->object = as ? as : module_name(raw->kind, m->path);
 		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
 		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
 		m->content = raw->content;
@@ -505,6 +508,13 @@ static const char *last_component(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+static const char *object_as_started(const struct profile *p, const char *path)
+{
+	const char *as = started_as_name(profile_meta(p, META_STARTED_AS), path);
+
+	return as ? as : last_component(path);
+}
+
 static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 {
 	struct profile_private *k = p->priv;
@@ -519,7 +529,8 @@ static int finish_functions(struct profile *p, uint32_t **index_of_raw)
 		int64_t f = 0;
 
 		if (name)
-			f = profile_function_of(p, name, last_component(text_or(p, raw->object, PROFILE_NO_OBJECT)),
+			f = profile_function_of(p, name,
+						object_as_started(p, text_or(p, raw->object, PROFILE_NO_OBJECT)),
 						text_or(p, raw->file, NULL), raw->line, !(raw->flags & FMT_FN_BARE));
 		if (f < 0)
 			return -ENOMEM;

@@ -14,12 +14,14 @@
 #include "record/part_sysio.h"
 #include "record/part_windows.h"
 #include "record/ledger.h"
+#include "proc/started_as.h"
 #include "kmod-free/syscalls.h"
 
 struct access_part {
 	struct session *s;
 	struct located_code *code;
 	struct windows *windows; /* NULL: none */
+	bool named;              /* what the program was started as is settled */
 	bool write, hardware;    /* computed accesses; not where the processor samples some */
 	struct {
 		uint64_t kernel, returns, undecoded, known, unknown, written, leaders_unknown;
@@ -101,6 +103,15 @@ static int access_on_sample(void *part, struct session *s, const struct sample *
 
 /* ---- the part ---- */
 
+static void tell_name(struct access_part *p, pid_t pid)
+{
+	char text[2 * PATH_MAX];
+
+	p->named = true;
+	if (started_as_of_pid(pid, text, sizeof(text)))
+		store_meta(session_store(p->s), META_STARTED_AS, text);
+}
+
 static int access_start(void *part, struct session *s, struct err *e)
 {
 	struct targets *t = session_targets(s);
@@ -112,6 +123,7 @@ static int access_start(void *part, struct session *s, struct err *e)
 	store_metaf(w, "weights", "time, taken as %g ns an instruction", NOMINAL_NS_PER_INSN);
 	if (!t->count || t->child)
 		return 0;
+	tell_name(part, t->procs[0].pid);
 	snprintf(link, sizeof(link), "/proc/%d/exe", t->procs[0].pid);
 	n = readlink(link, exe, sizeof(exe) - 1);
 	if (n > 0) {
@@ -127,6 +139,9 @@ static int access_on_second(void *part, struct session *s, uint64_t now)
 	const struct block_stats *b = block_cache_stats(located_code_blocks(p->code));
 	uint64_t rewritten;
 
+	/* a command has begun by now */
+	if (!p->named && session_targets(s)->count)
+		tell_name(p, session_targets(s)->procs[0].pid);
 	session_count(s, "block operands with an address", p->n.known, false);
 	session_count(s, "block operands without an address", p->n.unknown, false);
 	if (!p->hardware)

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "proc/started_as.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMM 15 /* letters of a name that the kernel keeps */
+
+static const char *after_slash(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The first string of a file in /proc. */
+static bool read_first(pid_t pid, const char *file, char *out, size_t size)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd >= 0 ? read(fd, out, size - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	out[n > 0 ? n : 0] = 0;
+	out[strcspn(out, "\n")] = 0;
+	return n > 0;
+}
+
+static bool name_text(const char *file, const char *name, char *out, size_t size)
+{
+	if (!*name || *file != '/' || strchr(file, '\n') || !strcmp(after_slash(file), name))
+		return false;
+	return (size_t)snprintf(out, size, "%s\n%s", file, name) < size;
+}
+
+/* The kernel names a process by the last component of what was executed; the first argument, which anybody may
+ * choose, is believed where it begins with that. */
+bool started_as_of_pid(pid_t pid, char *out, size_t size)
+{
+	char exe[PATH_MAX], link[64], first[PATH_MAX], comm[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, exe, sizeof(exe) - 1);
+	if (n <= 0 || !read_first(pid, "comm", comm, sizeof(comm)) || !read_first(pid, "cmdline", first, sizeof(first)))
+		return false;
+	exe[n] = 0;
+	if (strncmp(after_slash(first), comm, COMM) || strlen(comm) > COMM)
+		return false;
+	return name_text(exe, after_slash(first), out, size);
+}
+
+bool started_as_of_path(const char *path, char *out, size_t size)
+{
+	char *real = realpath(path, NULL);
+	bool link = real && name_text(real, after_slash(path), out, size);
+
+	free(real);
+	return link;
+}
+
+const char *started_as_name(const char *text, const char *path)
+{
+	const char *end = text ? strchr(text, '\n') : NULL, *from = text;
+	size_t len;
+
+	if (!end || !end[1] || !*path)
+		return NULL;
+	if (*path != '/')
+		for (const char *p = text; p < end; p++)
+			from = *p == '/' ? p + 1 : from;
+	len = (size_t)(end - from);
+	return strlen(path) == len && !memcmp(path, from, len) ? end + 1 : NULL;
+}
