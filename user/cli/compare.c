@@ -122,7 +122,7 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 			compare_json(&v, &out);
 		else
 			compare_text(&v, &style, &out);
-		err = pager_write(&out, false, e);
+		err = pager_write(&out, !o->json, e);
 	}
 	flow_compare_release(&result);
 	flow_release(&truth);

@@ -57,28 +57,20 @@ void pager_copy_to(struct pager_copy *copy)
 	copied = copy;
 }
 
-int pager_write(const struct buf *text, bool pager, struct err *e)
+static int page_text(const struct buf *text, unsigned rows, struct err *e)
 {
-	unsigned columns, rows, lines = 0;
 	const char *command = rights_getenv("ACCPERF_PAGER");
+	unsigned lines = 0;
 	struct err ignored;
 	FILE *f;
 
-	log_progress_end();
-	if (buf_failed(text))
-		return err_set(e, -ENOMEM, "out of memory");
-	if (copied) {
-		buf_add(&copied->text, text->data, text->len);
-		copied->pager = pager;
-		copied->times++;
-	}
 	for (size_t i = 0; i < text->len; i++)
 		lines += text->data[i] == '\n';
 	if (!command || !*command)
 		command = rights_getenv("PAGER");
 	if (!command || !*command)
 		command = "less -FRX";
-	if (!pager || !terminal_size(&columns, &rows) || lines < rows || !strcmp(command, "cat"))
+	if (lines < rows || !strcmp(command, "cat"))
 		return write_text(stdout, text, "the output", e);
 	setenv("LESS", "FRX", 0);
 	/* who may run only us by sudo gets no shell of root's from the pager */
@@ -93,6 +85,27 @@ int pager_write(const struct buf *text, bool pager, struct err *e)
 	if (pclose(f) == 127 << 8)
 		return write_text(stdout, text, "the output", e);
 	return 0;
+}
+
+int pager_write(const struct buf *text, bool pager, struct err *e)
+{
+	unsigned columns, rows;
+	AUTO_BUF(fit);
+
+	log_progress_end();
+	text_names_forget();
+	if (buf_failed(text))
+		return err_set(e, -ENOMEM, "out of memory");
+	if (copied) {
+		buf_add(&copied->text, text->data, text->len);
+		copied->pager = pager;
+		copied->times++;
+	}
+	if (!pager || !terminal_size(&columns, &rows))
+		return write_text(stdout, text, "the output", e);
+	/* a terminal breaks a line within a word */
+	text_fit(&fit, text->data ? text->data : "", columns < 80 ? 80 : columns);
+	return buf_failed(&fit) ? err_set(e, -ENOMEM, "out of memory") : page_text(&fit, rows, e);
 }
 
 int pager_begin(struct pager_file *f, const char *path, struct err *e)

@@ -146,6 +146,21 @@ static void why(const struct counts_row *row, struct buf *out)
 		buf_addstr(out, "      no counts: its code could not be read\n");
 }
 
+static bool is_narrow(const struct text_style *s)
+{
+	return s->width && s->width < 98;
+}
+
+static int how_columns(const struct text_style *s)
+{
+	return is_narrow(s) ? 12 : 18;
+}
+
+static unsigned name_room(const struct text_style *s)
+{
+	return !s->width ? 32 : s->width - (is_narrow(s) ? 60 : 66);
+}
+
 static void show_rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct counts_report *r = v->r;
@@ -163,8 +178,8 @@ static void show_rows(const struct counts_view *v, const struct text_style *s, s
 		ranged(out, &row->second, 9);
 		error_bar(out, &row->second, 7);
 		padded(out, row->per_call, 9);
-		buf_addf(out, "  %-18s ", counts_how_str(row->how));
-		text_name(out, row->name, s->width > 100 ? s->width - 66 : 32, 0);
+		buf_addf(out, "  %-*.*s ", how_columns(s), how_columns(s), counts_how_str(row->how));
+		text_name(out, row->name, name_room(s), 0);
 		text_hue_off(out, s, hue);
 		buf_addch(out, '\n');
 		why(row, out);
@@ -248,8 +263,8 @@ void counts_text(const struct counts_view *v, const struct text_style *s, struct
 	trust_text(v->trust, "", s, out);
 	filtered_text(&of, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-18s %s", "instr", "error", "time", "runs/s", "error", "in./run", "how",
-		 "function");
+	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-*s %s", "instr", "error", "time", "runs/s", "error", "in./run",
+		 how_columns(s), "how", "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	show_rows(v, s, out);

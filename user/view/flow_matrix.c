@@ -97,6 +97,9 @@ static int matrix_build(const struct flow_view *v, struct matrix *m)
 	return 0;
 }
 
+#define HEAD 34 /* columns of a row's number and name, */
+#define CELL 10 /* and of each figure */
+
 static const char *name_at(const struct flow_view *v, const struct matrix *m, unsigned k)
 {
 	return k < m->count ? v->flow->funcs[m->func[k]].name : "other";
@@ -109,64 +112,78 @@ static void show_cell(const struct flow_view *v, double bytes, struct buf *out)
 
 	if (flow_has_amounts(v->flow) || !(bytes > 0)) {
 		if (bytes > 0)
-			text_amount(out, bytes, 10);
+			text_amount(out, bytes, CELL);
 		else
-			text_pad_left(out, ".", 10);
+			text_pad_left(out, ".", CELL);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.2f%%", 100 * bytes / flow_whole(v->flow));
-	text_pad_left(out, text, 10);
+	text_pad_left(out, text, CELL);
+}
+
+/* What a function computes, or of the one that computes most; ? where it is not known. */
+static void show_compute(const struct flow_view *v, const struct matrix *m, unsigned c, struct buf *out)
+{
+	AUTO_BUF(text);
+
+	if (isnan(m->compute[c]) || !(m->compute[c] >= 0))
+		buf_addstr(&text, "?");
+	else if (flow_has_amounts(v->flow))
+		text_count(&text, text_whole(flow_amount(v->flow, m->compute[c])));
+	else
+		buf_addf(&text, "%.3g", m->compute[c] / m->most_compute);
+	if (text.len > 9) {
+		buf_clear(&text);
+		buf_addf(&text, "%.3e", m->compute[c]);
+	}
+	text_pad_left(out, text.data ? text.data : "", CELL);
+}
+
+/* Columns from .. to of all rows. */
+static void show_columns(const struct flow_view *v, const struct matrix *m, unsigned from, unsigned to,
+			 const struct text_style *s, struct buf *out)
+{
+	unsigned side = m->count + 1;
+	char number[16];
+
+	text_name(out, "", 0, HEAD);
+	for (unsigned c = from; c < to; c++) {
+		snprintf(number, sizeof(number), c < m->count ? "%u" : "other", c + 1);
+		text_pad_left(out, number, CELL);
+	}
+	buf_addch(out, '\n');
+	for (unsigned r = 0; r < side; r++) {
+		snprintf(number, sizeof(number), r < m->count ? "%3u  " : "     ", r + 1);
+		buf_addstr(out, number);
+		text_name(out, name_at(v, m, r), HEAD - 6, HEAD - 5);
+		for (unsigned c = from; c < to; c++)
+			show_cell(v, m->bytes[(size_t)r * side + c], out);
+		buf_addch(out, '\n');
+	}
+	text_hue_on(out, s, TEXT_BOLD);
+	text_name(out, "     computation", 0, HEAD);
+	for (unsigned c = from; c < to; c++)
+		show_compute(v, m, c, out);
+	text_hue_off(out, s, TEXT_BOLD);
+	buf_addstr(out, "\n\n");
 }
 
 int flow_matrix_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	struct matrix m;
-	unsigned side;
+	unsigned side, at_once;
 
 	if (matrix_build(v, &m))
 		return -ENOMEM;
 	side = m.count + 1;
+	at_once = s->width ? (s->width > HEAD + CELL ? (s->width - HEAD) / CELL : 1) : side;
 	if (v->trust)
 		trust_text(v->trust, "", s, out);
 	buf_addstr(out,
 		   "What the row's function reads of what the column's wrote last; by computation, the most first\n\n");
-	text_name(out, "", 0, 34);
-	for (unsigned c = 0; c < side; c++) {
-		char number[16];
-
-		snprintf(number, sizeof(number), c < m.count ? "%u" : "other", c + 1);
-		text_pad_left(out, number, 10);
-	}
-	buf_addch(out, '\n');
-	for (unsigned r = 0; r < side; r++) {
-		char number[16];
-
-		snprintf(number, sizeof(number), r < m.count ? "%3u  " : "     ", r + 1);
-		buf_addstr(out, number);
-		text_name(out, name_at(v, &m, r), 28, 29);
-		for (unsigned c = 0; c < side; c++)
-			show_cell(v, m.bytes[(size_t)r * side + c], out);
-		buf_addch(out, '\n');
-	}
-	text_hue_on(out, s, TEXT_BOLD);
-	text_name(out, "     computation", 0, 34);
-	for (unsigned c = 0; c < side; c++) {
-		AUTO_BUF(text);
-
-		if (isnan(m.compute[c]) || !(m.compute[c] >= 0))
-			buf_addstr(&text, "?");
-		else if (flow_has_amounts(v->flow))
-			text_count(&text, text_whole(flow_amount(v->flow, m.compute[c])));
-		else
-			buf_addf(&text, "%.3g", m.compute[c] / m.most_compute);
-		if (text.len > 9) {
-			buf_clear(&text);
-			buf_addf(&text, "%.3e", m.compute[c]);
-		}
-		text_pad_left(out, text.data ? text.data : "", 10);
-	}
-	text_hue_off(out, s, TEXT_BOLD);
-	buf_addf(out, "\n\n%s, %s semantics, stack %sd; arithmetic and logical instructions\n",
+	for (unsigned c = 0; c < side; c += at_once)
+		show_columns(v, &m, c, c + at_once < side ? c + at_once : side, s, out);
+	buf_addf(out, "%s, %s semantics, stack %sd; arithmetic and logical instructions\n",
 		 flow_engine_str(v->flow->engine), flow_semantics_str(v->flow->semantics),
 		 flow_stack_str(v->flow->stack));
 	matrix_release(&m);

@@ -295,7 +295,8 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 {
 	const struct flow *f = v->flow;
 	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
-	unsigned rows = v->rows ? v->rows : 20, shown = 0, name = s->width && s->width < 90 ? 25 : 35;
+	unsigned rows = v->rows ? v->rows : 20, shown = 0, name = s->width && s->width < 108 ? 25 : 35;
+	bool distinct = !s->width || s->width >= name + 73;
 
 	for (uint32_t i = 0; r && i < f->func_count; i++) {
 		const struct flow_inclusive *n = &f->funcs[i].inc;
@@ -308,7 +309,8 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 	qsort(r, f->func_count, sizeof(*r), by_traffic);
 	text_hue_on(out, s, TEXT_BOLD);
 	text_name(out, "function with what it calls", name - 1, name);
-	buf_addstr(out, "      IN                OUT            within   read   distinct in, out");
+	buf_addstr(out, "      IN                OUT            within   read");
+	buf_addstr(out, distinct ? "   distinct in, out" : "");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (uint32_t i = 0; i < f->func_count && shown < rows; i++) {
@@ -323,8 +325,10 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
 		text_amount(out, flow_amount(f, fn->inc.local), 10);
 		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
-		text_amount(out, fn->inc.in_uma, 10);
-		text_amount(out, fn->inc.out_uma, 9);
+		if (distinct) {
+			text_amount(out, fn->inc.in_uma, 10);
+			text_amount(out, fn->inc.out_uma, 9);
+		}
 		buf_addch(out, '\n');
 		shown++;
 	}

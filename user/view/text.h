@@ -34,9 +34,14 @@ void text_amount(struct buf *b, double bytes, unsigned columns);
 void text_bytes(struct buf *b, uint64_t n);    /* 22.1 MB */
 void text_seconds(struct buf *b, uint64_t ns); /* 12.3 s, 850 ms */
 void text_pad_left(struct buf *b, const char *s, unsigned columns);
-/* A name: control bytes and broken UTF-8 become '?', of more than `max` columns the middle
- * is left out, with ".." for it. max 0: no limit. Padded with blanks to `columns`. */
+/* A name: control bytes and broken UTF-8 become '?', one of more than `max` columns is shortened as its language makes
+ * names (symbol/shortname.h), or loses its middle, with ".." for it: so that within one text two names that are cut to
+ * one width differ. max 0: no limit. Padded with blanks to `columns`. */
 void text_name(struct buf *b, const char *s, unsigned max, unsigned columns);
+/* The lines of a text that are wider than `width` (0: none is), broken at blanks; what goes on is indented. */
+void text_fit(struct buf *b, const char *text, unsigned width);
+/* A text is complete: the next may give names anew. */
+void text_names_forget(void);
 unsigned text_columns(const char *s);
 /* A paragraph whose first line begins at column `at` and whose others are indented by `indent`,
  * broken at blanks before `width` (0: never); ends with a newline. */

@@ -30,12 +30,19 @@ static void show_speedup(struct buf *out, double s, unsigned columns)
 	text_pad_left(out, text, columns);
 }
 
-static void show_curve(const struct wall_curve *c, struct buf *out)
+#define FIGURES 59 /* columns beside the name */
+
+static unsigned name_columns(const struct text_style *s)
+{
+	return !s->width || s->width > FIGURES + 46 ? 46 : s->width < FIGURES + 20 ? 20 : s->width - FIGURES;
+}
+
+static void show_curve(const struct wall_curve *c, unsigned name, struct buf *out)
 {
 	static const double columns[] = { 2, 4, 16, 64, INFINITY };
 	char text[40];
 
-	text_name(out, c->label, 45, 46);
+	text_name(out, c->label, name - 1, name);
 	buf_addf(out, "%6.1f%%", 100 * c->share.value);
 	if (c->share.high > c->share.low)
 		snprintf(text, sizeof(text), "%.1f..%.1f", 100 * c->share.low, 100 * c->share.high);
@@ -69,13 +76,13 @@ void wall_text(const struct wall_shown *v, const struct text_style *s, struct bu
 		buf_addch(out, '\n');
 		text_hue_on(out, s, TEXT_BOLD);
 		buf_addf(out, "%s\n", questions[q].text);
-		text_name(out, "sped up k times", 45, 46);
+		text_name(out, "sped up k times", name_columns(s) - 1, name_columns(s));
 		buf_addstr(out, "  share     interval    k=2      4     16     64     limit");
 		text_hue_off(out, s, TEXT_BOLD);
 		buf_addch(out, '\n');
 		for (unsigned i = 0; i < w->count; i++)
 			if (w->curves[i].view == questions[q].view)
-				show_curve(&w->curves[i], out);
+				show_curve(&w->curves[i], name_columns(s), out);
 	}
 }
 
