@@ -59,6 +59,8 @@ check "help for such a command" meant '`accperf report`' accperf help reprot
 check "an option with a letter too many" meant --duration accperf record --durration 3
 check "an option's beginning" meant --percent-limit accperf report --percent 3
 check "a negation" meant --no-children accperf report --no-chldren
+accperf flow --per prodcue -i "$P" >out 2>err
+check "a function whose calls are to be counted" grep -q "did you mean 'produce'?" err
 for word in xyzzy q; do
 	accperf "$word" >out 2>err
 	check "'$word' is like no command" bash -c '! grep -q "did you mean" err'

@@ -42,6 +42,7 @@ static void languages_names(void **state)
 	is_short("compress/flate.(*compressor).deflate", 30, "flate.(*compressor).deflate");
 	is_short("compress/flate.(*compressor).deflate", 22, "(*compressor).deflate");
 	is_short("libMagickCore-6.Q16.so.6.0.0+0x123400", 32, "libMagickC..16.so.6.0.0+0x123400");
+	is_short("\"double\" 'single' \\back\\", 8, "");
 	is_short("a_function_of_c_that_has_a_long_name", 20, "");
 	is_short("n\303\244me::of::something::that::is::long", 12, "");
 }

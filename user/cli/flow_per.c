@@ -13,6 +13,7 @@
 #include "counts/counts_windows.h"
 #include "counts/counts_report.h"
 #include "offload/summary.h"
+#include "util/suggest.h"
 
 static void set_calls(struct flow_per *out, const char *source, double calls, double low, double high)
 {
@@ -131,6 +132,7 @@ static bool from_counts(const char *input, struct flow_per *out)
 int flow_per_find(const char *function, const struct flow_per_of *of, struct flow_per *out, struct err *e)
 {
 	const struct flow_input *in = of->in;
+	struct suggestion near = { 0 };
 	bool there;
 
 	*out = (struct flow_per){ .function = function, .calls = NAN, .low = NAN, .high = NAN };
@@ -145,8 +147,12 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 		if (!out->source)
 			there |= from_counts(of->input, out);
 	}
-	if (!there)
-		return err_set(e, -ENOENT, "%s has no function '%s' to count calls of", of->input, function);
+	if (!there) {
+		for (uint32_t i = 0; i < in->func_count; i++)
+			suggest(&near, function, strlen(function), in->funcs[i].name);
+		return err_set(e, -ENOENT, "%s has no function '%s' to count calls of%s%s%s", of->input, function,
+			       near.name ? "; did you mean '" : "", near.name ? near.name : "", near.name ? "'?" : "");
+	}
 	if (of->part && out->source) {
 		set_calls(out, NULL, NAN, NAN, NAN);
 		snprintf(out->reason, sizeof(out->reason),

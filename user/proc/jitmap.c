@@ -501,8 +501,9 @@ struct jitmap *jitmap_load(uint32_t pid, struct err *e)
 	fd = open_map(pid, o.ns_pid);
 	if (fd < 0) {
 		err_set(e, fd,
-			"process %u has no readable /tmp/perf-%u.map: start its runtime with perf maps on (node --perf-basic-prof, java with perf-map-agent)",
-			pid, o.ns_pid);
+			"process %u has no readable /tmp/perf-%u.map: start its runtime with perf maps on (node "
+			"--perf-basic-prof, python3 -X perf), or ask it for one (`jcmd %u Compiler.perfmap`, JDK 17 and later)",
+			pid, o.ns_pid, pid);
 		return NULL;
 	}
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid != 0 && st.st_uid != o.uid && st.st_uid != o.euid)) {

@@ -202,7 +202,7 @@ size_t short_name(const char *name, unsigned most, char *out)
 			return 0;
 	}
 	drop_behind(whole);
-	s = drop_before(whole);
+	s = strlen(whole) < strlen(name) || strchr(whole, '<') ? drop_before(whole) : whole;
 	for (int keep = 2; keep >= -1; keep--) { /* last without the type, too */
 		fold_brackets(s, keep < 0 ? 0 : keep, folded);
 		n = drop_namespaces(folded, keep < 0, most, out);
