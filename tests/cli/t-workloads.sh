@@ -13,7 +13,7 @@ done <<'LIST'
 e3779b90ef1b1def turns
 fa358063caf9da6f counted
 1d4ca448e14cab01 mallocs
-dcae29185abb7ee6 sites
+fca5978e8a9729dd sites
 0000000001876350 syscalls
 ad145b0b75253dc4 throughrcx
 ad145b0b75253dc4 throughrcx beside

@@ -229,6 +229,76 @@ static void a_newer_block_ends_an_older_one(void **state)
 	flow_input_release(&in);
 }
 
+/* By who had the address, else by who lies in its page; never for sure, and other processes say nothing. */
+static void neighbours_speak_for_a_site(void **state)
+{
+	struct made m = { 0 };
+	struct heap_guess g;
+	struct flow_input in;
+
+	begin(&m);
+	turn(&m, 1 * S, 2 * S, 20, 2000);
+	for (uint64_t i = 0; i < 4; i++)
+		block(&m, 1, 1, S + 1, AT + 256 * i, 100);
+	block(&m, 1, 2, S + 1, AT + 2048, 100);
+	block(&m, 1, 2, S + 1, AT + 65536 - 50, 100);
+	end(&m, &in);
+	/* between blocks: five in the page, four of one site */
+	assert_true(heap_guess(&in.heap, PID, AT + 128, 50 * S, &g));
+	assert_int_equal(g.count, 2);
+	assert_string_equal(in.object_site[in.heap.site[g.site[0]].object_site].name, "node_new");
+	assert_true(g.part[0] > g.part[1] && fabs(g.part[0] + g.part[1] + g.unknown - 1) < 1e-9);
+	assert_true(fabs(g.unknown - 1.0 / 6) < 1e-9);
+	/* where a block was more is known; where one comes from the page before, something */
+	assert_true(heap_guess(&in.heap, PID, AT + 2050, 50 * S, &g));
+	assert_string_equal(in.object_site[in.heap.site[g.site[0]].object_site].name, "text_new");
+	assert_true(heap_guess(&in.heap, PID, AT + 65536 + 4000, 50 * S, &g));
+	assert_true(g.count == 1 && fabs(g.unknown - 0.5) < 1e-9);
+	assert_false(heap_guess(&in.heap, PID, AT + 8192, 50 * S, &g));
+	assert_false(heap_guess(&in.heap, PID + 1, AT + 128, 50 * S, &g));
+	assert_true(g.count == 0 && g.unknown == 1);
+	flow_input_release(&in);
+}
+
+/* Known, inferred and unknown are all there is of the heap, and a block's site has its readers. */
+static void accesses_are_of_sites(void **state)
+{
+	struct made m = { 0 };
+	struct flow_input in;
+	struct objects o;
+	struct err e = { 0 };
+
+	begin(&m);
+	turn(&m, 1 * S, 2 * S, 20, 2000);
+	block(&m, 1, 1, S + 1, AT, 100);
+	for (uint64_t i = 0; i < 30; i++) {
+		struct fmt_access a = { .time = S + 10 + i,
+					.addr = AT + (i < 10   ? 8
+						      : i < 20 ? 1000
+							       : 1 << 20),
+					.ip = 0x1000 * TEXT_NEW,
+					.weight = 1,
+					.module = 1,
+					.pid = PID,
+					.tid = PID,
+					.size = 8,
+					.flags = FMT_A_LOAD };
+
+		store_put(m.w, FMT_ACCESS, &a, sizeof(a));
+	}
+	end(&m, &in);
+	assert_int_equal(objects_build(&in, false, &object_costs_default, &o, &e), 0);
+	assert_true(fabs(o.heap.known - 1.0 / 3) < 1e-9);
+	assert_true(fabs(o.heap.inferred - 1.0 / 6) < 1e-9 && fabs(o.heap.unknown - 0.5) < 1e-9);
+	assert_string_equal(o.rows[0].name, "node_new");
+	assert_string_equal(o.rows[0].kind, "heap");
+	assert_true(fabs(o.rows[0].share - 0.5) < 1e-9 && fabs(o.rows[0].inferred - 5) < 1e-9);
+	assert_true(o.rows[0].share_error > 0.1 && o.rows[0].share_error < 0.3);
+	assert_string_equal(o.rows[0].readers[0].name, "text_new");
+	objects_release(&o);
+	flow_input_release(&in);
+}
+
 /* Whatever the records say: no wrap, no endless search. */
 static void damaged_records_do_no_harm(void **state)
 {
@@ -260,6 +330,8 @@ int main(void)
 		cmocka_unit_test(rates_are_means_of_turns),
 		cmocka_unit_test(unseen_blocks_are_not_trusted),
 		cmocka_unit_test(a_newer_block_ends_an_older_one),
+		cmocka_unit_test(neighbours_speak_for_a_site),
+		cmocka_unit_test(accesses_are_of_sites),
 		cmocka_unit_test(damaged_records_do_no_harm),
 	};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Thirty allocation sites with planted traffic: site k makes, reads and writes blocks of its own size, and of all
- * passes over blocks a part that falls with k. Most live for thousands of rounds; every third site's are short-lived.
- * Mode `truth` prints the share of each site's accesses instead of working. SIZE: passes of one round.
+ * passes over blocks a part that falls with k. A block of every third site lives for four passes over it, others
+ * for sixteen. Mode `truth` prints the share of each site's accesses instead of working. SIZE: passes of one round.
  */
 #include "work.h"
 
@@ -87,8 +87,8 @@ STEP static uint64_t pass(unsigned long passes)
 		uint64_t r = work_random(&seed);
 		unsigned int k = chance[r & 1023], i = (unsigned int)(r >> 20) % BLOCKS;
 
-		/* one in 256 is replaced, of every third site one in 4 */
-		if (!((r >> 40) & (k % 3 == 2 ? 3 : 255))) {
+		/* one in 16 is replaced, of every third site one in 4 */
+		if (!((r >> 40) & (k % 3 == 2 ? 3 : 15))) {
 			free(block[k][i]);
 			block[k][i] = make[k]();
 			memset(block[k][i], 0, WORDS(k) * 8);

@@ -61,6 +61,21 @@ struct heap {
 	uint64_t nowhere;     /* blocks whose stack tells no site */
 };
 
+/* Whose memory an address is, where no block is known: by the blocks told of, at whatever time, that had it or lie in
+ * its page. Parts of a whole for the sites that speak for it, each block by what it stands for and how long its site's
+ * live, and what is left is of a site that was not told: one block's part, whatever they are. */
+#define HEAP_GUESSES 4
+
+struct heap_guess {
+	uint32_t site[HEAP_GUESSES];
+	double part[HEAP_GUESSES]; /* largest first */
+	unsigned count;
+	double unknown;
+};
+
+/* false: nothing speaks for any site. */
+bool heap_guess(const struct heap *h, uint32_t pid, uint64_t addr, uint64_t time, struct heap_guess *out);
+
 void heap_raw_release(struct heap_raw *r);
 void heap_release(struct heap *h);
 

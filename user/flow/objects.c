@@ -22,6 +22,9 @@ struct tally {
 	struct map row_at; /* object site, or 1 << 32 | global -> row */
 	struct map pid_at; /* row << 32 | pid */
 	struct intern globals;
+	double *squares;       /* by site of the heap: of the weights of accesses and of what is not sure of them */
+	uint64_t heap_unknown; /* row + 1; 0 none yet */
+	double all, known, guessed, unknown; /* accesses */
 };
 
 static const char *kind_name(uint32_t kind)
@@ -40,9 +43,14 @@ static struct object_row *new_row(struct objects *o)
 {
 	if (!GROW(o->rows, o->row_count, o->row_cap, 1024))
 		return NULL;
-	o->rows[o->row_count] = (struct object_row){
-		.function = "", .size = NAN, .blocks = 1, .places = 1, .written = NAN, .read = NAN, .unread = NAN
-	};
+	o->rows[o->row_count] = (struct object_row){ .function = "",
+						     .size = NAN,
+						     .blocks = 1,
+						     .places = 1,
+						     .share_error = NAN,
+						     .written = NAN,
+						     .read = NAN,
+						     .unread = NAN };
 	return &o->rows[o->row_count++];
 }
 
@@ -98,7 +106,8 @@ static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o
 		r->function = s->function;
 		r->size = s->size ? (double)s->size : NAN;
 		r->blocks = (double)s->blocks;
-		r->addr = o && s->blocks == 1 ? o->addr : 0;
+		r->addr = o && s->blocks == 1 && !s->heap ? o->addr : 0;
+		r->blocks = s->heap ? NAN : r->blocks; /* so many were told, which are some of them */
 		*at = t->out->row_count - 1;
 	}
 	*row = *at;
@@ -147,7 +156,12 @@ static int objects_from_exact(struct tally *t, bool stack)
 	return 0;
 }
 
-static int add_to_slice(struct objects *o, struct object_row *r, const struct in_access *a)
+static double access_weight(const struct in_access *a)
+{
+	return a->weight * (!!(a->flags & FMT_A_LOAD) + !!(a->flags & FMT_A_STORE));
+}
+
+static int add_to_slice(struct objects *o, struct object_row *r, const struct in_access *a, double part)
 {
 	double place = ((double)a->time - o->slice_start) / o->slice_width;
 	uint32_t s = place >= 0 && place < o->slices ? (uint32_t)place : o->slices - 1;
@@ -156,12 +170,13 @@ static int add_to_slice(struct objects *o, struct object_row *r, const struct in
 		r->over_time = calloc((size_t)2 * o->slices, sizeof(*r->over_time));
 	if (!r->over_time)
 		return -ENOMEM;
-	r->over_time[s] += a->weight * (!!(a->flags & FMT_A_LOAD) + !!(a->flags & FMT_A_STORE));
-	r->over_time[o->slices + s]++;
+	r->over_time[s] += part * access_weight(a);
+	r->over_time[o->slices + s] += part;
 	return 0;
 }
 
-static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
+/* `part` of an access. */
+static int add_access_in_part(struct tally *t, uint64_t row, const struct in_access *a, double part)
 {
 	struct object_use *u = use_of(t, row, a->func);
 	bool fresh;
@@ -169,12 +184,12 @@ static int add_sampled_access(struct tally *t, uint64_t row, const struct in_acc
 	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
 		return -ENOMEM;
 	t->out->rows[row].processes += fresh;
-	u->reads += a->flags & FMT_A_LOAD ? a->weight : 0;
-	u->writes += a->flags & FMT_A_STORE ? a->weight : 0;
-	u->read_bytes += a->flags & FMT_A_LOAD ? a->weight * a->size : 0;
-	u->write_bytes += a->flags & FMT_A_STORE ? a->weight * a->size : 0;
-	u->samples++;
-	return t->out->slices ? add_to_slice(t->out, &t->out->rows[row], a) : 0;
+	u->reads += a->flags & FMT_A_LOAD ? part * a->weight : 0;
+	u->writes += a->flags & FMT_A_STORE ? part * a->weight : 0;
+	u->read_bytes += a->flags & FMT_A_LOAD ? part * a->weight * a->size : 0;
+	u->write_bytes += a->flags & FMT_A_STORE ? part * a->weight * a->size : 0;
+	u->samples += part;
+	return t->out->slices ? add_to_slice(t->out, &t->out->rows[row], a, part) : 0;
 }
 
 static void slice_time(const struct flow_input *in, uint32_t slices, struct objects *out)
@@ -192,6 +207,73 @@ static void slice_time(const struct flow_input *in, uint32_t slices, struct obje
 	out->slices = slices;
 	out->slice_start = (double)first;
 	out->slice_width = ((double)(last - first) + 1) / slices;
+}
+
+static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
+{
+	return add_access_in_part(t, row, a, 1);
+}
+
+/* Of a site that was not told, though others lie around it. */
+static int add_unknown_site(struct tally *t, const struct in_access *a, double part)
+{
+	if (!t->heap_unknown) {
+		struct object_row *r = new_row(t->out);
+
+		if (!r)
+			return -ENOMEM;
+		snprintf(r->name, sizeof(r->name), "heap, site not seen");
+		r->kind = "inferred";
+		r->blocks = NAN;
+		t->heap_unknown = t->out->row_count;
+	}
+	t->unknown += part * access_weight(a);
+	return add_access_in_part(t, t->heap_unknown - 1, a, part);
+}
+
+/* 1: by what was told of the memory around; 0: nothing was. */
+static int add_guessed(struct tally *t, const struct in_access *a)
+{
+	struct heap_guess g;
+	int err = 0;
+
+	if (!heap_guess(&t->in->heap, a->pid, a->addr, a->time, &g))
+		return 0;
+	for (unsigned i = 0; i < g.count && !err; i++) {
+		double w = access_weight(a);
+		uint64_t row;
+
+		err = row_of_site(t, t->in->heap.site[g.site[i]].object_site, NULL, &row);
+		err = err ? err : add_access_in_part(t, row, a, g.part[i]);
+		if (err)
+			break;
+		t->out->rows[row].inferred += g.part[i];
+		t->squares[g.site[i]] += w * w * (g.part[i] + g.part[i] * (1 - g.part[i]));
+		t->guessed += g.part[i] * w;
+	}
+	err = err ? err : add_unknown_site(t, a, g.unknown);
+	return err ? err : 1;
+}
+
+static int add_access_to_known(struct tally *t, const struct in_access *a, const struct in_object *obj)
+{
+	uint32_t heap = t->in->object_site[obj->site].heap;
+	uint64_t row;
+	int err = row_of_site(t, obj->site, obj, &row);
+
+	if (heap && heap <= t->in->heap.site_count) {
+		t->squares[heap - 1] += access_weight(a) * access_weight(a);
+		t->known += access_weight(a);
+	}
+	return err ? err : add_sampled_access(t, row, a);
+}
+
+/* The heap's, or an allocator's own: a mapping without a name. */
+static bool may_be_heap(const struct flow_input *in, const struct in_access *a)
+{
+	const struct in_region *r = in_region_at(in, a->pid, a->addr);
+
+	return !r || r->kind == IN_R_HEAP || (r->kind == IN_R_OTHER && (!r->name || !*r->name));
 }
 
 /* What belongs to no known object, named by where it lies. */
@@ -278,10 +360,14 @@ static int objects_from_samples(struct tally *t, bool stack)
 		obj = in_object_at(in, a->pid, a->addr, a->time);
 		t->out->samples++;
 		if (obj) {
-			err = row_of_site(t, obj->site, obj, &row);
-			if (!err)
-				err = add_sampled_access(t, row, a);
-		} else {
+			err = add_access_to_known(t, a, obj);
+			continue;
+		}
+		err = add_guessed(t, a);
+		if (err)
+			err = err < 0 ? err : 0;
+		else {
+			t->unknown += may_be_heap(in, a) ? access_weight(a) : 0;
 			loose[n++] = (uint32_t)i;
 		}
 	}
@@ -312,6 +398,25 @@ static int by_accesses(const void *a, const void *b)
 	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+#define WIDTH_95 1.96
+
+/* Of sampling, and of which of several sites an access was to. */
+static void errors_of_sites(struct tally *t)
+{
+	const struct heap *h = &t->in->heap;
+
+	t->out->heap = (struct object_heap){ NAN, NAN, NAN };
+	if (!h->turns || !t->squares || !(t->all > 0))
+		return;
+	t->out->heap = (struct object_heap){ t->known / t->all, t->guessed / t->all, t->unknown / t->all };
+	for (size_t i = 0; i < h->site_count; i++) {
+		const uint64_t *row = map_get(&t->row_at, h->site[i].object_site);
+
+		if (row)
+			t->out->rows[*row].share_error = WIDTH_95 * sqrt(t->squares[i]) / t->all;
+	}
+}
+
 static void sum_rows(struct tally *t)
 {
 	struct objects *o = t->out;
@@ -332,6 +437,8 @@ static void sum_rows(struct tally *t)
 			keep_user(r->writers, &r->writer_count, t->in->funcs[u->func].name, u->write_bytes);
 		all += u->reads + u->writes;
 	}
+	t->all = all;
+	errors_of_sites(t);
 	for (size_t i = 0; i < o->row_count; i++) {
 		o->rows[i].share = all > 0 ? (o->rows[i].reads + o->rows[i].writes) / all : NAN;
 		for (uint32_t s = 0; s < o->slices && o->rows[i].over_time; s++)
@@ -371,7 +478,8 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	if (!out->exact && slices)
 		slice_time(in, slices, out);
-	err = out->exact ? objects_from_exact(&t, stack) : objects_from_samples(&t, stack);
+	t.squares = calloc(in->heap.site_count + 1, sizeof(*t.squares));
+	err = !t.squares ? -ENOMEM : out->exact ? objects_from_exact(&t, stack) : objects_from_samples(&t, stack);
 	if (!err)
 		err = object_functions_build(in, t.use, t.use_count, out);
 	if (!err) {
@@ -382,6 +490,7 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 			forget_row_amounts(out);
 	}
 	free(t.use);
+	free(t.squares);
 	map_release(&t.use_at);
 	map_release(&t.row_at);
 	map_release(&t.pid_at);

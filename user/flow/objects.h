@@ -42,6 +42,8 @@ struct object_row {
 	double reads, writes, read_bytes, write_bytes;
 	double share;                 /* of all accesses shown */
 	double samples;               /* NaN: counted */
+	double inferred;              /* of these, by what was told of the memory around (heap.h); 0: none */
+	double share_error;           /* half of a 95 % interval of `share`, of allocation sites; NaN unknown */
 	double written, read, unread; /* distinct bytes, the kernel's accesses included; unread: written, never read */
 	unsigned reader_count, writer_count;
 	struct object_user readers[OBJECT_USERS], writers[OBJECT_USERS]; /* largest first */
@@ -86,7 +88,10 @@ struct objects {
 	double speed_seconds; /* where there are none: a recording that would tell; see counts/counts_speed.h */
 	bool amounts;         /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
 	double samples;
-	size_t inferred; /* rows that are ranges only */
+	size_t inferred;     /* rows that are ranges only */
+	struct object_heap { /* accesses of the heap by how their site is known; parts of all, NaN: no allocations */
+		double known, inferred, unknown;
+	} heap;
 	struct object_costs costs;
 	const char *time_unit;           /* ns, cycles (of the exact engine's model); NULL: times are not known */
 	bool reaches;                    /* addresses were told apart: exact, with --objects and --unique */

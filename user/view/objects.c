@@ -162,6 +162,9 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		if (r->places > 1)
 			buf_addf(out, "      %u ranges%s taken together\n", r->places,
 				 r->processes > 1 ? " of several processes" : "");
+		if (!isnan(r->share_error))
+			buf_addf(out, "      share +-%.1f%%; %.0f%% of it inferred\n", 100 * r->share_error,
+				 r->samples > 0 ? 100 * r->inferred / r->samples : 0);
 		users(out, "read by", r->readers, r->reader_count);
 		users(out, "written by", r->writers, r->writer_count);
 	}
@@ -177,6 +180,12 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 			out,
 			"%zu objects are ranges inferred from the addresses: blocks close together, and those of the same users, are one\n",
 			o->inferred);
+	if (!isnan(o->heap.known))
+		buf_addf(
+			out,
+			"heap: %.1f%% of the accesses are to blocks that were told, %.1f%% to memory that such blocks had or lie beside\n"
+			"(their sites are inferred), %.1f%% to blocks of sites that were not seen\n",
+			100 * o->heap.known, 100 * o->heap.inferred, 100 * o->heap.unknown);
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
@@ -296,6 +305,15 @@ static void json_object_over_time(struct json *j, const struct objects *o, const
 	json_end(j);
 }
 
+static void json_heap(struct json *j, const struct object_heap *h)
+{
+	json_obj(j, "heap");
+	json_f64(j, "known", h->known);
+	json_f64(j, "inferred", h->inferred);
+	json_f64(j, "unknown", h->unknown);
+	json_end(j);
+}
+
 void objects_json(const struct objects_view *v, struct buf *out)
 {
 	const struct objects *o = v->o;
@@ -311,6 +329,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_str(&j, "amounts_note", o->amounts ? NULL : counts_speed_note(&note, o->speed_seconds));
 	json_str(&j, "time_unit", o->time_unit);
 	json_object_slices(&j, o);
+	json_heap(&j, &o->heap);
 	json_costs(&j, &o->costs);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
@@ -332,6 +351,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_f64(&j, "read_bytes", r->read_bytes);
 		json_f64(&j, "written_bytes", r->write_bytes);
 		json_f64(&j, "samples", r->samples);
+		json_f64(&j, "samples_inferred", isnan(o->heap.known) ? NAN : r->inferred);
+		json_f64(&j, "share_error", r->share_error);
 		json_f64(&j, "distinct_written", r->written);
 		json_f64(&j, "distinct_read", r->read);
 		json_f64(&j, "never_read", r->unread);
@@ -386,12 +407,18 @@ const char objects_schema[] =
 	"\"exact\":{\"type\":\"boolean\"},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM
 	",\"slices\":{\"type\":\"object\",\"properties\":{\"count\":{\"type\":\"integer\"},\"from\":" NUM
 	",\"width\":" NUM
+
+	"}},"
+	"\"heap\":{\"type\":\"object\",\"description\":\"accesses of the heap, as parts of all: of sites that are known, inferred or unknown\",\"properties\":{\"known\":" NUM
+	",\"inferred\":" NUM ",\"unknown\":" NUM
 	"}},\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\"}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
+	",\"samples_inferred\":" NUM
+	",\"share_error\":{\"type\":[\"number\",\"null\"],\"description\":\"half of a 95 % interval, of allocation sites\"}"
 	",\"distinct_written\":" NUM ",\"distinct_read\":" NUM ",\"never_read\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"
 	"\"readers\":" USERS ",\"writers\":" USERS ",\"over_time\":" OVER_TIME "}}},"
