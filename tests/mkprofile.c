@@ -7,7 +7,7 @@
  * Of every 100 samples (all of 10 ms): 50 deflate_slow < compress_file < main, 20 crc32 < compress_file
  * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
- * stacks=N: N random stacks over 2,000 functions instead, for size. raw=1: chunks unpacked, for
+ * stacks=N functions=N: N random stacks over so many functions (2,000) instead, for size. raw=1: chunks unpacked, for
  * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
  * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 2,000 times a second
  * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
@@ -139,13 +139,13 @@ static uint32_t known_stack(unsigned long i)
 	return shares[k].stack;
 }
 
-static void define_random(unsigned stacks)
+static void define_random(unsigned stacks, unsigned functions)
 {
 	struct fmt_frame frames[24];
 	char name[40];
 
 	module(M_APP, FMT_MOD_FILE, "/opt/app/bin/app");
-	for (unsigned f = 1; f <= 2000; f++) {
+	for (unsigned f = 1; f <= functions; f++) {
 		snprintf(name, sizeof(name), "function_%04u", f);
 		function(f, name, "app", "src/many.c", f);
 		for (unsigned k = 0; k < 16; k++)
@@ -153,10 +153,11 @@ static void define_random(unsigned stacks)
 	}
 	srandom(1);
 	for (unsigned s = 1; s <= stacks; s++) {
-		for (unsigned d = 0; d < 24; d++)
-			frames[d] = (struct fmt_frame){
-				.addr = (1 + (unsigned)random() % 2000) * 256 + (unsigned)random() % 16, .module = M_APP
-			};
+		for (unsigned d = 0; d < 24; d++) {
+			uint64_t addr = (1 + (unsigned)random() % functions) * 256;
+
+			frames[d] = (struct fmt_frame){ .addr = addr + (unsigned)random() % 16, .module = M_APP };
+		}
 		stack(s, FMT_STACK_COMPLETE, 24, frames);
 	}
 }
@@ -674,7 +675,7 @@ int main(int argc, char **argv)
 	else if (elf)
 		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0));
 	else if (stacks)
-		define_random((unsigned)stacks);
+		define_random((unsigned)stacks, (unsigned)number(argc, argv, "functions", 2000));
 	else
 		define_known();
 	if (number(argc, argv, "counts", 0))

@@ -66,3 +66,11 @@ done
 check "diff asked again reads neither profile" again diff "$a" "$b"
 anew() { ! again "$@"; }
 check "... but all of it with --fresh" anew diff --fresh "$a" "$b"
+
+# A million samples over 50,000 functions; the solver of a flow has u-flow-balance
+mkprofile many.data samples=1000000 stacks=50000 functions=50000
+check "a million samples and 50,000 functions take 10 s of CPU at most" bash -c 'ulimit -t 10 && accperf report --json -i many.data >many.json &&
+	python3 -c "
+import json
+d = json.load(open(\"many.json\"))
+assert d[\"samples\"] == 1000000 and len(d[\"functions\"]) > 49000, (d[\"samples\"], len(d[\"functions\"]))"'

@@ -139,7 +139,7 @@ static size_t parts_of(char *s, char **part)
 }
 
 /* A type that has the function says more than the namespaces before it. */
-static bool is_type(const char *part)
+static bool has_methods(const char *part)
 {
 	const char *end = strstr(part, "::"), *angle = strchr(part, '<');
 
@@ -150,7 +150,7 @@ static bool is_type(const char *part)
 static size_t drop_namespaces(char *s, bool type_too, unsigned most, char *out)
 {
 	char *part[MOST_PARTS];
-	size_t n = parts_of(s, part), last = n < 2 ? 0 : !type_too && is_type(part[n - 2]) ? n - 2 : n - 1;
+	size_t n = parts_of(s, part), last = n < 2 ? 0 : !type_too && has_methods(part[n - 2]) ? n - 2 : n - 1;
 
 	for (size_t i = 0; i <= last; i++) {
 		size_t len = strlen(part[i]) + (i ? 2 : 0);

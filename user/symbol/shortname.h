@@ -11,8 +11,8 @@
 
 #define SHORT_NAME_MOST 4096 /* bytes of a name, and of an answer with its NUL */
 
-/* At most `most` columns of it in out, which has SHORT_NAME_MOST; 0: nothing sensible is so short, or the name is longer
- * than that or has bytes that are no ASCII. */
+/* At most `most` columns of it in out, which has SHORT_NAME_MOST; 0: nothing sensible is so short, the name is longer
+ * than that, or it has bytes that are no ASCII. */
 size_t short_name(const char *name, unsigned most, char *out);
 
 #endif
