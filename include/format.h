@@ -107,7 +107,7 @@ enum fmt_section {
 	FMT_HEAP_TURN = 72,     /* user/store/heap.h has the structs of these three */
 	FMT_HEAP_BLOCK = 73,
 	FMT_HEAP_FREED = 74,
-	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
+	FMT_BURST_BRANCH = 75, /* struct fmt_burst_branch: those of one place add up */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,   /* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,   /* struct fmt_counts_node: code that runs equally often; the last of an id wins */

@@ -36,7 +36,7 @@ struct section_reader branches_reader(struct branches *b)
 	return SECTION_READER(rows, b);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_way(const void *a, const void *b)
 {
 	const struct branch *x = a, *y = b;
 
@@ -98,9 +98,9 @@ void branches_sum(struct branches *b, const struct profile *p)
 
 	use_indexes(b, p);
 	if (b->count)
-		qsort(b->at, b->count, sizeof(*b->at), by_place);
+		qsort(b->at, b->count, sizeof(*b->at), by_way);
 	for (size_t i = 0; i < b->count; i++) {
-		if (kept && !by_place(&b->at[kept - 1], &b->at[i]))
+		if (kept && !by_way(&b->at[kept - 1], &b->at[i]))
 			b->at[kept - 1].times += b->at[i].times;
 		else
 			b->at[kept++] = b->at[i];

@@ -118,7 +118,7 @@ static void fold_brackets(const char *s, int keep, char *out)
 }
 
 /* Where the parts between :: begin; at most MOST_PARTS of them, the last ones. */
-static size_t parts_of(char *s, char **part)
+static size_t split_parts(char *s, char **part)
 {
 	int depth = 0;
 	size_t n = 0;
@@ -150,7 +150,7 @@ static bool has_methods(const char *part)
 static size_t drop_namespaces(char *s, bool type_too, unsigned most, char *out)
 {
 	char *part[MOST_PARTS];
-	size_t n = parts_of(s, part), last = n < 2 ? 0 : !type_too && has_methods(part[n - 2]) ? n - 2 : n - 1;
+	size_t n = split_parts(s, part), last = n < 2 ? 0 : !type_too && has_methods(part[n - 2]) ? n - 2 : n - 1;
 
 	for (size_t i = 0; i <= last; i++) {
 		size_t len = strlen(part[i]) + (i ? 2 : 0);
