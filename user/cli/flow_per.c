@@ -147,6 +147,8 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 		if (!out->source)
 			there |= from_counts(of->input, out);
 	}
+	for (uint32_t i = 0; i < in->func_count && !there; i++)
+		there = !strcmp(in->funcs[i].name, function); /* no bytes of its own, and uncounted: said so */
 	if (!there) {
 		for (uint32_t i = 0; i < in->func_count; i++)
 			suggest(&near, function, strlen(function), in->funcs[i].name);
