@@ -287,7 +287,7 @@ static void accesses_are_of_sites(void **state)
 		store_put(m.w, FMT_ACCESS, &a, sizeof(a));
 	}
 	end(&m, &in);
-	assert_int_equal(objects_build(&in, false, &object_costs_default, &o, &e), 0);
+	assert_int_equal(objects_build(&in, false, &object_costs_default, 0, &o, &e), 0);
 	assert_true(fabs(o.heap.known - 1.0 / 3) < 1e-9);
 	assert_true(fabs(o.heap.inferred - 1.0 / 6) < 1e-9 && fabs(o.heap.unknown - 0.5) < 1e-9);
 	assert_string_equal(o.rows[0].name, "node_new");
