@@ -27,6 +27,8 @@ struct told_api {
 	char *text[4]; /* api, name, symbol, library */
 };
 
+#define STORED_NOTES 4000 /* bytes of them, in the profile */
+
 struct offload_part {
 	struct offload_opts opts;
 	struct offload_session *session;
@@ -382,6 +384,9 @@ static void offload_stop(void *part, struct session *s)
 	poll_once(p, s, 0);
 	offload_session_notes(p->session, &p->notes);
 	p->degraded = offload_session_degraded(p->session);
+	/* Who did not ask for probes is told nothing while recording, but may wonder later why a call is not there. */
+	if (p->notes.len)
+		store_metaf(session_store(s), "offload.notes", "%.*s", STORED_NOTES, p->notes.data);
 }
 
 void offload_part_list(void)

@@ -255,6 +255,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	trust_json(v->trust, &j);
 	filtered_json(&of, &j);
 	json_u64(&j, "duration_ns", v->profile->duration_ns);
+	if (profile_meta(v->profile, "offload.notes"))
+		json_str(&j, "notes", profile_meta(v->profile, "offload.notes"));
 	json_str(&j, "attach",
 		 !s->has_cost                       ? NULL
 		 : s->cost.attach == FMT_OA_SESSION ? "uprobe_session"
@@ -306,6 +308,7 @@ const char offload_schema[] =
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.offload/1\"}," TRUST_SCHEMA "," FILTERED_SCHEMA
 	",\"duration_ns\":{\"type\":\"integer\"},"
+	"\"notes\":{\"type\":\"string\",\"description\":\"what the recorder said of libraries and their probes, by line\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
 	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
 	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"

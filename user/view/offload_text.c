@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "util/clean.h"
 #include "view/offload.h"
 
 #define SITES 5
 /* of the target's CPU time: what probes may take and samples still say what the program does */
 #define PROBES_LITTLE .05
 #define SAMPLES_TELL 20 /* with a function on their stacks: its share is known within some 45 % */
+#define NOTE_LINES 8
 #define BAR 30
 
 const char *offload_library(const struct offload_item *it)
@@ -705,6 +707,32 @@ static void losses(const struct offload_summary *s, const struct text_style *sty
 	text_wrap(out, b.data, 0, 0, style->width);
 }
 
+/* What the recorder had to say of libraries and their probes: why something is not there. */
+static void recorder_notes(const struct profile *p, const struct text_style *style, struct buf *out)
+{
+	const char *line = profile_meta(p, "offload.notes"), *end;
+	unsigned shown = 0, more = 0;
+
+	for (; line && *line; line = *end ? end + 1 : end) {
+		AUTO_BUF(one);
+		AUTO_BUF(clean);
+
+		end = strchrnul(line, '\n');
+		buf_add(&one, line, (size_t)(end - line));
+		if (end == line)
+			continue;
+		if (shown == NOTE_LINES) {
+			more++;
+			continue;
+		}
+		buf_addstr(out, shown++ ? "" : "\n");
+		clean_add(&clean, one.data, CLEAN_TEXT);
+		text_wrap(out, clean.data, 0, 2, style->width);
+	}
+	if (more)
+		buf_addf(out, "and %u more such lines\n", more);
+}
+
 static unsigned screen_lines(const struct buf *b)
 {
 	unsigned n = 0;
@@ -786,6 +814,7 @@ void offload_text(const struct offload_view *v, const struct text_style *style, 
 	buf_addstr(out, "\n\n");
 	show_table(v, style, out);
 	losses(s, style, &rest);
+	recorder_notes(v->profile, style, &rest);
 	for (size_t i = 0; i < v->verdicts_cnt; i++)
 		show_verdict(&v->verdicts[i], style, &rest);
 	for (size_t i = 0; i < v->whatif_cnt; i++)
