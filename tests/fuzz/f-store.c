@@ -55,7 +55,7 @@ static void export_all(const struct profile *p, const struct export_opts *eo, bo
 	struct buf out = { 0 };
 
 	for (const struct export_format *f = export_formats; f->name; f++) {
-		if (f->timed == timed)
+		if (f->timed == timed && f->branches == !!eo->branches)
 			f->render(p, eo, &out, NULL);
 		buf_release(&out);
 	}
@@ -90,6 +90,22 @@ static void render_in_order(const char *path)
 	if (p)
 		export_all(p, &eo, true);
 	in_order_release(&o);
+	profile_free(p);
+}
+
+static void render_branches(const char *path)
+{
+	struct branches b = { 0 };
+	struct section_reader ways = branches_reader(&b);
+	struct export_opts eo = { .branches = &b };
+	struct err e = { 0 };
+	struct profile *p = profile_load_with(path, 0, &ways, 1, &e);
+
+	if (p)
+		branches_sum(&b, p);
+	for (eo.module = 0; p && eo.module <= p->module_count && eo.module < 4; eo.module++)
+		export_all(p, &eo, false);
+	branches_release(&b);
 	profile_free(p);
 }
 
@@ -129,6 +145,7 @@ static void read_all(const char *path)
 		render(p);
 	profile_free(p);
 	render_in_order(path);
+	render_branches(path);
 }
 
 #define INFLATED (1u << 20)   /* bytes of an inflated chunk */

@@ -719,7 +719,8 @@ static void recorder_notes(const struct profile *p, const struct text_style *sty
 
 		end = strchrnul(line, '\n');
 		buf_add(&one, line, (size_t)(end - line));
-		if (end == line)
+		/* what probes cost and how many there were stands above */
+		if (end == line || !strncmp(line, "offload: ", 9))
 			continue;
 		if (shown == NOTE_LINES) {
 			more++;
