@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which way a burst went: what the emulator keeps, the recorder adds up and writes, the reader sums, the views show. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,10 +170,130 @@ static void hostile(void **state)
 	profile_free(p);
 }
 
+static size_t run_code(struct emu *emu, const struct emu_branch **b, uint32_t guesses, struct emu_result *out)
+{
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_SI] = DATA };
+	struct emu_start start = { .regs = regs, .insns = 200, .branches = true, .guesses = guesses };
+	size_t n;
+
+	assert_int_equal(emu_run(emu, &start, out), 0);
+	*b = emu_branches(emu, &n);
+	return n;
+}
+
+/* A way that was guessed is no step of the thread, nor is the way out of a call that was left. */
+static void guessed(void **state)
+{
+	static const uint8_t guesses[] = {
+		0xb9, 0x14, 0x00, 0x00, 0x00, /* 0 mov ecx, 20 */
+		0x31, 0xc0,                   /* 5 xor eax, eax */
+		0x85, 0xc0,                   /* 7 test eax, eax */
+		0x74, 0x01,                   /* 9 je 12: known, 20 times; then not */
+		0x90,                         /* 11 nop */
+		0xff, 0xc9,                   /* 12 dec ecx */
+		0x75, 0xf7,                   /* 14 jne 7 */
+		0x0f, 0x31,                   /* 16 rdtsc */
+		0xb9, 0x01, 0x00, 0x00, 0x00, /* 18 mov ecx, 1 */
+		0xeb, 0xee,                   /* 23 jmp 7 */
+	};
+	struct fake_code fake = { guesses, sizeof(guesses) };
+	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
+	struct emu *emu = emu_new(&env);
+	const struct emu_branch *b;
+	struct emu_result out;
+	size_t n = run_code(emu, &b, 1, &out), known = 0, unknown = 0;
+
+	assert_int_equal(out.guessed, 1);
+	for (size_t i = 0; i < n; i++) {
+		known += b[i].from == CODE + 9;
+		unknown += !b[i].from && b[i].to == CODE + 12;
+	}
+	assert_int_equal(known, 20);
+	assert_int_equal(unknown, 1);
+	emu_free(emu);
+}
+
+static void left_early(void **state)
+{
+	struct fake_code fake = { code, sizeof(code) };
+	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
+	struct emu *emu = emu_new(&env);
+	const struct emu_branch *b;
+	struct emu_result out;
+	size_t n = run_code(emu, &b, 0, &out);
+
+	assert_true(n > 0);
+	assert_int_equal(out.skipped, 1);
+	assert_int_equal(b[n - 1].from, 0);
+	assert_int_equal(b[n - 1].to, CODE + 25);
+	emu_free(emu);
+}
+
+static bool page_from_data_on(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	return addr >= DATA && fake_page(ctx, addr, buf);
+}
+
+/* What ran after memory that may be younger than the registers is taken back where it goes wrong, with its branches. */
+static void taken_back(void **state)
+{
+	static const uint8_t wrong[] = {
+		0xeb, 0x00, /* 0 jmp 2: a branch, though it leads on */
+		0xeb, 0x01, /* 2 jmp 5 */
+		0x90,       /* 4 nop */
+		0x8b, 0x06, /* 5 mov eax, [rsi]: late */
+		0xeb, 0x01, /* 7 jmp 10 */
+		0x90,       /* 9 nop */
+		0x31, 0xc9, /* 10 xor ecx, ecx */
+		0x8b, 0x19, /* 12 mov ebx, [rcx]: nothing is there */
+	};
+	struct fake_code fake = { wrong, sizeof(wrong) };
+	struct emu_env env = { .code = fake_code, .page = page_from_data_on, .ctx = &fake };
+	struct emu *emu = emu_new(&env);
+	const struct emu_branch *b;
+	struct emu_result out;
+	size_t n = run_code(emu, &b, 0, &out);
+
+	assert_int_equal(out.end, EMU_ASTRAY);
+	assert_int_equal(n, 2);
+	assert_int_equal(b[0].from, CODE);
+	assert_int_equal(b[0].to, CODE + 2);
+	assert_int_equal(b[1].from, CODE + 2);
+	assert_int_equal(b[1].to, CODE + 5);
+	emu_free(emu);
+}
+
+/* Days of recording tell each way many times; a file that tells ever other ones is damaged. */
+static void many(void **state)
+{
+	struct fmt_burst_branch w = { FMT_BRANCH_TAKEN, 1, 1, 1, 10, 20 };
+	struct branches b = { 0 };
+	struct section_reader r = branches_reader(&b);
+	uint64_t n = 0;
+	int err = 0;
+
+	for (; n < 5u << 20 && !err; n++) {
+		w.from = n % 1000;
+		err = r.rows[0].take(r.ctx, &w, sizeof(w));
+	}
+	assert_int_equal(err, 0);
+	assert_true(b.count < 3u << 20);
+	for (; n < 10u << 20 && !err; n++) {
+		w.from = n;
+		err = r.rows[0].take(r.ctx, &w, sizeof(w));
+	}
+	assert_int_equal(err, -E2BIG);
+	branches_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(ways, set_path, remove_path),
-					    cmocka_unit_test_setup_teardown(hostile, set_path, remove_path) };
+					    cmocka_unit_test_setup_teardown(hostile, set_path, remove_path),
+					    cmocka_unit_test(guessed),
+					    cmocka_unit_test(left_early),
+					    cmocka_unit_test(taken_back),
+					    cmocka_unit_test(many) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

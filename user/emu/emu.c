@@ -281,6 +281,12 @@ static void note_branch(struct emu *e, uint64_t from, uint64_t to, uint64_t at)
 		e->no_memory = true;
 }
 
+/* Even to what lies behind it: `call` of the next instruction finds out where code lies. */
+static bool always_leaves(const struct code *c)
+{
+	return c->i.op == EMU_OP_JMP || c->i.op == EMU_OP_CALL || c->i.op == EMU_OP_RET;
+}
+
 static void forget_branches(struct emu *e, uint64_t insns)
 {
 	while (e->branches && e->branch[e->branches - 1].at >= insns)
@@ -652,7 +658,7 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		}
 		if (end < 0) {
 			note_met_code(e, c);
-			if (e->guessed || to != c->ip + c->i.len)
+			if (e->guessed || to != c->ip + c->i.len || always_leaves(c))
 				note_branch(e, e->guessed ? 0 : c->ip, to, out->insns);
 			e->guessed = false;
 			out->insns++;

@@ -133,8 +133,8 @@ struct emu_cut {
 	uint64_t times;
 };
 
-/* The run left `from` for `to`, which is not what lies behind it: a jump, call or return. From one to the next it went
- * straight on. */
+/* The run left `from` for `to`: a jump, call or return, or a conditional jump that was taken. From one to the next it
+ * went straight on. */
 struct emu_branch {
 	uint64_t from; /* 0: how it got to `to` is not known (a guess, a call left early) */
 	uint64_t to;

@@ -8,33 +8,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MOST_RECORDS (16u << 20) /* 640 MB: of damage */
-
-static int take_branch(void *ctx, const void *rec, size_t size)
-{
-	struct branches *b = ctx;
-	const struct fmt_burst_branch *r = rec;
-
-	if (!r->times || !r->from_module || !r->to_module ||
-	    (r->kind != FMT_BRANCH_TAKEN && r->kind != FMT_BRANCH_STRAIGHT))
-		return 0;
-	if (r->kind == FMT_BRANCH_STRAIGHT && (r->from > r->to || r->from_module != r->to_module))
-		return 0;
-	if (b->count == MOST_RECORDS)
-		return -E2BIG;
-	return PUSH(b->at, b->count, b->cap, 1024,
-		    (struct branch){ r->kind, r->from_module, r->to_module, r->from, r->to, r->times })
-		       ? 0
-		       : -ENOMEM;
-}
-
-struct section_reader branches_reader(struct branches *b)
-{
-	static const struct section_row rows[] = { { FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), take_branch,
-						     NULL } };
-
-	return SECTION_READER(rows, b);
-}
+#define MOST_WAYS (2u << 20) /* 80 MB; a recorder tells 65,536 apart, and some hosts may be merged */
 
 static int by_way(const void *a, const void *b)
 {
@@ -49,6 +23,53 @@ static int by_way(const void *a, const void *b)
 	if (x->to != y->to)
 		return x->to < y->to ? -1 : 1;
 	return (x->to_addr > y->to_addr) - (x->to_addr < y->to_addr);
+}
+
+/* Those of one place become one; in order afterwards. */
+static void add_up(struct branches *b)
+{
+	size_t kept = 0;
+
+	if (b->count)
+		qsort(b->at, b->count, sizeof(*b->at), by_way);
+	for (size_t i = 0; i < b->count; i++) {
+		if (kept && !by_way(&b->at[kept - 1], &b->at[i]))
+			b->at[kept - 1].times += b->at[i].times;
+		else
+			b->at[kept++] = b->at[i];
+	}
+	b->count = kept;
+}
+
+static int take_branch(void *ctx, const void *rec, size_t size)
+{
+	struct branches *b = ctx;
+	const struct fmt_burst_branch *r = rec;
+
+	if (!r->times || !r->from_module || !r->to_module ||
+	    (r->kind != FMT_BRANCH_TAKEN && r->kind != FMT_BRANCH_STRAIGHT))
+		return 0;
+	if (r->kind == FMT_BRANCH_STRAIGHT && (r->from > r->to || r->from_module != r->to_module))
+		return 0;
+	/* A recording of days tells each way many times over. */
+	if (b->count == MOST_WAYS) {
+		add_up(b);
+		/* Of damage few are alike: the next records would each be sorted in, for nothing. */
+		if (b->count > MOST_WAYS / 2)
+			return -E2BIG;
+	}
+	return PUSH(b->at, b->count, b->cap, 1024,
+		    (struct branch){ r->kind, r->from_module, r->to_module, r->from, r->to, r->times })
+		       ? 0
+		       : -ENOMEM;
+}
+
+struct section_reader branches_reader(struct branches *b)
+{
+	static const struct section_row rows[] = { { FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), take_branch,
+						     NULL } };
+
+	return SECTION_READER(rows, b);
 }
 
 static bool one_object(const struct profile_module *x, const struct profile_module *y)
@@ -94,18 +115,8 @@ static void use_indexes(struct branches *b, const struct profile *p)
 
 void branches_sum(struct branches *b, const struct profile *p)
 {
-	size_t kept = 0;
-
 	use_indexes(b, p);
-	if (b->count)
-		qsort(b->at, b->count, sizeof(*b->at), by_way);
-	for (size_t i = 0; i < b->count; i++) {
-		if (kept && !by_way(&b->at[kept - 1], &b->at[i]))
-			b->at[kept - 1].times += b->at[i].times;
-		else
-			b->at[kept++] = b->at[i];
-	}
-	b->count = kept;
+	add_up(b);
 }
 
 uint64_t branches_taken(const struct branches *b, uint32_t module)
