@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/advised.h"
+#include "advise/advised.h"
 #include "cli/cli.h"
 #include "cli/pager.h"
-#include "cli/roof.h"
+#include "offload/roof.h"
 #include "view/advise.h"
 #include "view/roofline.h"
 

@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/roof.h"
+#include "offload/roof.h"
 #include "view/roofline.h"
-#include "cli/logca_source.h"
 #include "cli/pager.h"
-#include "model/catalogue.h"
+#include "model/catalogue_files.h"
 #include "offload/calib.h"
 #include "util/newfile.h"
 #include "view/logca.h"
@@ -51,63 +50,6 @@ static const struct opt options[] = {
 	  .help = "one side in this process, as CSV; used by calibrate itself" },
 	OPT_END
 };
-
-static int make_parents(const char *path, struct err *e)
-{
-	char dir[PATH_MAX];
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	for (char *p = dir + 1; *p; p++) {
-		if (*p != '/')
-			continue;
-		*p = 0;
-		if (mkdir(dir, 0755) && errno != EEXIST)
-			return err_set(e, -errno, "cannot make the folder %s: %s", dir, strerror(errno));
-		*p = '/';
-	}
-	return 0;
-}
-
-/* A reader sees the old catalogue or the new one, never half of one. */
-static int write_catalogue(const struct catalogue *c, const char *path, struct err *e)
-{
-	struct newfile n;
-	AUTO_BUF(text);
-	struct stat st;
-	/* prices of a machine are no secret: others may go on reading a catalogue that they could read */
-	mode_t mode = !lstat(path, &st) && S_ISREG(st.st_mode) ? st.st_mode & 0777 : 0644;
-	int err = catalogue_write(c, &text, e);
-
-	if (!err)
-		err = make_parents(path, e);
-	if (!err)
-		err = newfile_open(&n, AT_FDCWD, path, NEWFILE_SYNC, e);
-	if (err)
-		return err;
-	err = newfile_write(&n, text.data, text.len, e);
-	if (!err && fchmod(n.fd, mode))
-		err = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
-	if (!err)
-		return newfile_commit(&n, e);
-	newfile_drop(&n);
-	return err;
-}
-
-static int read_catalogue(const char *path, struct catalogue *c, struct err *e)
-{
-	AUTO_BUF(text);
-	int err;
-
-	*c = (struct catalogue){ 0 };
-	if (access(path, F_OK) && errno == ENOENT)
-		return 0;
-	err = logca_slurp(path, &text, e);
-	if (!err && text.len)
-		err = catalogue_parse(c, text.data ? text.data : "", text.len, e);
-	if (err)
-		err_prefix(e, "%s", path);
-	return err;
-}
 
 static bool case_wanted(const struct calib_case *c, int argc, char **argv)
 {
@@ -244,7 +186,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	struct calib_opts opts = calib_defaults;
 	struct catalogue cat, done = { 0 };
 	char path[PATH_MAX];
-	const char *file = o->output ? o->output : logca_own_catalogue(path, sizeof(path));
+	const char *file = o->output ? o->output : catalogue_own_path(path, sizeof(path));
 	unsigned measured = 0, skipped = 0, failed = 0;
 	struct err e = { 0 };
 	AUTO_BUF(out);
@@ -255,7 +197,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	opts.same_input = o->same_input;
 	opts.limit = (double)o->seconds;
 	opts.progress = progress;
-	if (read_catalogue(file, &cat, &e))
+	if (catalogue_read_if_any(&cat, file, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!o->json)
 		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta",
@@ -283,7 +225,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 			fwrite(out.data, 1, out.len, stdout);
 		fflush(stdout);
 		/* each result is kept at once: a run of minutes may be interrupted */
-		if (write_catalogue(&cat, file, &e)) {
+		if (catalogue_save(&cat, file, &e)) {
 			catalogue_release(&cat);
 			return cli_fail(&e, EXIT_FAILED);
 		}
@@ -464,7 +406,7 @@ static int compare_catalogues(const struct calibrate_cmd *o, char **argv)
 	for (int i = 0; i < 2; i++) {
 		if (access(argv[i], R_OK))
 			err_set(&e, -errno, "cannot read %s: %s", argv[i], strerror(errno));
-		if (access(argv[i], R_OK) || read_catalogue(argv[i], &c[i], &e)) {
+		if (access(argv[i], R_OK) || catalogue_read_if_any(&c[i], argv[i], &e)) {
 			cli_fail(&e, EXIT_FAILED);
 			goto done;
 		}

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "cli/kept.h"
 #include "cli/filter_opts.h"
-#include "cli/flow_per.h"
+#include "view/flow_per_calls.h"
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"

@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "cli/cli.h"
-#include "cli/logca_devices.h"
-#include "cli/logca_several.h"
-#include "cli/logca_source.h"
 #include "cli/pager.h"
+#include "model/catalogue_files.h"
+#include "offload/calib.h"
+#include "view/devices.h"
+#include "view/logca_questions.h"
+#include "view/logca_several.h"
+#include "view/logca_source.h"
 
 struct logca_cmd {
 	const char *params, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;
@@ -197,7 +200,7 @@ static int show_several(const struct logca_cmd *o, const char *verb, bool more)
 			verb);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	err = logca_several(&o->devices, &from, &c, &e);
+	err = logca_several(o->devices.items, o->devices.count, &from, &c, &e);
 	status = !err ? show_curves(o, &c) : cli_fail(&e, err == -EINVAL ? EXIT_USAGE : EXIT_FAILED);
 	catalogue_release(&from);
 	return status;
@@ -260,62 +263,6 @@ static int sizes_of(const struct logca_cmd *o, const struct logca_view *v, doubl
 	return n;
 }
 
-static void predict_json(struct buf *out, const struct logca_view *v, const double *g, int n, double batch)
-{
-	struct json j = { .out = out };
-
-	json_obj(&j, NULL);
-	json_str(&j, "schema", "accperf.logca-predict/1");
-	json_str(&j, "name", v->name);
-	json_str(&j, "unit", v->unit);
-	json_f64(&j, "batch", batch);
-	json_arr(&j, "sizes");
-	for (int i = 0; i < n; i++) {
-		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]);
-		char letters[LOGCA_LETTERS + 1];
-
-		logca_letters(&v->p, g[i], letters);
-		json_obj(&j, NULL);
-		json_f64(&j, "g", g[i]);
-		json_f64(&j, "host", host);
-		json_f64(&j, "accelerated", host / s);
-		json_f64(&j, "speedup", s);
-		json_f64(&j, "bound", logca_bound(&v->p, g[i]));
-		json_str(&j, "improve", letters);
-		json_f64(&j, "batch_to_pay", logca_batch(&v->p, g[i]));
-		json_bool(&j, "extrapolated", v->fit && (g[i] < v->lo || g[i] > v->hi));
-		json_end(&j);
-	}
-	json_end(&j);
-	json_end(&j);
-	buf_addch(out, '\n');
-}
-
-static void predict_text(struct buf *out, const struct logca_view *v, const double *g, int n, double batch)
-{
-	buf_addf(out, "%12s %14s %14s %10s %10s  %-6s %s\n", "size", "host", "accelerated", "speed-up", "bound",
-		 "better", "batch that pays");
-	for (int i = 0; i < n; i++) {
-		double s = logca_batch_speedup(&v->p, g[i], batch), host = batch * logca_host(&v->p, g[i]),
-		       pays = logca_batch(&v->p, g[i]);
-		char letters[LOGCA_LETTERS + 1];
-		AUTO_BUF(size);
-
-		logca_letters(&v->p, g[i], letters);
-		logca_size(&size, g[i]);
-		buf_addf(out, "%12s %14.6g %14.6g %10.4g %10.4g  %-6s ", size.data, host, host / s, s,
-			 logca_bound(&v->p, g[i]), letters);
-		if (isnan(pays))
-			buf_addstr(out, "none");
-		else
-			buf_addf(out, "%.6g", pays);
-		if (v->fit && (g[i] < v->lo || g[i] > v->hi))
-			buf_addstr(out, "  (outside what was measured)");
-		buf_addch(out, '\n');
-	}
-	buf_addf(out, "times in %s%s\n", v->unit, batch > 1 ? "; of the whole batch" : "");
-}
-
 static int predict(const struct logca_cmd *o, struct logca_source *s)
 {
 	double g[MAX_SIZES];
@@ -335,9 +282,9 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 			return cli_fail(&e, EXIT_FAILED);
 		}
 	if (o->json)
-		predict_json(&out, &s->view, g, n, (double)o->batch);
+		logca_predict_json(&out, &s->view, g, n, (double)o->batch);
 	else
-		predict_text(&out, &s->view, g, n, (double)o->batch);
+		logca_predict_text(&out, &s->view, g, n, (double)o->batch);
 	status = print_text(&out, !o->json);
 	return status ? status : soundness(s);
 }
@@ -376,187 +323,16 @@ static int apply_changes(const char *text, struct logca *p, struct err *e)
 	return logca_check(p, e);
 }
 
-/* Three threading designs, Amdahl, transfer: of a program, not of one call. */
-struct program {
-	bool known;
-	struct acm a;
-	double speedup[ACM_DESIGNS], break_even[ACM_DESIGNS], amdahl, ideal, every, once;
-};
-
-static int program_of(const struct logca_cmd *o, const struct logca *p, double g, struct program *out, struct err *e)
-{
-	double second = 1e9; /* the unit is ns unless said otherwise; only ratios matter with cycles */
-
-	*out = (struct program){ .every = NAN, .once = NAN };
-	if (o->share == 0 && o->calls == 0)
-		return 0;
-	if (!(o->share > 0 && o->share <= 1) || !(o->calls > 0))
-		return err_set(e, -EINVAL, "the threading designs want both --share (0 to 1) and --calls (above 0)");
-	out->known = true;
-	out->a = (struct acm){ .C = second,
-			       .alpha = o->share,
-			       .n = o->calls,
-			       .o0 = p->o,
-			       .Q = o->queue,
-			       .L = p->kind == LOGCA_DEP ? p->L * g : p->L,
-			       .o1 = o->thread_switch,
-			       .A = p->A };
-	for (int d = 0; d < ACM_DESIGNS; d++) {
-		out->speedup[d] = acm_speedup(&out->a, (enum acm_design)d);
-		out->break_even[d] = acm_break_even(&out->a, (enum acm_design)d, p->C, p->beta);
-	}
-	out->amdahl = amdahl(o->share, logca_speedup(p, g));
-	out->ideal = amdahl(o->share, INFINITY);
-	if (o->link > 0) {
-		out->every = amdahl(o->share, transfer_bound(o->share, p->A, o->calls * g, o->link));
-		if (o->unique)
-			out->once = amdahl(o->share, transfer_bound(o->share, p->A, (double)o->unique, o->link));
-	}
-	return 0;
-}
-
-static void whatif_column(struct json *j, const char *key, const struct logca_view *v, double g,
-			  const struct program *w)
-{
-	json_obj(j, key);
-	logca_json(j, v);
-	json_f64(j, "at", g);
-	json_f64(j, "speedup_at", logca_speedup(&v->p, g));
-	if (w->known) {
-		json_obj(j, "program");
-		for (int d = 0; d < ACM_DESIGNS; d++)
-			json_f64(j, acm_design_str((enum acm_design)d), w->speedup[d]);
-		json_obj(j, "break_even");
-		for (int d = 0; d < ACM_DESIGNS; d++)
-			json_f64(j, acm_design_str((enum acm_design)d), w->break_even[d]);
-		json_end(j);
-		json_f64(j, "amdahl", w->amdahl);
-		json_f64(j, "amdahl_limit", w->ideal);
-		json_f64(j, "transfer_every_call", w->every);
-		json_f64(j, "transfer_once", w->once);
-		json_end(j);
-	} else {
-		json_null(j, "program");
-	}
-	json_end(j);
-}
-
-static void row_start(struct buf *b, const char *name)
-{
-	buf_addf(b, "  %-30s", name);
-}
-
-static void row_value(struct buf *b, double v, const char *fmt_none)
-{
-	if (isnan(v))
-		buf_addf(b, " %16s", fmt_none);
-	else if (isinf(v))
-		buf_addf(b, " %16s", "infinite");
-	else
-		buf_addf(b, " %16.5g", v);
-}
-
-static void row_size(struct buf *b, double g)
-{
-	AUTO_BUF(text);
-
-	if (isnan(g))
-		buf_addstr(&text, "none");
-	else
-		logca_size(&text, g);
-	buf_addf(b, " %16s", text.data);
-}
-
-static void row_pair(struct buf *b, const char *title, double now, double changed)
-{
-	row_start(b, title);
-	row_value(b, now, "");
-	row_value(b, changed, "");
-	buf_addch(b, '\n');
-}
-
-static void whatif_program(struct buf *b, const struct program w[2])
-{
-	buf_addstr(b, "Whole program (1 = as it is without the accelerator)\n");
-	for (int d = 0; d < ACM_DESIGNS; d++) {
-		static const char *const what[] = { "sync: the caller waits", "sync-os: another thread runs",
-						    "async: the caller goes on" };
-
-		row_start(b, what[d]);
-		row_value(b, w[0].speedup[d], "");
-		row_value(b, w[1].speedup[d], "");
-		buf_addstr(b, "   from ");
-		logca_size(b, w[1].break_even[d]);
-		buf_addch(b, '\n');
-	}
-	row_pair(b, "Amdahl, at the speed-up above", w[0].amdahl, w[1].amdahl);
-	row_pair(b, "Amdahl, infinitely fast", w[0].ideal, w[1].ideal);
-	if (!isnan(w[0].every))
-		row_pair(b, "link, every call ships its data", w[0].every, w[1].every);
-	if (!isnan(w[0].once))
-		row_pair(b, "link, unique data shipped once", w[0].once, w[1].once);
-}
-
-static void whatif_text(struct buf *b, const struct logca_view v[2], double g, const struct program w[2])
-{
-	static const struct {
-		const char *name;
-		size_t at;
-	} field[] = {
-		{ "t0", offsetof(struct logca, t0) }, { "o", offsetof(struct logca, o) },
-		{ "L", offsetof(struct logca, L) },   { "C", offsetof(struct logca, C) },
-		{ "A", offsetof(struct logca, A) },   { "beta", offsetof(struct logca, beta) },
-	};
-	double ps[2], pg[2], root[2];
-	char title[64];
-	AUTO_BUF(size);
-
-	row_start(b, "");
-	buf_addf(b, " %16s %16s\n", "now", "changed");
-	for (size_t i = 0; i < sizeof(field) / sizeof(field[0]); i++) {
-		double a = *(const double *)((const char *)&v[0].p + field[i].at),
-		       c = *(const double *)((const char *)&v[1].p + field[i].at);
-
-		if (a == c && a == 0)
-			continue;
-		row_start(b, field[i].name);
-		row_value(b, a, "");
-		row_value(b, c, "");
-		buf_addstr(b, a != c ? "  <\n" : "\n");
-	}
-	logca_size(&size, g);
-	snprintf(title, sizeof(title), "speed-up at %s", size.data);
-	row_start(b, title);
-	for (int i = 0; i < 2; i++)
-		row_value(b, logca_speedup(&v[i].p, g), "");
-	buf_addch(b, '\n');
-	row_start(b, "largest speed-up");
-	for (int i = 0; i < 2; i++) {
-		logca_peak(&v[i].p, v[i].lo, v[i].hi, &pg[i], &ps[i]);
-		row_value(b, ps[i], "");
-	}
-	buf_addch(b, '\n');
-	row_start(b, "g1 (first size that pays)");
-	for (int i = 0; i < 2; i++)
-		row_size(b, logca_solve(&v[i].p, 1, root) ? root[0] : NAN);
-	buf_addch(b, '\n');
-	row_start(b, "half of the largest at");
-	for (int i = 0; i < 2; i++)
-		row_size(b, logca_half_peak(&v[i].p, ps[i]));
-	buf_addch(b, '\n');
-	for (int i = 0; i < 2; i++) {
-		buf_addf(b, "  offloading pays %-14s ", i ? "changed:" : "now:");
-		logca_verdict(b, &v[i]);
-		buf_addch(b, '\n');
-	}
-	if (w[0].known)
-		whatif_program(b, w);
-}
-
 static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 {
 	struct logca_view v[2] = { s->view, s->view };
-	struct program w[2];
+	struct whole_program w[2];
+	const struct program_use use = { .share = o->share,
+					 .calls = o->calls,
+					 .queue = o->queue,
+					 .thread_switch = o->thread_switch,
+					 .link = o->link,
+					 .unique = (double)o->unique };
 	double g[MAX_SIZES], at = 4096;
 	struct err e = { 0 };
 	AUTO_BUF(out);
@@ -574,20 +350,12 @@ static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 	v[1].fit = NULL; /* intervals and points belong to the measured parameters */
 	v[1].pts = NULL;
 	for (int i = 0; i < 2; i++)
-		if (program_of(o, &v[i].p, at, &w[i], &e))
+		if (whole_program(&use, &v[i].p, at, &w[i], &e))
 			return cli_fail(&e, EXIT_USAGE);
-	if (o->json) {
-		struct json j = { .out = &out };
-
-		json_obj(&j, NULL);
-		json_str(&j, "schema", "accperf.logca-whatif/1");
-		whatif_column(&j, "now", &v[0], at, &w[0]);
-		whatif_column(&j, "changed", &v[1], at, &w[1]);
-		json_end(&j);
-		buf_addch(&out, '\n');
-	} else {
-		whatif_text(&out, v, at, w);
-	}
+	if (o->json)
+		logca_whatif_json(&out, v, at, w);
+	else
+		logca_whatif_text(&out, v, at, w);
 	status = save_svg(o, &v[1]);
 	if (!status)
 		status = print_text(&out, !o->json);
@@ -681,6 +449,27 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	return EXIT_DEGRADED;
 }
 
+static int show_devices(const char *file, bool json)
+{
+	struct catalogue c = { 0 };
+	struct err e = { 0 };
+	AUTO_BUF(out);
+	char *here = calib_machine();
+	int err = catalogue_all(&c, file, &e);
+
+	if (!err && json) {
+		err = catalogue_write_marked(&c, here, &out, &e);
+		buf_addch(&out, '\n');
+	} else if (!err) {
+		devices_text(&out, &c, here);
+	}
+	if (!err)
+		err = pager_write(&out, !json, &e);
+	catalogue_release(&c);
+	free(here);
+	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
+}
+
 static const struct cli_command cli_command_logca; /* defined below by CLI_COMMAND */
 
 static const struct {
@@ -709,7 +498,7 @@ static int run_logca(void *opts, int argc, char **argv)
 	if (argc)
 		file = argv[0];
 	if (!strcmp(verb, "devices"))
-		return logca_devices(file, o->json);
+		return show_devices(file, o->json);
 	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
 		if (!strcmp(verb, verbs[v].name))
 			break;

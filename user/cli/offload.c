@@ -8,7 +8,7 @@
 
 #include "cli/cli.h"
 #include "cli/filter_opts.h"
-#include "cli/offload_whatif.h"
+#include "view/offload_whatif.h"
 #include "cli/pager.h"
 #include "model/fit.h"
 #include "profile/walk.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/advised.h"
+#include "advise/advised.h"
 #include "cli/cli.h"
 #include "cli/kept.h"
 #include "cli/filter_opts.h"

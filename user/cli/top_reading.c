@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/advised.h"
+#include "advise/advised.h"
 #include "cli/cli.h"
 #include "cli/pager.h"
 #include "symbol/confine.h"

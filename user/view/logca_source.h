@@ -3,8 +3,8 @@
  * Where logca's parameters and points come from: given, built in, a CSV, a catalogue. Included by
  * user/cli. To add a kind of input: a branch in logca_source_load() that fills struct logca_source.
  */
-#ifndef ACCPERF_CLI_LOGCA_SOURCE_H
-#define ACCPERF_CLI_LOGCA_SOURCE_H
+#ifndef ACCPERF_VIEW_LOGCA_SOURCE_H
+#define ACCPERF_VIEW_LOGCA_SOURCE_H
 
 #include "model/catalogue.h"
 #include "model/fit.h"
@@ -30,9 +30,5 @@ int logca_source_load(struct logca_source *s, const struct logca_request *r, boo
 void logca_source_release(struct logca_source *s);
 /* The offload calls of a profile as points. */
 int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, struct err *e);
-/* Where `accperf calibrate` keeps what it measured. */
-const char *logca_own_catalogue(char *path, size_t size);
-/* The whole file, at most 256 MB. */
-int logca_slurp(const char *path, struct buf *out, struct err *e);
 
 #endif

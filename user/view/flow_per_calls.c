@@ -3,7 +3,7 @@
  * Calls of a function: counted by the exact engine; else by probes, which count each call while they are in
  * place; else by execution counts, whose interval is wider. Whoever cannot tell says why.
  */
-#include "cli/flow_per.h"
+#include "view/flow_per_calls.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The roof that `calibrate --roofline` measured, kept in the cache for `advise --roofline`. Included by these two. */
-#ifndef ACCPERF_CLI_ROOF_H
-#define ACCPERF_CLI_ROOF_H
+#ifndef ACCPERF_OFFLOAD_ROOF_H
+#define ACCPERF_OFFLOAD_ROOF_H
 
 #include "measure/roofline.h"
 #include "util/err.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/logca_source.h"
+#include "view/logca_source.h"
 #include "offload/summary.h"
 
 static int run_kind_of(const struct offload_item *it, const struct logca_request *r)

@@ -1,52 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* accperf logca devices: figures, machine, source and date of each accelerator known, and sizes that makers ship. */
-#include "cli/logca_devices.h"
+#include "view/devices.h"
 
-#include <errno.h>
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdio.h>
 
-#include "cli/cli.h"
-#include "cli/logca_source.h"
-#include "cli/pager.h"
-#include "offload/calib.h"
 #include "util/clean.h"
-
-static int add_file(struct catalogue *c, const char *path, struct err *e)
-{
-	struct catalogue more = { 0 };
-	AUTO_BUF(text);
-	int err = logca_slurp(path, &text, e);
-
-	if (err)
-		return err;
-	err = catalogue_parse(&more, text.data ? text.data : "", text.len, e);
-	if (!err)
-		err = catalogue_merge(c, &more, e);
-	if (err)
-		err_prefix(e, "%s", path);
-	catalogue_release(&more);
-	return err;
-}
-
-int logca_all_devices(struct catalogue *c, const char *file, struct err *e)
-{
-	char own[PATH_MAX], real[2][PATH_MAX];
-	int err = catalogue_paper(c, e);
-
-	logca_own_catalogue(own, sizeof(own));
-	if (!err && access(own, F_OK) == 0 &&
-	    !(file && realpath(own, real[0]) && realpath(file, real[1]) && !strcmp(real[0], real[1])))
-		err = add_file(c, own, e);
-	if (!err && file)
-		err = add_file(c, file, e);
-	if (err)
-		catalogue_release(c);
-	return err;
-}
+#include "view/logca.h"
 
 static void device_figure(struct buf *b, const char *name, const struct catalogue_value *v, const char *unit)
 {
@@ -153,35 +112,13 @@ static void one_text(struct buf *b, const struct catalogue_entry *a, const char 
 	}
 }
 
-int logca_devices(const char *file, bool json)
+void devices_text(struct buf *out, const struct catalogue *c, const char *here)
 {
-	struct catalogue c = { 0 };
-	struct err e = { 0 };
-	AUTO_BUF(out);
-	char *here = calib_machine();
-	int status;
-
-	if (logca_all_devices(&c, file, &e)) {
-		free(here);
-		return cli_fail(&e, EXIT_FAILED);
-	}
-	if (json) {
-		status = catalogue_write_marked(&c, here, &out, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
-		if (!status)
-			buf_addch(&out, '\n');
-	} else {
-		status = EXIT_DONE;
-		for (size_t i = 0; i < c.count; i++)
-			one_text(&out, &c.entries[i], here);
-		buf_addf(
-			&out,
-			"\n%zu accelerators. elsewhere: measured on another machine; `accperf calibrate` measures this one's.\n"
-			"(!) published figures that contradict each other or hold for another host: no presets.\n",
-			c.count);
-	}
-	if (!status && pager_write(&out, !json, &e))
-		status = cli_fail(&e, EXIT_FAILED);
-	catalogue_release(&c);
-	free(here);
-	return status;
+	for (size_t i = 0; i < c->count; i++)
+		one_text(out, &c->entries[i], here);
+	buf_addf(
+		out,
+		"\n%zu accelerators. elsewhere: measured on another machine; `accperf calibrate` measures this one's.\n"
+		"(!) published figures that contradict each other or hold for another host: no presets.\n",
+		c->count);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/offload_whatif.h"
+#include "view/offload_whatif.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/logca_source.h"
+#include "model/catalogue_files.h"
 #include "model/fit.h"
 #include "offload/operation.h"
 #include "offload/points.h"
@@ -237,17 +237,14 @@ int whatif_all(struct whatif_list *l, const struct offload_summary *s, const cha
 	       struct err *e)
 {
 	char own[PATH_MAX];
-	AUTO_BUF(text);
 	AUTO_BUF(list);
 	char *rest = NULL;
 	int r;
 
 	*l = (struct whatif_list){ 0 };
 	if (!path)
-		path = logca_own_catalogue(own, sizeof(own));
-	r = logca_slurp(path, &text, e);
-	if (!r)
-		r = catalogue_parse(&l->catalogue, text.data ? text.data : "", text.len, e);
+		path = catalogue_own_path(own, sizeof(own));
+	r = catalogue_read(&l->catalogue, path, e);
 	if (r) {
 		err_prefix(e, "no catalogue to compare with (`accperf calibrate` makes one)");
 		return r;

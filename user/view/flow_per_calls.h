@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How often a function was called, from whatever in a profile tells. Included by cli/flow.c. */
-#ifndef ACCPERF_CLI_FLOW_PER_H
-#define ACCPERF_CLI_FLOW_PER_H
+#ifndef ACCPERF_VIEW_FLOW_PER_CALLS_H
+#define ACCPERF_VIEW_FLOW_PER_CALLS_H
 
 #include "flow/input.h"
 #include "util/err.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What if a profile's calls went to an accelerator of a catalogue: measured times of the calls against
- * the catalogue's T1 at their sizes. Included by user/cli/offload.c.
+ * the catalogue's T1 at their sizes. Included by cli/offload.c.
  */
-#ifndef ACCPERF_CLI_OFFLOAD_WHATIF_H
-#define ACCPERF_CLI_OFFLOAD_WHATIF_H
+#ifndef ACCPERF_VIEW_OFFLOAD_WHATIF_H
+#define ACCPERF_VIEW_OFFLOAD_WHATIF_H
 
 #include "model/catalogue.h"
 #include "view/offload.h"

@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/advised.h"
+#include "advise/advised.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "cli/logca_devices.h"
-#include "cli/logca_source.h"
+#include "model/catalogue_files.h"
 #include "offload/calib.h"
-#include "util/buf.h"
-
-static int read_devices(const char *path, struct catalogue *out, struct err *e)
-{
-	AUTO_BUF(text);
-	int r;
-
-	*out = (struct catalogue){ 0 };
-	if (!path)
-		return logca_all_devices(out, NULL, e);
-	r = logca_slurp(path, &text, e);
-	r = r ? r : catalogue_parse(out, text.data ? text.data : "", text.len, e);
-	if (r)
-		err_prefix(e, "%s", path);
-	return r;
-}
 
 /* Devices measured here are those of the profile's machine. */
 static bool is_here(const struct gathered *g)
@@ -41,7 +24,7 @@ int advised_make(struct advised_profile *a, const char *path, const char *catalo
 	int r;
 
 	*a = (struct advised_profile){ 0 };
-	r = read_devices(catalogue, &a->catalogue, e);
+	r = catalogue ? catalogue_read(&a->catalogue, catalogue, e) : catalogue_all(&a->catalogue, NULL, e);
 	r = r ? r : gather(&a->g, path, e);
 	if (!r && is_here(&a->g))
 		host = calib_machine();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/logca_several.h"
+#include "view/logca_several.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "cli/logca_devices.h"
+#include "model/catalogue_files.h"
 #include "util/suggest.h"
 
 static int add_device(const struct catalogue *from, const char *name, struct logca_curves *c, struct err *e)
@@ -38,12 +38,13 @@ static int add_device(const struct catalogue *from, const char *name, struct log
 	return 0;
 }
 
-int logca_several(const struct opt_list *devices, struct catalogue *from, struct logca_curves *c, struct err *e)
+int logca_several(const char *const *devices, unsigned count, struct catalogue *from, struct logca_curves *c,
+		  struct err *e)
 {
-	int err = logca_all_devices(from, NULL, e);
+	int err = catalogue_all(from, NULL, e);
 
 	*c = (struct logca_curves){ .title = "accelerators compared" };
-	for (unsigned i = 0; !err && i < devices->count; i++)
-		err = add_device(from, devices->items[i], c, e);
+	for (unsigned i = 0; !err && i < count; i++)
+		err = add_device(from, devices[i], c, e);
 	return err;
 }

@@ -4,8 +4,8 @@
  * these three.
  * Owns what advised_release() frees; a view (view/advise.h) points into it.
  */
-#ifndef ACCPERF_CLI_ADVISED_H
-#define ACCPERF_CLI_ADVISED_H
+#ifndef ACCPERF_ADVISE_ADVISED_H
+#define ACCPERF_ADVISE_ADVISED_H
 
 #include "advise/gather.h"
 #include "advise/verdict.h"

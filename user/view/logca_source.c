@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/logca_source.h"
+#include "view/logca_source.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,41 +8,7 @@
 #include <string.h>
 
 #include "format.h"
-
-#define MAX_INPUT (256u << 20)
-
-int logca_slurp(const char *path, struct buf *out, struct err *e)
-{
-	FILE *f = fopen(path, "re");
-	char block[65536];
-	size_t n;
-	int err = 0;
-
-	if (!f)
-		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
-	while ((n = fread(block, 1, sizeof(block), f)) > 0 && !err) {
-		buf_add(out, block, n);
-		if (out->len > MAX_INPUT)
-			err = err_set(e, -EFBIG, "%s is larger than %u MB; give a sample of it", path, MAX_INPUT >> 20);
-	}
-	if (!err && ferror(f))
-		err = err_set(e, -EIO, "cannot read %s: %s", path, strerror(errno));
-	fclose(f);
-	if (!err && buf_failed(out))
-		err = err_set(e, -ENOMEM, "not enough memory for %s", path);
-	return err;
-}
-
-const char *logca_own_catalogue(char *path, size_t size)
-{
-	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-
-	if (config && *config)
-		snprintf(path, size, "%s/accperf/accelerators.json", config);
-	else
-		snprintf(path, size, "%s/.config/accperf/accelerators.json", home && *home ? home : ".");
-	return path;
-}
+#include "model/catalogue_files.h"
 
 static void names_of_entries(const struct catalogue *c, char *text, size_t size)
 {
@@ -131,7 +97,7 @@ static int from_file(struct logca_source *s, const struct logca_request *r, bool
 	AUTO_BUF(text);
 	size_t i = 0;
 	uint64_t magic = 0;
-	int err = logca_slurp(r->file, &text, e);
+	int err = catalogue_text(r->file, &text, e);
 
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/roof.h"
+#include "offload/roof.h"
 
 #include <errno.h>
 #include <stdlib.h>
