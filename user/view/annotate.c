@@ -62,7 +62,7 @@ static void bytes_phrase(struct buf *out, const char *verb, const struct annotat
 	buf_addf(out, "%s %.1f%% +-%.1f of the bytes", verb, 100 * b->share, 50 * (b->high - b->low));
 	if (!isnan(b->bytes)) {
 		buf_addstr(out, " (");
-		text_bytes(out, text_whole(b->bytes));
+		text_bytes(out, whole_number(b->bytes));
 		buf_addch(out, ')');
 	}
 }
@@ -89,13 +89,13 @@ static void show_head(const struct annotate_view *v, const struct text_style *s,
 	bytes_phrase(&b, "; writes", &a->written);
 	if (!isnan(a->entries.value)) {
 		buf_addstr(&b, "; entered ");
-		text_count(&b, text_whole(a->entries.value));
+		text_count(&b, whole_number(a->entries.value));
 		buf_addstr(&b, " times a second of CPU time");
 		if (a->entries.high < a->entries.low * 1e5) {
 			buf_addstr(&b, " (");
-			text_count(&b, text_whole(a->entries.low));
+			text_count(&b, whole_number(a->entries.low));
 			buf_addstr(&b, " to ");
-			text_count(&b, text_whole(a->entries.high));
+			text_count(&b, whole_number(a->entries.high));
 			buf_addch(&b, ')');
 		}
 	}

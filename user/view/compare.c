@@ -29,7 +29,7 @@ static void add_percent_or_unknown(struct buf *out, double v)
 
 static void add_whole_bytes(struct buf *out, double v)
 {
-	text_bytes(out, text_whole(v));
+	text_bytes(out, whole_number(v));
 }
 
 static void head(const struct compare_view *v, struct buf *out)

@@ -91,7 +91,7 @@ static void how_known(struct buf *out, enum counts_how how, double anchor, uint3
 	buf_addstr(out, counts_how_str(how));
 	if (windows && how != COUNTS_TIME && how != COUNTS_UNKNOWN) {
 		buf_addstr(out, " of ");
-		text_count(out, text_whole(anchor));
+		text_count(out, whole_number(anchor));
 	}
 	if (broken)
 		buf_addstr(out, ", not believed");
@@ -226,7 +226,7 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	buf_addf(&b, "instructions per time differ by %.0f%% between functions. ", 100 * (exp(r->spread) - 1));
 	text_count(&b, r->windows);
 	buf_addstr(&b, " windows, ");
-	text_count(&b, text_whole(r->hits));
+	text_count(&b, whole_number(r->hits));
 	buf_addf(
 		&b,
 		" hits: %u trip counts, %u ratios, %u replayed, %u rates, %u by control flow, %u by other recordings; %u by time, %u unknown",

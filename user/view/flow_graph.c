@@ -48,7 +48,7 @@ static void node(const struct flow *f, uint32_t i, double total, struct buf *out
 		text_amount(out, flow_amount(f, n->out), 0);
 		if (!isnan(flow_amount(f, n->compute))) {
 			buf_addstr(out, "\\ncompute ");
-			text_count(out, text_whole(flow_amount(f, n->compute)));
+			text_count(out, whole_number(flow_amount(f, n->compute)));
 		}
 		if (f->inclusive && !isnan(n->inc.in)) {
 			buf_addstr(out, "\\nwith callees: in ");
@@ -93,7 +93,7 @@ void flow_dot(const struct flow_view *all, struct buf *out)
 		if (isnan(flow_edge_bytes(f, e).value))
 			buf_addf(out, "%.1f %%", 100 * e->bytes / total);
 		else
-			text_bytes(out, text_whole(e->bytes));
+			text_bytes(out, whole_number(e->bytes));
 		if (!isnan(e->unique)) /* QUAD's graph names both: bytes, and the addresses they lie at */
 			buf_addf(out, "\\n%.0f UMA", e->unique);
 		buf_addf(out, "%s\", penwidth=%.2f%s];\n", e->unresolved ? " ?" : "",

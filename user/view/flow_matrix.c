@@ -129,7 +129,7 @@ static void show_compute(const struct flow_view *v, const struct matrix *m, unsi
 	if (isnan(m->compute[c]) || !(m->compute[c] >= 0))
 		buf_addstr(&text, "?");
 	else if (flow_has_amounts(v->flow))
-		text_count(&text, text_whole(flow_amount(v->flow, m->compute[c])));
+		text_count(&text, whole_number(flow_amount(v->flow, m->compute[c])));
 	else
 		buf_addf(&text, "%.3g", m->compute[c] / m->most_compute);
 	if (text.len > 9) {

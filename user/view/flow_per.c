@@ -33,9 +33,9 @@ static void add_range_per_call(struct buf *out, const struct flow_range *r, unsi
 	} else if (!isfinite(r->low) || !isfinite(r->high)) {
 		buf_addstr(&b, "unknown");
 	} else {
-		text_bytes(&b, text_whole(r->low));
+		text_bytes(&b, whole_number(r->low));
 		buf_addstr(&b, "..");
-		text_bytes(&b, text_whole(r->high));
+		text_bytes(&b, whole_number(r->high));
 	}
 	text_pad_left(out, b.data, columns);
 }

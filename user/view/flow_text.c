@@ -403,20 +403,20 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		 flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
 		buf_addstr(out, "; ");
-		text_count(out, text_whole(f->loads));
+		text_count(out, whole_number(f->loads));
 		buf_addstr(out, " loads, ");
-		text_count(out, text_whole(f->stores));
+		text_count(out, whole_number(f->stores));
 		buf_addstr(out, " stores, ");
-		text_count(out, text_whole(f->windows));
+		text_count(out, whole_number(f->windows));
 		buf_addstr(out, " windows");
 	}
 	if (f->lost > 0) {
 		buf_addstr(out, "; lost ");
-		text_count(out, text_whole(f->lost));
+		text_count(out, whole_number(f->lost));
 	}
 	if (flow_has_amounts(f)) {
 		buf_addstr(out, "; in all ");
-		text_bytes(out, text_whole(total));
+		text_bytes(out, whole_number(total));
 	}
 	buf_addstr(out, " from ");
 	text_name(out, v->source ? v->source : "", 0, 0);

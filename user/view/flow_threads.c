@@ -30,7 +30,7 @@ static uint64_t rounded(double v)
 
 	while (v / unit >= 100)
 		unit *= 10;
-	return text_whole(text_whole(v / unit) * unit);
+	return whole_number(whole_number(v / unit) * unit);
 }
 
 static void lines(const struct flow_view *v, const struct text_style *s, struct buf *out)

@@ -56,7 +56,7 @@ void flow_tree_text(const struct flow_tree_view *v, const struct text_style *s, 
 		if (isnan(n->compute))
 			buf_addch(&count, '-');
 		else
-			text_count(&count, text_whole(n->compute));
+			text_count(&count, whole_number(n->compute));
 		text_pad_left(out, count.data ? count.data : "", 12);
 		show_bytes(out, p, n->in, 13);
 		show_bytes(out, p, n->out, 13);

@@ -76,7 +76,7 @@ static void text_life(struct buf *out, double ns)
 	if (isnan(ns))
 		buf_addstr(&b, "unknown");
 	else
-		text_seconds(&b, text_whole(ns));
+		text_seconds(&b, whole_number(ns));
 	text_pad_left(out, b.data ? b.data : "", 10);
 }
 
@@ -84,7 +84,7 @@ static void text_rate(struct buf *out, double v, unsigned columns)
 {
 	AUTO_BUF(b);
 
-	text_count(&b, text_whole(v));
+	text_count(&b, whole_number(v));
 	text_pad_left(out, b.data ? b.data : "", columns);
 }
 
@@ -121,11 +121,11 @@ void heap_sites_text(const struct heap_sites_view *v, const struct text_style *s
 	if (h->site_count > v->rows)
 		buf_addf(out, "%zu more sites; --rows N lists more\n", h->site_count - v->rows);
 	buf_addf(out, "\n%llu turns, ", (unsigned long long)h->turns);
-	text_seconds(out, text_whole(h->turn_ns));
+	text_seconds(out, whole_number(h->turn_ns));
 	buf_addstr(out, " in all, in which ");
-	text_bytes(out, text_whole(h->bytes));
+	text_bytes(out, whole_number(h->bytes));
 	buf_addstr(out, " a second were allocated in ");
-	text_count(out, text_whole(h->allocs));
+	text_count(out, whole_number(h->allocs));
 	buf_addstr(out, " blocks\n");
 	if (h->nowhere)
 		buf_addf(out, "%llu blocks whose stack tells no site\n", (unsigned long long)h->nowhere);

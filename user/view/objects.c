@@ -32,7 +32,7 @@ static void users(struct buf *out, const char *what, const struct object_user *u
 		text_name(out, u[i].name, 32, 0);
 		buf_addstr(out, isnan(u[i].bytes) ? "" : " ");
 		if (!isnan(u[i].bytes))
-			text_bytes(out, text_whole(u[i].bytes));
+			text_bytes(out, whole_number(u[i].bytes));
 	}
 	if (count > OBJECT_USERS)
 		buf_addf(out, " and %u more", count - OBJECT_USERS);
@@ -89,7 +89,7 @@ static void whole(struct buf *out, double value, unsigned columns)
 	if (isnan(value))
 		buf_addstr(&n, "unknown");
 	else
-		text_count(&n, text_whole(value));
+		text_count(&n, whole_number(value));
 	text_pad_left(out, n.data ? n.data : "", columns);
 }
 
@@ -106,8 +106,8 @@ static void region_line(struct buf *out, const char *region, const struct object
 	whole(out, r->reads, 13);
 	whole(out, r->writes, 13);
 	if (!isnan(r->low))
-		buf_addf(out, "  %#llx..%#llx", (unsigned long long)text_whole(r->low),
-			 (unsigned long long)text_whole(r->high));
+		buf_addf(out, "  %#llx..%#llx", (unsigned long long)whole_number(r->low),
+			 (unsigned long long)whole_number(r->high));
 	buf_addch(out, '\n');
 }
 
@@ -189,7 +189,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	if (o->exact) {
 		buf_addstr(out, "counted by the exact engine; ");
 	} else {
-		text_count(out, text_whole(o->samples));
+		text_count(out, whole_number(o->samples));
 		buf_addf(out, " sampled accesses%s; ", o->time_bias ? ", weighted by time" : "");
 	}
 	text_name(out, v->source, 0, 0);

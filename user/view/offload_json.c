@@ -297,7 +297,7 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	}
 	lost(&j, "nameless_calls", s->nameless_calls);
 	lost(&j, "nameless_records", s->nameless_records);
-	lost(&j, "placeless_calls", text_whole(s->placeless));
+	lost(&j, "placeless_calls", whole_number(s->placeless));
 	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');

@@ -698,7 +698,7 @@ static void losses(const struct offload_summary *s, const struct text_style *sty
 			" records of calls are of functions that the file does not name in time: no figure has them. ");
 	}
 	if (s->placeless > 0) {
-		text_count(&b, text_whole(s->placeless));
+		text_count(&b, whole_number(s->placeless));
 		buf_addstr(&b, " calls came from more places than are told apart: no place has their times.");
 	}
 	if (!b.len)

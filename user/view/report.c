@@ -278,7 +278,7 @@ static void report_header(const struct profile *p, const char *file, const struc
 		buf_addstr(out, "unknown duration");
 	buf_addstr(out, ", ");
 	if (s->exact) {
-		text_count(out, text_whole(s->weight));
+		text_count(out, whole_number(s->weight));
 		buf_addstr(out, " instructions counted, ");
 	} else {
 		text_count(out, s->samples);

@@ -187,7 +187,7 @@ static void short_count(struct buf *out, double v)
 static void add_bytes_if_known(struct buf *b, double v)
 {
 	if (!isnan(v))
-		text_bytes(b, text_whole(v));
+		text_bytes(b, whole_number(v));
 }
 
 static void add_wait_cell(const struct report *r, const struct share *s, enum report_column c, struct buf *b)

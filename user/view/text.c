@@ -18,7 +18,7 @@ void text_json_whole(struct json *j, const char *key, double v)
 	if (isnan(v) || v < 0 || v > 1.8e19)
 		json_null(j, key);
 	else
-		json_u64(j, key, text_whole(v));
+		json_u64(j, key, whole_number(v));
 }
 
 void text_amount(struct buf *out, double bytes, unsigned columns)
@@ -28,7 +28,7 @@ void text_amount(struct buf *out, double bytes, unsigned columns)
 	if (isnan(bytes))
 		buf_addch(&b, '?');
 	else
-		text_bytes(&b, text_whole(bytes));
+		text_bytes(&b, whole_number(bytes));
 	text_pad_left(out, b.data ? b.data : "", columns);
 }
 

@@ -12,6 +12,7 @@
 
 #include "util/buf.h"
 #include "util/json.h"
+#include "util/whole.h"
 
 struct text_style {
 	unsigned width; /* columns; 0: as wide as it gets */
@@ -20,12 +21,7 @@ struct text_style {
 
 enum text_hue { TEXT_PLAIN, TEXT_HOT, TEXT_WARM, TEXT_DIM, TEXT_BOLD };
 
-/* A figure from a foreign file as a whole number: no value is undefined. */
-static inline uint64_t text_whole(double v)
-{
-	return v >= 1.8e19 ? UINT64_MAX : v > 0 ? (uint64_t)(v + 0.5) : 0;
-}
-/* The same in JSON, where what is unknown or no count is null. */
+/* A whole number in JSON; what is unknown or no count is null. */
 void text_json_whole(struct json *j, const char *key, double v);
 /* 1234567 -> 1,234,567 */
 void text_count(struct buf *b, uint64_t n);

@@ -30,10 +30,10 @@ static double rate_of_slice(const struct timeline *t, double bytes)
 static void span(struct buf *out, const struct timeline *t, double width)
 {
 	if (t->instructions) {
-		text_count(out, text_whole(width));
+		text_count(out, whole_number(width));
 		buf_addstr(out, " instructions");
 	} else {
-		text_seconds(out, text_whole(width));
+		text_seconds(out, whole_number(width));
 	}
 }
 
@@ -146,7 +146,7 @@ static void rests_on(const struct timeline_view *v, struct buf *out)
 			  : "stretches whose mix of functions differs by more than chance",
 		 t->exact ? "counted by the exact engine" : "estimated from ");
 	if (!t->exact) {
-		text_count(out, text_whole(t->samples));
+		text_count(out, whole_number(t->samples));
 		buf_addf(out, " samples with accesses%s", v->time_bias ? ", weighted by time" : "");
 	}
 	buf_addstr(out, "; ");
@@ -330,7 +330,7 @@ static void numbers(struct json *j, const char *key, const double *x, const stru
 	json_arr(j, key);
 	for (uint32_t i = 0; i < t->slices; i++) {
 		if (t->amounts)
-			json_u64(j, NULL, text_whole(x[i]));
+			json_u64(j, NULL, whole_number(x[i]));
 		else
 			json_null(j, NULL);
 	}
