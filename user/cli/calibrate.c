@@ -1,27 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf calibrate: measures this machine's accelerators against its cores; keeps a catalogue. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "offload/roof.h"
-#include "view/roofline.h"
 #include "cli/pager.h"
 #include "model/catalogue_files.h"
 #include "offload/calib.h"
-#include "util/newfile.h"
+#include "offload/roof.h"
+#include "view/calibration.h"
 #include "view/logca.h"
+#include "view/roofline.h"
 
 struct calibrate_cmd {
-	bool list, json, compare, roofline, quick, same_input, replace;
+	bool list, json, compare, roofline, quick, same_input;
 	const char *output, *measure;
 	uint64_t min, max, calls, seconds;
 };
@@ -62,46 +59,6 @@ static bool case_wanted(const struct calib_case *c, int argc, char **argv)
 	return argc == 0;
 }
 
-static int list_cases(const struct calibrate_cmd *o, const struct calib_cases *cases)
-{
-	AUTO_BUF(out);
-	struct json j = { .out = &out };
-	struct err e = { 0 };
-
-	if (o->json) {
-		json_obj(&j, NULL);
-		json_str(&j, "schema", "accperf.calibrate-list/1");
-		json_arr(&j, "accelerators");
-	}
-	for (size_t i = 0; i < cases->count; i++) {
-		const struct calib_case *c = &cases->at[i];
-
-		if (o->json) {
-			json_obj(&j, NULL);
-			json_str(&j, "name", c->name);
-			json_str(&j, "family", c->family->name);
-			json_str(&j, "device", c->device);
-			json_str(&j, "baseline", c->baseline);
-			json_str(&j, "driver", *c->driver ? c->driver : NULL);
-			json_bool(&j, "available", !c->missing[0]);
-			json_str(&j, "missing", c->missing[0] ? c->missing : NULL);
-			json_end(&j);
-		} else {
-			buf_addf(&out, "%-26s ", c->name);
-			if (c->missing[0])
-				buf_addf(&out, "- %s\n", c->missing);
-			else
-				buf_addf(&out, "%s, against %s\n", c->device, c->baseline);
-		}
-	}
-	if (o->json) {
-		json_end(&j);
-		json_end(&j);
-		buf_addch(&out, '\n');
-	}
-	return pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
-}
-
 static void progress(void *ctx, const struct calib_case *c, size_t g, enum run_kind k)
 {
 	AUTO_BUF(size);
@@ -109,25 +66,6 @@ static void progress(void *ctx, const struct calib_case *c, size_t g, enum run_k
 	if (g)
 		logca_size(&size, (double)g);
 	log_progress("%s: %s %s", c->name, run_kind_str(k), size.data ? size.data : "in a process of its own");
-}
-
-/* Where one curve misses: what each stretch of sizes says for itself. */
-static void stretches(struct buf *row, const struct points *pts, const struct fit *one)
-{
-	struct fit_segment seg[FIT_STRETCHES];
-	struct fit_opts opts = fit_defaults;
-	struct err e = { 0 };
-	int n;
-
-	opts.resamples = 0;
-	n = fit_stretches(pts, &opts, one, seg, &e);
-	for (int i = 0; i < n && n > 1; i++) {
-		buf_addf(row, "%-24s   ", "");
-		logca_size(row, seg[i].first);
-		buf_addstr(row, " to ");
-		logca_size(row, seg[i].last);
-		buf_addf(row, " by itself: A_eff %.3g, misfit %.1f %%\n", seg[i].fit.A_eff.v, seg[i].fit.error * 100);
-	}
 }
 
 /* One case: measured, fitted, put into the catalogue. */
@@ -161,18 +99,7 @@ static int calibrate_one(const struct calib_case *c, const struct calib_opts *op
 	entry.p = fit.p;
 	for (unsigned i = 0; i < s.notes && entry.notes < CATALOGUE_NOTES; i++)
 		entry.note[entry.notes++] = strdup(s.note[i]);
-	struct logca_view v = { .p = fit.p, .fit = &fit, .pts = &entry.pts, .lo = fit.gmin, .hi = fit.gmax };
-
-	buf_addf(row, "%-24s %8.4g %8.4g %9.4g %6.3f %7.3g %7.3g  %5.1f %%  ", c->name, fit.p.t0, fit.fixed.v, fit.p.C,
-		 fit.p.beta, fit.A_eff.v, fit.peak_s, fit.error * 100);
-	logca_verdict(row, &v);
-	buf_addch(row, '\n');
-	if (fit.zero_used && fit.p.kind == LOGCA_DEP)
-		buf_addf(row, "%-24s   with the zero-work run: L %.4g ns/B [%.4g, %.4g], A %.4g [%.4g, %.4g]\n", "",
-			 fit.L.v, fit.L.lo, fit.L.hi, fit.A.v, fit.A.lo, fit.A.hi);
-	if (fit.submit_used)
-		buf_addf(row, "%-24s   the submitting call returns after %.4g ns\n", "", fit.o.v);
-	stretches(row, &entry.pts, &fit);
+	calibration_row(row, c->name, &entry.pts, &fit);
 	if (!entry.name || !entry.family || !entry.unit)
 		err = err_set(e, -ENOMEM, "out of memory");
 	else
@@ -200,8 +127,7 @@ static int run_all(const struct calibrate_cmd *o, const struct calib_cases *case
 	if (catalogue_read_if_any(&cat, file, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	if (!o->json)
-		printf("%-24s %8s %8s %9s %6s %7s %7s  %7s  %s\n", "accelerator (ns)", "t0", "o+L", "C", "beta",
-		       "A_eff", "peak", "misfit", "pays");
+		calibration_title(&out), fwrite(out.data, 1, out.len, stdout);
 	for (size_t i = 0; i < cases->count; i++) {
 		const struct calib_case *c = &cases->at[i];
 
@@ -296,102 +222,13 @@ static int measure_own_side(const struct calibrate_cmd *o, const struct calib_ca
 	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
-#define COMPARED 1048576.0 /* bytes: speed-ups are compared at this size */
-#define LEAST 16.0
-#define MOST 33554432.0 /* bytes: what is asked about where nothing was measured, as `logca show` does */
-
-/* From which size on it pays; NaN: it never does, does from the first size on, or only below one. */
-static double pays_from(const struct catalogue_entry *a)
+static int list_cases(const struct calibrate_cmd *o, const struct calib_cases *cases)
 {
-	struct logca_payoff w;
+	AUTO_BUF(out);
+	struct err e = { 0 };
 
-	logca_payoff(&a->p, LEAST, MOST, &w);
-	return w.verdict == LOGCA_FROM || w.verdict == LOGCA_BETWEEN ? w.from : NAN;
-}
-
-static const char *pays(const struct catalogue_entry *a)
-{
-	static const char *const word[] = {
-		[LOGCA_ALWAYS] = "always", [LOGCA_NEVER] = "never",     [LOGCA_FROM] = "from",
-		[LOGCA_UNTIL] = "up to",   [LOGCA_BETWEEN] = "between", [LOGCA_OUTSIDE] = "outside"
-	};
-	struct logca_payoff w;
-
-	logca_payoff(&a->p, LEAST, MOST, &w);
-	return word[w.verdict];
-}
-
-static void pays_text(struct buf *b, const struct catalogue_entry *a)
-{
-	struct logca_payoff w;
-
-	logca_payoff(&a->p, LEAST, MOST, &w);
-	if (w.verdict == LOGCA_ALWAYS || w.verdict == LOGCA_NEVER) {
-		buf_addstr(b, pays(a));
-		return;
-	}
-	if (w.verdict == LOGCA_UNTIL)
-		buf_addstr(b, "< ");
-	logca_size(b, w.verdict == LOGCA_UNTIL ? w.to : w.from);
-	if (w.verdict == LOGCA_BETWEEN || w.verdict == LOGCA_OUTSIDE)
-		buf_addstr(b, w.verdict == LOGCA_BETWEEN ? " (not for all above)" : " (and below another)");
-}
-
-/* The largest size that was measured on both sides; NaN: nothing was. */
-static double largest_measured(const struct catalogue_entry *a)
-{
-	double most[2] = { NAN, NAN };
-
-	for (int k = 0; k < 2; k++)
-		for (size_t n = 0; n < a->pts.run[k ? RUN_ACCEL : RUN_HOST].count; n++)
-			most[k] = fmax(most[k], a->pts.run[k ? RUN_ACCEL : RUN_HOST].at[n].g);
-	return fmin(most[0], most[1]);
-}
-
-static double large(const struct logca *p)
-{
-	return 1 / (1 / p->A + (p->kind == LOGCA_DEP ? p->L : 0) / p->C * pow(COMPARED, 1 - p->beta));
-}
-
-/* j NULL: as text. True: a figure lies beyond what was measured. */
-static bool compare_one(const struct catalogue_entry *a, const struct catalogue_entry *b, struct json *j,
-			struct buf *out)
-{
-	double fa, fb, sa, sb;
-	bool beyond;
-
-	fa = a->p.o + (a->p.kind == LOGCA_INDEP ? a->p.L : 0);
-	fb = b->p.o + (b->p.kind == LOGCA_INDEP ? b->p.L : 0);
-	sa = logca_speedup(&a->p, COMPARED);
-	sb = logca_speedup(&b->p, COMPARED);
-	beyond = !(largest_measured(a) >= COMPARED && largest_measured(b) >= COMPARED);
-	if (j) {
-		json_obj(j, NULL);
-		json_str(j, "name", a->name);
-		json_f64(j, "fixed_old", fa);
-		json_f64(j, "fixed_new", fb);
-		json_f64(j, "C_old", a->p.C);
-		json_f64(j, "C_new", b->p.C);
-		json_f64(j, "A_eff_old", large(&a->p));
-		json_f64(j, "A_eff_new", large(&b->p));
-		json_f64(j, "speedup_1M_old", sa);
-		json_f64(j, "speedup_1M_new", sb);
-		json_f64(j, "g1_old", pays_from(a));
-		json_f64(j, "g1_new", pays_from(b));
-		json_str(j, "pays_old", pays(a));
-		json_str(j, "pays_new", pays(b));
-		json_bool(j, "speedup_1M_extrapolated", beyond);
-		json_end(j);
-	} else {
-		AUTO_BUF(ga);
-		AUTO_BUF(gb);
-
-		pays_text(&ga, a);
-		pays_text(&gb, b);
-		buf_addf(out, "%-24s %10.4g %10.4g %6.2f   %9.4g%c %9.4g%c %6.2f   %10s %10s\n", a->name, fa, fb,
-			 fb / fa, sa, beyond ? '*' : ' ', sb, beyond ? '*' : ' ', sb / sa, ga.data, gb.data);
-	}
-	return beyond;
+	calibration_list(cases, o->json, &out);
+	return pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 static int compare_catalogues(const struct calibrate_cmd *o, char **argv)
@@ -399,53 +236,21 @@ static int compare_catalogues(const struct calibrate_cmd *o, char **argv)
 	struct catalogue c[2] = { { 0 }, { 0 } };
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	struct json j = { .out = &out };
-	int status = EXIT_FAILED, only[2] = { 0, 0 };
-	bool any_beyond = false;
+	int err = 0;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && !err; i++) {
 		if (access(argv[i], R_OK))
-			err_set(&e, -errno, "cannot read %s: %s", argv[i], strerror(errno));
-		if (access(argv[i], R_OK) || catalogue_read_if_any(&c[i], argv[i], &e)) {
-			cli_fail(&e, EXIT_FAILED);
-			goto done;
-		}
+			err = err_set(&e, -errno, "cannot read %s: %s", argv[i], strerror(errno));
+		if (!err)
+			err = catalogue_read_if_any(&c[i], argv[i], &e);
 	}
-	if (o->json) {
-		json_obj(&j, NULL);
-		json_str(&j, "schema", "accperf.calibrate-compare/1");
-		json_arr(&j, "accelerators");
-	} else {
-		buf_addf(&out, "%-24s %10s %10s %6s   %10s %10s %6s   %10s %10s\n", "", "fixed old", "new", "ratio",
-			 "S(1M) old", "new", "ratio", "pays old", "new");
+	if (!err) {
+		calibration_compare(&c[0], &c[1], (const char *const[2]){ argv[0], argv[1] }, o->json, &out);
+		err = pager_write(&out, !o->json, &e);
 	}
-	for (size_t i = 0; i < c[0].count; i++) {
-		const struct catalogue_entry *a = &c[0].entries[i], *b = catalogue_find(&c[1], a->name);
-
-		if (!b || !a->has_params || !b->has_params) {
-			only[0] += !b;
-			continue;
-		}
-		any_beyond |= compare_one(a, b, o->json ? &j : NULL, &out);
-	}
-	for (size_t i = 0; i < c[1].count; i++)
-		only[1] += !catalogue_find(&c[0], c[1].entries[i].name);
-	if (o->json) {
-		json_end(&j);
-		json_u64(&j, "only_old", (uint64_t)only[0]);
-		json_u64(&j, "only_new", (uint64_t)only[1]);
-		json_end(&j);
-		buf_addch(&out, '\n');
-	} else {
-		if (any_beyond)
-			buf_addstr(&out, "* beyond the sizes that were measured: by the model\n");
-		buf_addf(&out, "%d only in %s, %d only in %s\n", only[0], argv[0], only[1], argv[1]);
-	}
-	status = pager_write(&out, !o->json, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
-done:
 	catalogue_release(&c[0]);
 	catalogue_release(&c[1]);
-	return status;
+	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
 static int measure_roof(const struct calibrate_cmd *o)
