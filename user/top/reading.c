@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/top_reading.h"
+#include "top/reading.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,10 +3,10 @@
  * `accperf top`: its two helpers, each a process of its own. The recorder is `accperf record` with --rotate into a
  * private folder, so that it costs what that costs and neither a file nor memory grows for days. A reader takes the
  * present part of the recording, prints what is known of it as accperf.top/1, and ends; so the screen never waits, and
- * what a reader takes is freed. Included by cli/top.c.
+ * what a reader takes is freed. Included by top/top.c.
  */
-#ifndef ACCPERF_CLI_TOP_READING_H
-#define ACCPERF_CLI_TOP_READING_H
+#ifndef ACCPERF_TOP_READING_H
+#define ACCPERF_TOP_READING_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,8 +13,8 @@
 
 #include "cli/cli.h"
 #include "cli/pager.h"
-#include "cli/top_reading.h"
-#include "cli/top_screen.h"
+#include "top/reading.h"
+#include "top/screen.h"
 #include "util/clock.h"
 #include "util/rights.h"
 #include "view/text.h"

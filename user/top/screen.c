@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/top_screen.h"
+#include "top/screen.h"
 
 #include <curses.h>
 #include <errno.h>

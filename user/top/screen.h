@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The terminal of `accperf top`, by ncurses. It is left as it was found, whatever ends the program but SIGKILL.
- * Included by cli/top.c.
+ * Included by top/top.c.
  */
-#ifndef ACCPERF_CLI_TOP_SCREEN_H
-#define ACCPERF_CLI_TOP_SCREEN_H
+#ifndef ACCPERF_TOP_SCREEN_H
+#define ACCPERF_TOP_SCREEN_H
 
 #include "util/err.h"
 #include "view/top.h"
