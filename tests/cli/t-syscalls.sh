@@ -31,10 +31,11 @@ edges=$(jq '[.edges[] | select(.consumer == "(kernel:write)") | .bytes] | add' c
 check "and so much flows there, whoever wrote it" near "$edges" "$bytes" 10
 check "most of it written by fill" jq -e '[.edges[] | select(.consumer == "(kernel:write)" and .producer == "fill") | .bytes] | (add // 0) > '$((bytes / 2)) cmd.json
 
-"$WORKLOADS/handover" plain --seconds 6 >pid.log 2>/dev/null & target=$!; STARTED+=($target)
+# until the recording has ended, however long it took to begin
+"$WORKLOADS/handover" plain --loop >pid.log 2>/dev/null & target=$!; STARTED+=($target)
 sleep 0.5
 accperf record -q --no-windows --counts off -o pid.data -p $target --duration 4 2>/dev/null
-wait $target
+kill -TERM $target; wait $target
 accperf flow --json -i pid.data >pid.json 2>/dev/null
 began=$(jq .began_ns pid.json) lasted=$(jq .duration_ns pid.json)
 truth=$(($(by_now pid.log $((began + lasted)) 2) - $(by_now pid.log "$began" 2)))

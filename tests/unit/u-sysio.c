@@ -154,6 +154,7 @@ static void bursts_end(void **state)
 	struct sysio_stats before, st;
 	struct sysio_costs costs = { .pass_ns = 100, .take_ns = 1000 };
 	struct sysio *s = sysio_new(NULL, &e);
+	uint64_t cpus = (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 	struct pollfd pf;
 	struct stat sb;
 
@@ -176,10 +177,12 @@ static void bursts_end(void **state)
 		assert_int_equal(poll(&pf, 1, 10000), 1);
 		sysio_read(s, keep, &k);
 		sysio_stats(s, &st);
-		assert_in_range(st.taken - before.taken, 50, 8 * 50 - 1);
+		/* a call is charged what it took, on a slow machine up to eight times its price */
+		assert_in_range(st.taken - before.taken, 50000 / (100 + 8 * 1000), 8 * 50 - 1);
 		assert_int_equal(k.n, st.taken - before.taken > 256 ? 256 : st.taken - before.taken);
 		assert_true(st.passed - before.passed >= 400);
-		assert_true(st.spent_ns - before.spent_ns >= 50000);
+		assert_in_range(st.spent_ns - before.spent_ns, 50000,
+				cpus * (50000 + 8100) + 100 * (st.passed - before.passed));
 		sysio_pause(s);
 		assert_true(sysio_paused(s));
 		sysio_stats(s, &before);

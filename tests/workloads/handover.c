@@ -3,10 +3,11 @@
  * Bytes handed from and to system calls, and how many by when: read SIZE bytes, add them up, fill as many others,
  * write these. Modes: plain (read, write), vector (pread, writev of two parts), socket (a pair: recvfrom, sendto),
  * file (pread; sendfile, which moves no memory of ours; write), paced (plain, and asleep four fifths of the time, in
- * stretches of some hundred milliseconds). On its end it prints lines `ns bytes-from bytes-to`: the monotonic clock
- * and what calls had moved by then.
+ * stretches of some hundred milliseconds). On its end, also by SIGTERM, it prints lines `ns bytes-from bytes-to`: the
+ * monotonic clock and what calls had moved by then.
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
@@ -16,7 +17,7 @@
 #include "work.h"
 
 #define LOG_NS 2000000ull
-#define MOST_LINES 30000
+#define MOST_LINES 150000
 #define ITEMS 64
 
 static unsigned char *from, *to;
@@ -25,6 +26,7 @@ static struct {
 	uint64_t ns, from, to;
 } lines[MOST_LINES], now;
 static unsigned count;
+static volatile sig_atomic_t ended;
 
 STEP static uint32_t sum(const unsigned char *p, size_t n)
 {
@@ -82,6 +84,12 @@ static void put(const struct work *w)
 		work_die(w, "sendfile failed");
 }
 
+static void on_end(int signal)
+{
+	(void)signal;
+	ended = 1;
+}
+
 static void nap(uint64_t round)
 {
 	static uint64_t began;
@@ -101,6 +109,7 @@ int main(int argc, char **argv)
 	bool real = !strcmp(w.mode, "vector") || !strcmp(w.mode, "file");
 	uint64_t rounds = 0, digest;
 
+	signal(SIGTERM, on_end);
 	in = open(real ? "/proc/self/exe" : "/dev/zero", O_RDONLY | O_CLOEXEC);
 	out = open("/dev/null", O_WRONLY | O_CLOEXEC);
 	from = malloc(w.size);
@@ -124,7 +133,7 @@ int main(int argc, char **argv)
 		if (!strcmp(w.mode, "paced"))
 			nap(++rounds);
 		digest = strcmp(w.mode, "socket") ? s : 1;
-	} while (work_more(&w, digest));
+	} while (work_more(&w, digest) && !ended);
 	for (unsigned i = 0; i < count; i++)
 		printf("%llu %llu %llu\n", (unsigned long long)lines[i].ns, (unsigned long long)lines[i].from,
 		       (unsigned long long)lines[i].to);
