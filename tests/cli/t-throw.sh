@@ -6,6 +6,7 @@
 need g++ || { skip "exceptions through probed functions" "no g++"; exit 0; }
 g++ -O2 -g -o throws "$TOP/tests/fixtures/throws.cc" -lz -lpthread || { fail "the program that throws is built"; exit 0; }
 N=200
+shadow=$(./throws shadow 1); [ $? = 7 ] && shadow=
 
 # survives WAY KIND [OPTION]: the same output and status as alone
 survives() {
@@ -29,6 +30,10 @@ for way in auto multi perf; do
 	check "$way: cancelled threads clean up" survives $way cancel
 	check "$way: backtrace() sees every caller" survives $way backtrace
 	check "$way: a signal handler unwinds to the end" survives $way signal
+	if [ -n "$shadow" ]; then skip "$way: a shadow stack agrees with every return" "$shadow"; else
+		check "$way: a shadow stack agrees with every return" survives $way shadow
+		check "$way: calls under it are counted and timed" [ "$(seen throws:encode)" = "$N 0" ]
+	fi
 	check "$way: exceptions pass a function whose exits are not known" survives $way indirect
 	check "$way: its calls are counted, none is timed" [ "$(seen throws:handed_on)" = "$N $N" ]
 	check "$way: why is said, and how to have times all the same" grep -q 'handed_on (an indirect jump may leave it).*--offload-returns' t.err

@@ -473,7 +473,8 @@ static void one_thread(void **state)
 	sysio_free(s);
 }
 
-int main(void)
+/* u-sysio NAME: that test alone */
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape),
 					    cmocka_unit_test(bursts_end),
@@ -484,5 +485,7 @@ int main(void)
 					    cmocka_unit_test(strangers),
 					    cmocka_unit_test(one_thread) };
 
+	if (argc > 1)
+		cmocka_set_test_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
