@@ -50,7 +50,7 @@ if subprocess.run(sys.argv[2:], stdin=subprocess.DEVNULL).returncode not in (0, 
 most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 print("most memory:", most, "KB"); sys.exit(most >= int(sys.argv[1]))
 END
-small() { python3 most.py 300000 timeout -s KILL 60 accperf record --quiet --no-accesses --no-windows --no-syscalls --counts off -o p.data -- "$1"; }
+small() { python3 most.py 300000 timeout -s KILL 60 accperf record --quiet --no-accesses --no-windows --no-syscalls --counts off -o p.data "${@:2}" -- "$1"; }
 
 # a file of 20 KB on the disk that claims sections of a gigabyte
 gcc -g -O1 -o plain spin.c && cp plain note && cp plain table && strip -g table || exit 1
@@ -60,6 +60,11 @@ for s in .symtab .strtab .dynsym .dynstr; do python3 edit.py table $s size 0x3ff
 truncate -s 1200M table
 check "symbol tables of a gigabyte: little memory" small ./table
 check "... and still a profile" named table
+for t in .shstrtab .dynstr; do
+	cp plain probed && python3 edit.py probed $t size 0x3ffffff0 && truncate -s 1200M probed || exit 1
+	check "$t of a gigabyte in a file that is probed: little memory" small ./probed --offload-probe 'probed:busy_here(bytes=arg0)'
+	check "... and its calls are counted" bash -c 'accperf offload -i p.data --json | jq -e "[.calls[].counted_calls] | add > 0"'
+done
 
 # 400 MB of zeros, compressed, as unwind table that nobody needs
 python3 - <<'END' || exit 1

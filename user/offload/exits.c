@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi.h"
 #include "code/cfg.h"
+#include "kmod-free/elffile.h"
 #include "proc/module.h"
 #include "util/grow.h"
 
@@ -45,17 +45,25 @@ static int by_slot(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
+/* Of a section's contents only what elffile.h lets through is read: sizes are claims. */
+struct section {
+	int fd;
+	Elf *elf;
+	Elf_Scn *scn;
+	GElf_Shdr sh;
+	const char *name;
+};
+
 /* Slots of one table of relocations that are filled with functions of the file itself. */
-static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn)
+static void take_relocations(struct exits_file *f, const struct section *s)
 {
-	Elf_Scn *names = elf_getscn(elf, sh->sh_link);
 	Elf_Data *rela, *symbols;
 	size_t n;
 
-	if (sh->sh_entsize != sizeof(Elf64_Rela) || sh->sh_size > MOST_TABLE || !names)
+	if (s->sh.sh_entsize != sizeof(Elf64_Rela))
 		return;
-	rela = elf_getdata(scn, NULL);
-	symbols = elf_getdata(names, NULL);
+	rela = elffile_data(s->fd, s->scn, MOST_TABLE);
+	symbols = rela ? elffile_data(s->fd, elf_getscn(s->elf, s->sh.sh_link), ELFFILE_TABLE) : NULL;
 	n = rela ? rela->d_size / sizeof(Elf64_Rela) : 0;
 	if (!n || !symbols || !GROW_TO(f->slots, f->slots_cnt + n, f->slots_cap, 64))
 		return;
@@ -70,64 +78,58 @@ static void take_relocations(struct exits_file *f, Elf *elf, const GElf_Shdr *sh
 	}
 }
 
-static bool each_section(int fd, bool (*fn)(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name),
-			 void *ctx)
+/* False where there are none, or none with a name. */
+static bool each_section(int fd, bool (*fn)(void *ctx, const struct section *s), void *ctx)
 {
-	struct stat st;
-	Elf *elf;
+	struct section s = { .fd = fd, .elf = elffile_begin(fd) };
 	size_t names;
 	bool seen = false;
 
-	elf_version(EV_CURRENT);
-	elf = fstat(fd, &st) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && !elf_getshdrstrndx(elf, &names))
-		for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
-			GElf_Shdr sh;
-			const char *name;
-
-			/* nothing is read that the file does not hold: sizes are claims */
-			if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_NOBITS && sh.sh_size > (uint64_t)st.st_size))
+	if (s.elf && elffile_names(fd, s.elf, &names))
+		while ((s.scn = elf_nextscn(s.elf, s.scn))) {
+			if (!gelf_getshdr(s.scn, &s.sh))
 				continue;
-			name = elf_strptr(elf, names, sh.sh_name);
+			s.name = elf_strptr(s.elf, names, s.sh.sh_name);
+			s.name = s.name ? s.name : "";
 			seen = true;
-			if (fn(ctx, elf, &sh, scn, name ? name : ""))
+			if (fn(ctx, &s))
 				break;
 		}
-	elf_end(elf);
+	elf_end(s.elf);
 	return seen;
 }
 
-static bool on_relocations(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name)
+static bool on_relocations(void *ctx, const struct section *s)
 {
-	if (sh->sh_type == SHT_RELA)
-		take_relocations(ctx, elf, sh, scn);
+	if (s->sh.sh_type == SHT_RELA)
+		take_relocations(ctx, s);
 	return false;
 }
 
-/* The C++ runtime is among the libraries that it asks for. */
-static bool needs_unwinder(Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn)
+/* The C++ runtime is among the libraries that it asks for, or that cannot be told. */
+static bool needs_unwinder(const struct section *s)
 {
-	Elf_Data *d = sh->sh_size <= MOST_TABLE ? elf_getdata(scn, NULL) : NULL;
+	Elf_Data *d = elffile_strings(s->fd, s->elf, s->sh.sh_link) ? elffile_data(s->fd, s->scn, ELFFILE_SMALL) : NULL;
 	GElf_Dyn dyn;
 
 	for (int i = 0; d && gelf_getdyn(d, i, &dyn) && dyn.d_tag != DT_NULL; i++) {
-		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(elf, sh->sh_link, dyn.d_un.d_val) : NULL;
+		const char *name = dyn.d_tag == DT_NEEDED ? elf_strptr(s->elf, s->sh.sh_link, dyn.d_un.d_val) : NULL;
 
 		if (name &&
 		    (!strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6) || !strncmp(name, "libgcc_s", 8)))
 			return true;
 	}
-	return false;
+	return !d;
 }
 
-static bool on_catching(void *ctx, Elf *elf, const GElf_Shdr *sh, Elf_Scn *scn, const char *name)
+static bool on_catching(void *ctx, const struct section *s)
 {
 	bool *catches = ctx;
 
-	if (sh->sh_type == SHT_DYNAMIC)
-		*catches |= needs_unwinder(elf, sh, scn);
-	*catches |= !strcmp(name, ".gcc_except_table") || !strncmp(name, ".gcc_except_table.", 18) ||
-		    !strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab");
+	if (s->sh.sh_type == SHT_DYNAMIC)
+		*catches |= needs_unwinder(s);
+	*catches |= !strcmp(s->name, ".gcc_except_table") || !strncmp(s->name, ".gcc_except_table.", 18) ||
+		    !strcmp(s->name, ".gopclntab") || !strcmp(s->name, ".data.rel.ro.gopclntab");
 	return *catches;
 }
 
