@@ -4,7 +4,7 @@
 //	const page = await (await launch()).open("file:///tmp/report.html", { width: 1280, height: 900, dark: false });
 //	await page.run("document.title"); await page.shot("page.png"); page.complaints; await page.close();
 //
-// `complaints`: what the console, the page's script or its policy had to say. Nothing outlives launch()'s process.
+// `before`: a script that runs before the page's. `complaints`: what the console, the page's script or its policy had to say. Nothing outlives launch()'s process.
 "use strict";
 const { spawn } = require("child_process");
 const fs = require("fs");
@@ -41,7 +41,7 @@ function launch(program = process.env.CHROMIUM || "chromium") {
 		to.write(JSON.stringify({ id: next, method, params, sessionId }) + "\0");
 	});
 
-	async function open(url, { width = 1280, height = 900, dark = false, script = true, media = "" } = {}) {
+	async function open(url, { width = 1280, height = 900, dark = false, script = true, media = "", before = "", drawn = true } = {}) {
 		const { targetId } = await send("Target.createTarget", { url: "about:blank" });
 		const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
 		const call = (method, params) => send(method, params, sessionId), complaints = [];
@@ -58,16 +58,25 @@ function launch(program = process.env.CHROMIUM || "chromium") {
 		for (const domain of ["Page", "Runtime", "Log", "Network"]) await call(domain + ".enable");
 		await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: false });
 		await call("Emulation.setEmulatedMedia", { media, features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
+		await call("Performance.enable", { timeDomain: "threadTicks" });
 		if (!script) await call("Emulation.setScriptExecutionDisabled", { value: true });
+		if (before) await call("Page.addScriptToEvaluateOnNewDocument", { source: before });
 		const load = new Promise((done) => (loaded = done));
 		await call("Page.navigate", { url });
 		await load;
+		// a page of ours draws what is not on the screen when it has nothing else to do
+		if (script && drawn) await call("Runtime.evaluate", { awaitPromise: true, expression: `new Promise((done) => { const d = document.documentElement.dataset, look = () => (!d.ready || d.drawn ? done() : setTimeout(look, 5)); look(); })` });
 		return {
 			complaints, call,
 			async run(expression) {
 				const r = await call("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
 				if (r.exceptionDetails) throw new Error((r.exceptionDetails.exception?.description || r.exceptionDetails.text) + " in " + expression);
 				return r.result.value;
+			},
+			// Seconds of CPU that the page's thread took since it was opened: other programs' load does not count.
+			async cpu() {
+				const { metrics } = await call("Performance.getMetrics");
+				return metrics.find((m) => m.name === "TaskDuration").value;
 			},
 			// The whole page, or what is in the window.
 			async shot(file, whole = true) {

@@ -151,6 +151,38 @@ async function compared(browser) {
 	await page.close();
 }
 
+// What stands when the page answers, and what all of it takes of a CPU: of such as does LOOP in a tenth of a second.
+const LOOP = `{ let x = 0; for (let i = 0; i < 4e7; i++) x = (x + i * i) % 1000003; window.loop = x; }`;
+async function quick(browser) {
+	const page = await browser.open(url("large.html"), { before: `new MutationObserver((_, o) => { if (document.documentElement.dataset.ready) { o.disconnect(); window.atReady = [...document.querySelectorAll("main section")].filter((s) => s.children.length > 1).map((s) => s.id); } }).observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });` });
+	const all = await page.cpu();
+	await page.run(LOOP);
+	const loop = await page.cpu() - all;
+	check("500 functions and 5,000 edges: drawn within a second of a CPU that does the loop in 0.1 s", all < 10 * loop, all + " s, a loop " + loop + " s");
+	const first = await page.run("atReady"), every = await page.run(`[...document.querySelectorAll("main section")].map((s) => s.id)`);
+	check("... and answers when what is on the screen stands", first.length > 0 && first.length <= 4 && first.every((id, i) => id === every[i]), first.join(" ") + " of " + every.join(" "));
+	same("... the rest comes by itself", await page.run(count("flow")), "5000 rows");
+	same("nothing is said on the console", page.complaints, []);
+	await page.close();
+	const linked = await browser.open(url("large.html") + "#at=offload", { before: "window.requestIdleCallback = () => {};", drawn: false });
+	check("a link draws what it leads to, and all above it", await linked.run(`[...document.querySelectorAll("main section")].every((s) => s.children.length > 1)`));
+	await linked.close();
+}
+
+async function model(browser) {
+	const page = await browser.open(url("fitted.html")), m = json("fitted.model.json"), shown = await page.run(`document.querySelector("#offload article .curves + *, #offload article").innerText.replace(/\u00a0/g, " ")`);
+	const bars = (at) => page.run(`(() => { const b = document.querySelector("${at} .curves").getBoundingClientRect(); return [...document.querySelectorAll("${at} .curves .counts")].map((r) => [(r.getBoundingClientRect().left - b.left - 92) / 514, (r.getBoundingClientRect().right - b.left - 92) / 514]); })()`);
+	const lo = 64, hi = 1048576, want = ["o", "L", "A", "C"].flatMap((l) => m.cut[l].filter((c) => c[1] > lo && c[0] < hi)).map((c) => c.map((g) => Math.log2(Math.min(hi, Math.max(lo, g)) / lo) / Math.log2(hi / lo)));
+	const got = await bars("#offload article");
+	check("fitted curves: a strip for each parameter over the sizes at which it counts", got.length === want.length && got.every((g, i) => g.every((v, k) => Math.abs(v - want[i][k]) < 0.01)), JSON.stringify([got, want]));
+	check("... in words, too, and the sizes seen", /What limits it, by size: overhead \(o\) .*bandwidth \(L\) from .*computation \(A\)/.test(shown) && (await page.run(`document.querySelectorAll("#offload article .curves .seen").length`)) > 1, shown);
+	const before = await bars("#model");
+	await page.run(`{ const s = document.getElementById("model-A"); s.value = 200; s.dispatchEvent(new Event("input")); }`);
+	check("what if: its strips move with a slider", JSON.stringify(await bars("#model")) !== JSON.stringify(before));
+	same("nothing is said on the console", page.complaints, []);
+	await page.close();
+}
+
 async function hostile(browser) {
 	const names = json("hostile.report.json").functions.map((f) => f.name), page = await browser.open(url("hostile.html"));
 	const shown = await page.run(`[...document.querySelectorAll("#functions-table .more button")].forEach((b) => b.click()), [...document.querySelectorAll("#functions-table tbody tr")].length`);
@@ -182,7 +214,7 @@ async function forms(browser) {
 (async () => {
 	const browser = launch();
 	try {
-		for (const part of [figures, pictures, compared, hostile, forms]) {
+		for (const part of [quick, figures, pictures, compared, model, hostile, forms]) {
 			try {
 				await part(browser);
 			} catch (e) {

@@ -12,6 +12,7 @@
 #include "util/map.h"
 
 #define SLICES 120
+#define SLICES_LEAST 15
 #define NO_NODE UINT32_MAX
 
 struct node {
@@ -36,7 +37,8 @@ struct tree {
 	uint32_t *of_stack;    /* leaf node by stack */
 	uint32_t *function_at; /* by function of the profile: index in the output; NO_NODE: does not occur */
 	size_t shown, function_count;
-	uint32_t *small; /* by shown node (and one for the roots): its small child, NO_NODE: none */
+	uint32_t *small;    /* by shown node (and one for the roots): its small child, NO_NODE: none */
+	uint32_t *shown_as; /* by node: what it counts for in the output */
 	struct cell *cells;
 	size_t cell_count, cell_cap;
 };
@@ -136,51 +138,65 @@ static int choose_nodes(struct tree *t)
 	return 0;
 }
 
-/* What a node counts for: itself, or the small child of its nearest ancestor that is shown. */
-static uint32_t shown_as(struct tree *t, uint32_t node)
+static int add_cell(struct tree *t, struct map *at, struct cell c)
 {
-	uint32_t at = node;
+	bool added;
+	uint64_t *cell = map_put(at, (uint64_t)c.slice << 32 | c.node, &added);
 
-	while (at != NO_NODE && t->nodes[at].shown == NO_NODE)
-		at = t->nodes[at].parent;
-	if (at == node)
-		return t->nodes[at].shown;
-	at = at == NO_NODE ? (uint32_t)t->shown : t->nodes[at].shown;
-	return t->small[at];
+	if (!cell || (added && !PUSH(t->cells, t->cell_count, t->cell_cap, 256, c)))
+		return -ENOMEM;
+	if (added) {
+		*cell = t->cell_count - 1;
+	} else {
+		t->cells[*cell].weight += c.weight;
+		t->cells[*cell].samples += c.samples;
+	}
+	return 0;
 }
 
-static int find_cells(struct tree *t, const struct in_order *o, unsigned slices)
+/* Each two slices become one. */
+static int halve_slices(struct tree *t, struct map *at)
+{
+	size_t n = t->cell_count;
+	int err = 0;
+
+	map_release(at);
+	t->cell_count = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		struct cell c = t->cells[i];
+
+		c.slice /= 2;
+		err = add_cell(t, at, c);
+	}
+	return err;
+}
+
+/* As many slices as CELLS_MOST allows, SLICES at most, and SLICES_LEAST in any case. */
+static int find_cells(struct tree *t, const struct in_order *o, unsigned *slices)
 {
 	double span = (double)(t->p->last_time - t->p->first_time) + 1;
 	struct map at = { 0 };
 	int err = 0;
 
-	t->cell_count = 0;
 	for (size_t i = 0; i < o->sample_count && !err; i++) {
 		const struct ordered_sample *s = &o->samples[i];
-		double place = (double)(s->time - t->p->first_time) / span * slices;
-		struct cell c = { .slice = place >= 0 && place < slices ? (uint32_t)place : slices - 1 };
-		bool added;
-		uint64_t *cell;
+		double place = (double)(s->time - t->p->first_time) / span * *slices;
+		struct cell c = { .slice = place >= 0 && place < *slices ? (uint32_t)place : *slices - 1,
+				  .weight = (double)s->period,
+				  .samples = 1 };
 
 		if (s->stack >= t->p->stack_count || t->of_stack[s->stack] == NO_NODE)
 			continue;
-		c.node = shown_as(t, t->of_stack[s->stack]);
-		cell = map_put(&at, (uint64_t)c.slice << 32 | c.node, &added);
-		if (!cell || (added && !PUSH(t->cells, t->cell_count, t->cell_cap, 256, c)))
-			err = -ENOMEM;
-		else if (added)
-			*cell = t->cell_count - 1;
-		if (err)
-			break;
-		t->cells[*cell].weight += (double)s->period;
-		t->cells[*cell].samples++;
+		c.node = t->shown_as[t->of_stack[s->stack]];
+		err = add_cell(t, &at, c);
+		for (; !err && t->cell_count > CELLS_MOST && *slices > SLICES_LEAST; *slices /= 2)
+			err = halve_slices(t, &at);
 	}
 	map_release(&at);
 	return err;
 }
 
-static int name_functions(struct tree *t)
+static void name_functions(struct tree *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct node *n = &t->nodes[i];
@@ -197,7 +213,19 @@ static int name_functions(struct tree *t)
 	for (size_t i = 0, next = t->shown; i <= t->shown; i++)
 		if (t->small[i] != NO_NODE)
 			t->small[i] = (uint32_t)next++;
-	return 0;
+}
+
+/* What each node counts for: itself, or the small child of its nearest ancestor that is shown. Parents come first. */
+static void find_shown(struct tree *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		uint32_t up = t->nodes[i].parent;
+
+		t->shown_as[i] = t->nodes[i].shown != NO_NODE    ? t->nodes[i].shown
+				 : up == NO_NODE                 ? t->small[t->shown]
+				 : t->nodes[up].shown != NO_NODE ? t->small[t->nodes[up].shown]
+								 : t->shown_as[up];
+	}
 }
 
 static void json_names(const struct tree *t, struct json *j)
@@ -244,7 +272,7 @@ static int json_nodes(struct tree *t, struct json *j)
 			n[t->small[i]] = (struct out_node){ i == t->shown ? -1 : (int64_t)i, t->function_count, 0, 0 };
 	for (size_t i = 0; i < t->count; i++) {
 		const struct node *from = &t->nodes[i];
-		struct out_node *to = &n[shown_as(t, (uint32_t)i)];
+		struct out_node *to = &n[t->shown_as[i]];
 
 		if (from->shown != NO_NODE) {
 			to->parent = from->parent == NO_NODE ? -1 : (int64_t)t->nodes[from->parent].shown;
@@ -386,9 +414,7 @@ static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
 	if (!o->sample_count || t->p->last_time <= t->p->first_time)
 		slices = 0;
 	if (slices && !err)
-		err = find_cells(t, o, slices);
-	for (; !err && t->cell_count > CELLS_MOST && slices > 15; err = find_cells(t, o, slices))
-		slices /= 2;
+		err = find_cells(t, o, &slices);
 	if (err)
 		return err;
 	json_obj(&j, NULL);
@@ -428,17 +454,20 @@ int html_stacks(const struct profile *p, const struct in_order *o, struct buf *o
 		err = choose_nodes(&t);
 	if (!err) {
 		t.small = malloc((t.shown + 1) * sizeof(*t.small));
-		err = t.small ? 0 : -ENOMEM;
+		t.shown_as = malloc((t.count + 1) * sizeof(*t.shown_as));
+		err = t.small && t.shown_as ? 0 : -ENOMEM;
 	}
 	if (!err) {
 		memset(t.small, 0xff, (t.shown + 1) * sizeof(*t.small));
-		err = name_functions(&t);
+		name_functions(&t);
+		find_shown(&t);
 	}
 	if (!err)
 		err = write_out(&t, o, out);
 	free(t.of_stack);
 	free(t.function_at);
 	free(t.small);
+	free(t.shown_as);
 	free(t.nodes);
 	free(t.cells);
 	map_release(&t.child);

@@ -25,7 +25,9 @@ export const figure = (v, kind = "number") => (known(v) ? kinds[kind](v) : "unkn
 export function range(low, high, kind = "number") {
 	if (!known(low) && !known(high)) return "";
 	if (low === high) return "exact";
-	const a = known(low) ? kinds[kind](low) : "?", b = known(high) ? kinds[kind](high) : "?";
+	if (!known(high)) return "at least " + kinds[kind](low);
+	if (!known(low)) return "at most " + kinds[kind](high);
+	const a = kinds[kind](low), b = kinds[kind](high);
 	if (a === b) return a;
 	const unit = /\u00a0(\S+)$/;
 	return (unit.exec(a)?.[1] === unit.exec(b)?.[1] ? a.replace(unit, "") : a) + "\u2013" + b;

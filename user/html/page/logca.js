@@ -3,6 +3,33 @@
 export const hostTime = (p, g) => (p.t0 || 0) + p.C * g ** p.beta;
 export const acceleratedTime = (p, g) => p.o + (p.kind === "dep" ? p.L * g : p.L) + (p.A === null ? 0 : (p.C * g ** p.beta) / p.A);
 
+// Where a parameter that is ten times better gives at least 1.2 times the speed-up (C: ten times the work a byte), as
+// logca_cut() has it: at most two stretches [from, to] of [lo, hi]. A speed-up that is smooth changes its mind at most
+// twice, so eight looks an octave and bisection between them suffice.
+const IMPROVE = 10, RATIO = 1.2, LOOKS = 8, STEPS = 60;
+const improved = { L: (p) => ({ ...p, L: p.L / IMPROVE }), o: (p) => ({ ...p, o: p.o / IMPROVE }), C: (p) => ({ ...p, C: p.C * IMPROVE }), A: (p) => (p.A === null ? p : { ...p, A: p.A * IMPROVE }) };
+const speedup = (p, g) => hostTime(p, g) / acceleratedTime(p, g);
+export const LETTERS = ["o", "L", "A", "C"];
+export const counts = (p, letter, g) => speedup(improved[letter](p), g) / speedup(p, g) >= RATIO;
+export function cut(p, letter, lo, hi) {
+	const n = Math.max(1, Math.ceil(Math.log2(hi / lo) * LOOKS)), at = (i) => (i === n ? hi : lo * (hi / lo) ** (i / n)), found = [];
+	let from = counts(p, letter, lo) ? lo : null;
+	for (let i = 1; i <= n; i++) {
+		const on = from !== null, now = counts(p, letter, at(i));
+		if (now === on) continue;
+		let a = at(i - 1), b = at(i);
+		for (let k = 0; k < STEPS; k++) {
+			const middle = Math.sqrt(a * b);
+			if (counts(p, letter, middle) === on) a = middle;
+			else b = middle;
+		}
+		if (on) found.push([from, a]);
+		from = on ? null : b;
+	}
+	if (from !== null) found.push([from, hi]);
+	return found;
+}
+
 // A call of `bytes` that takes `ns` here, handed to a device: o for each hand-over of `batch` calls, L for each byte
 // that is not there already, the computation A times as fast. As acceleratedTime() of one whose o is o / batch, whose
 // L is L (1 - resident), and whose host computes all of ns.
@@ -24,4 +51,11 @@ export function whatIfVerdict(call, device) {
 	if (single.speedup.low > 1) return "offload";
 	if (now.speedup.low > 1) return "batch";
 	return now.speedup.high < 1 ? "keep" : "unknown";
+}
+// The same as parameters of the model: a call's time in proportion to its size.
+export const whatIfModel = ({ ns, bytes }, { o, L, A, batch, resident }) => ({ kind: "dep", t0: 0, beta: 1, C: ns / bytes, o: o / batch, L: L * (1 - resident), A });
+// The size from which on it pays; Infinity: from none. With intervals as above.
+export function whatIfFrom(call, device) {
+	const of = (ns, bytes) => { const p = whatIfModel({ ns, bytes }, device), gain = p.C - p.C / p.A - p.L; return Number.isFinite(p.C) ? (gain > 0 ? p.o / gain : Infinity) : NaN; };
+	return { value: of(call.ns.value, call.bytes.value), low: of(call.ns.high, call.bytes.low), high: of(call.ns.low, call.bytes.high) };
 }

@@ -6,7 +6,7 @@ import { makeTable } from "./table.js";
 
 export function objectsPanel(objects, stacks, selection) {
 	const rows = objects.objects.map((o) => {
-		const [low, high] = objects.exact ? [o.share, o.share] : wilson(o.share, objects.samples);
+		const [low, high] = objects.exact ? [o.share, o.share] : o.share_error >= 0 ? [Math.max(0, o.share - o.share_error), Math.min(1, o.share + o.share_error)] : wilson(o.share, objects.samples);
 		const users = (list, count) => list.map((u) => u.function).join(", ") + (count > list.length ? ", and " + (count - list.length) + " more" : "");
 		return { ...o, low, high, read_by: users(o.readers, o.reader_count), written_by: users(o.writers, o.writer_count) };
 	});
@@ -40,7 +40,7 @@ export function objectsPanel(objects, stacks, selection) {
 	choose();
 	return el("div", {}, stretch, table.element,
 		!objects.amounts_known && objects.amounts_note && el("p", { class: "unknown" }, "Bytes: " + objects.amounts_note + "."),
-		!objects.exact && el("p", { class: "unknown" }, "Intervals here are of the number of samples alone."));
+		!objects.exact && el("p", { class: "unknown" }, "Intervals here are of the number of samples alone, those of allocation sites of what was inferred, too."));
 }
 
 export function threadsPanel(stacks, sharing, whyNoSharing, selection) {
@@ -56,7 +56,7 @@ export function threadsPanel(stacks, sharing, whyNoSharing, selection) {
 		{ key: "share", title: "of all time", kind: "share", low: "low", high: "high" }, { key: "samples", title: "samples", kind: "number" },
 		bytes && { key: "bytes_in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true }, bytes && { key: "bytes_out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true },
 	].filter(Boolean);
-	const edges = (sharing?.thread_edges || []).map((e) => ({ ...e, from: e.producer + (e.producer_tid ? " " + e.producer_tid : ""), to: e.consumer + (e.consumer_tid ? " " + e.consumer_tid : "") }));
+	const edges = (sharing?.thread_edges || []).map((e) => ({ ...e, from: e.producer, to: e.consumer }));
 	const lines = (sharing?.shared_lines || []).map((l) => ({ ...l, where: (l.object || "unknown") + (l.offset !== null ? "+" + l.offset : ""), at: "0x" + l.address.toString(16), users: l.threads.map((t) => t.function + " (" + t.tid + ")").join(", "), samples: l.threads.reduce((s, t) => s + t.samples, 0) }));
 	const table = rows.length && makeTable({ id: "threads", label: "Threads", columns, rows, search: (t) => t.comm + " " + t.pid + " " + t.tid, sort: ["share", true], first: 15 }), stretch = el("div", {});
 	function choose() {

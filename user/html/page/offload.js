@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Offload calls, their sizes, and the LogCA curves fitted to them.
-import { axisBottom, axisLeft } from "d3-axis";
-import { scaleLog } from "d3-scale";
-import { select } from "d3-selection";
-import { el, pictureHolder, shortened, svg, tipLines, tooltip } from "./dom.js";
+import { curvesPanel } from "./curves.js";
+import { el, pictureHolder, shortened, svg } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
-import { hostTime, acceleratedTime } from "./logca.js";
 import { saveButton } from "./save.js";
 import { makeTable, plainTable } from "./table.js";
 
@@ -22,25 +19,11 @@ function sizes(call) {
 }
 
 function curves(verdict, calls) {
-	const p = verdict.params, W = 560, H = 300, left = 66, bottom = 44, lo = Math.max(1, p.from_bytes), hi = Math.max(p.to_bytes, lo * 2);
-	const grid = Array.from({ length: 121 }, (_, i) => lo * (hi / lo) ** (i / 120));
-	const points = calls.filter((c) => c.api === verdict.api && c.name === verdict.name).flatMap((c) => (c.histogram || []).filter((b) => b.calls > 0 && b.mean_ns > 0 && b.bytes > 0).map((b) => ({ g: b.bytes / b.calls, t: b.mean_ns, n: b.calls, variant: c.variant })));
-	const values = [...grid.flatMap((g) => [hostTime(p, g), acceleratedTime(p, g)]), ...points.map((q) => q.t)].filter((v) => v > 0);
-	const x = scaleLog().base(2).domain([lo, hi]).range([left, W - 14]), y = scaleLog().domain([Math.min(...values), Math.max(...values)]).nice().range([H - bottom, 14]);
-	const line = (f) => "M" + grid.map((g) => x(g).toFixed(1) + " " + y(f(p, g)).toFixed(1)).join("L");
-	const picture = svg("svg", { class: "curves", viewBox: "0 0 " + W + " " + H, width: W, height: H, role: "img", "aria-label": "Time of a call by its size, on the host and accelerated" });
-	const a = verdict.from_low, b = verdict.from_high;
-	if (a > 0 && b > 0 && b > lo && a < hi) picture.append(svg("rect", { class: "band", x: x(Math.max(a, lo)), y: 14, width: Math.max(1.5, x(Math.min(b, hi)) - x(Math.max(a, lo))), height: H - bottom - 14 }));
-	picture.append(svg("path", { class: "host", d: line(hostTime) }), svg("path", { class: "accelerated", d: line(acceleratedTime) }));
-	for (const q of points) {
-		const dot = svg("circle", { class: q.variant === "accelerated" ? "accelerated" : "host", cx: x(Math.min(hi, Math.max(lo, q.g))), cy: y(q.t), r: 4 });
-		dot.addEventListener("mousemove", (e) => tooltip(tipLines(q.variant + ", " + figure(q.g, "bytes"), figure(q.t, "time") + " a call", kinds.number(q.n) + " calls"), e));
-		dot.addEventListener("mouseleave", () => tooltip(null));
-		picture.append(dot);
-	}
-	select(picture).append("g").attr("class", "axis").attr("transform", "translate(0," + (H - bottom) + ")").call(axisBottom(x).ticks(6, (v) => figure(v, "bytes")));
-	select(picture).append("g").attr("class", "axis").attr("transform", "translate(" + left + ",0)").call(axisLeft(y).ticks(5, (v) => figure(v, "time")));
-	return { picture, element: pictureHolder("LogCA curves", {}, picture, el("ul", { class: "legend" }, el("li", {}, el("i", { class: "host" }), "on the host"), el("li", {}, el("i", { class: "accelerated" }), "accelerated"), a > 0 && el("li", {}, el("i", { class: "band" }), "break-even, " + range(a, b, "bytes")))) };
+	const p = verdict.params, lo = Math.max(1, p.from_bytes), hi = Math.max(p.to_bytes, lo * 2);
+	const points = calls.filter((c) => c.api === verdict.api && c.name === verdict.name).flatMap((c) => (c.histogram || []).filter((b) => b.calls > 0 && b.bytes > 0).map((b) => ({ g: b.bytes / b.calls, t: b.mean_ns, n: b.calls, variant: c.variant })));
+	const all = points.reduce((n, q) => n + q.n, 0), panel = curvesPanel(() => ({ p, lo, hi, points: points.filter((q) => q.t > 0), sizes: points.map((q) => ({ g: q.g, share: q.n / all })), band: [verdict.from_low, verdict.from_high] }));
+	panel.draw();
+	return panel;
 }
 
 function verdict(v, calls) {
@@ -48,7 +31,7 @@ function verdict(v, calls) {
 		: el("p", {}, "Pays: ", el("strong", {}, v.pays), v.from !== null && " from " + figure(v.from, "bytes") + " (" + range(v.from_low, v.from_high, "bytes") + ")", v.to !== null && " to " + figure(v.to, "bytes"),
 			v.wrong_side !== null && ". " + figure(v.wrong_side, "share") + " of its accelerated calls are on the wrong side");
 	const c = v.params ? curves(v, calls) : null;
-	return el("article", {}, el("h3", {}, el("bdi", {}, shortened(v.api + " " + v.name, 120))), says, c && el("div", { class: "tools" }, saveButton(() => c.picture, "logca.svg")), c && c.element);
+	return el("article", {}, el("h3", {}, el("bdi", {}, shortened(v.api + " " + v.name, 120))), says, c && el("div", { class: "tools" }, saveButton(c.picture, "logca.svg")), c && c.element);
 }
 
 export function offloadPanel(offload) {

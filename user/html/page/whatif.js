@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a device would be worth that does not exist yet: its terms on sliders, the verdict recomputed by the model of
 // logca.js. The call's own figures come from `accperf advise`, or are typed in.
+import { curvesPanel } from "./curves.js";
 import { el, shortened } from "./dom.js";
 import { figure, range } from "./format.js";
-import { whatIfRange, whatIfVerdict } from "./logca.js";
+import { whatIfFrom, whatIfModel, whatIfRange, whatIfVerdict } from "./logca.js";
 import * as state from "./state.js";
 
 // scale "log": from the least to the most by ratios, with 0 at the left end where `zero`.
@@ -43,12 +44,26 @@ export function whatIfPanel(advice) {
 	const value = (s) => { const v = Number(state.get("model." + s.key, s.start)); return Number.isFinite(v) && v >= s.least * (s.zero ? 0 : 1) ? Math.min(v, s.most) : s.start; };
 	function call() {
 		const c = usable[Number(state.get("model.of", usable.length ? "0" : "own"))];
-		if (c) return { name: c.name, ns: spread(c.ns_per_call), bytes: spread(c.bytes_in), share: known(c.share_of_time) ? spread(c.share_of_time) : null };
+		if (c) return { name: c.name, ns: spread(c.ns_per_call), bytes: spread(c.bytes_in), share: known(c.share_of_time) ? spread(c.share_of_time) : null, sizes: c.sizes || [] };
 		const ns = Number(state.get("model.ns")) || NaN, bytes = Number(state.get("model.bytes"));
-		return { name: "this call", ns: { value: ns, low: ns, high: ns }, bytes: { value: bytes, low: bytes, high: bytes }, share: null };
+		return { name: "this call", ns: { value: ns, low: ns, high: ns }, bytes: { value: bytes, low: bytes, high: bytes }, share: null, sizes: [] };
 	}
-	function draw() {
-		const device = Object.fromEntries(SLIDERS.map((s) => [s.key, value(s)])), of = call(), result = whatIfRange(of, device), judged = whatIfVerdict(of, device);
+	const device = () => Object.fromEntries(SLIDERS.map((s) => [s.key, value(s)]));
+	// Around the sizes that were seen, and where it would pay.
+	const curves = curvesPanel(() => {
+		const of = call(), now = device(), from = whatIfFrom(of, now), g = of.bytes.value;
+		if (!(g > 0) || !(of.ns.value > 0)) return null;
+		const around = [g, ...of.sizes.map((s) => s.bytes), ...(Number.isFinite(from.value) && from.value >= 1 ? [from.value] : [])].filter((v) => v > 0);
+		return { p: whatIfModel({ ns: of.ns.value, bytes: g }, now), lo: Math.max(1, Math.min(...around) / 16), hi: Math.max(...around) * 16, band: [from.low, from.high],
+			points: of.sizes.filter((s) => s.bytes > 0 && s.host_ns > 0).map((s) => ({ g: s.bytes, t: s.host_ns, variant: "host" })), sizes: of.sizes.filter((s) => s.bytes > 0).map((s) => ({ g: s.bytes, share: s.share })) };
+	});
+	const start = Object.fromEntries(SLIDERS.map((s) => [s.key, s.start]));
+	function drawAll() {
+		draw(device());
+		curves.draw();
+	}
+	function draw(device) {
+		const of = call(), result = whatIfRange(of, device), judged = whatIfVerdict(of, device), before = whatIfVerdict(of, start), from = whatIfFrom(of, device);
 		select.value = state.get("model.of", usable.length ? "0" : "own");
 		own.hidden = select.value !== "own";
 		if (typed.ns.value !== state.get("model.ns")) typed.ns.value = state.get("model.ns");
@@ -61,11 +76,12 @@ export function whatIfPanel(advice) {
 		const told = (f, kind) => figure(f.value, kind) + (range(f.low, f.high, kind) && range(f.low, f.high, kind) !== "exact" ? " (" + range(f.low, f.high, kind) + ")" : "");
 		verdict.replaceChildren(...[el("strong", { class: "mark " + ({ offload: "good", batch: "good" }[judged] || "unknown") }, judged), " ",
 			Number.isFinite(result.speedup.value) ? [el("bdi", {}, shortened(of.name, 80)), ": " + told(of.ns, "time") + " a call here, " + told(result.ns, "time") + " there: " + told(result.speedup, "times") + " as fast",
-				result.process ? ", the process " + told(result.process, "times") : ""]
+				result.process ? ", the process " + told(result.process, "times") : "", ". ",
+				from.value === Infinity ? "It pays at no size" : from.value >= 1 ? "It pays from " + told(from, "bytes") + " on" : "It pays at any size", before !== judged ? "; where the sliders stood at first: " + before + "." : "."]
 				: "the time of a call is not known" + (usable.length ? "" : "; nothing counted and timed the calls of any candidate, so type figures in")].flat());
 	}
-	for (const key of ["of", "ns", "bytes", ...SLIDERS.map((s) => s.key)]) state.watch("model." + key, draw);
-	const element = el("div", {}, el("div", { class: "tools" }, el("label", {}, "Candidate ", select), own), el("div", { class: "slides" }, rows.map((r) => r.element)), verdict,
-		el("p", { class: "unknown" }, "LogCA with one size: o for each hand-over, L for each byte, computation A times as fast; no queue. unknown: the interval spans 1, or a figure is missing."));
-	return { element, draw };
+	for (const key of ["of", "ns", "bytes", ...SLIDERS.map((s) => s.key)]) state.watch("model." + key, drawAll);
+	const element = el("div", {}, el("div", { class: "tools" }, el("label", {}, "Candidate ", select), own), el("div", { class: "slides" }, rows.map((r) => r.element)), verdict, curves.element,
+		el("p", { class: "unknown" }, "LogCA: o for each hand-over, L for each byte, computation A times as fast; no queue; a call's time in proportion to its size. unknown: the interval spans 1, or a figure is missing."));
+	return { element, draw: drawAll };
 }
