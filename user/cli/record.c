@@ -32,7 +32,7 @@
 #include "record/effort.h"
 #include "record/ledger.h"
 #include "record/sources.h"
-#include "record/segments.h"
+#include "record/rotation.h"
 #include "util/clock.h"
 #include "util/rights.h"
 
@@ -50,7 +50,7 @@ struct record_opts {
 	struct opt_list pids, tids, names;
 	const char *cgroup, *effort, *output, *engine;
 	const char *rotate;
-	struct segments *segments; /* NULL: one profile */
+	struct rotation *rotation; /* NULL: one profile */
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
 	struct opt_list offload_probes;
 	struct record_heap heap;
@@ -395,7 +395,7 @@ static bool asked_to_hurry(int fd)
 
 static bool time_for_next(const struct record_opts *o, struct session *s, uint64_t began, uint64_t now)
 {
-	const struct segments *g = o->segments;
+	const struct rotation *g = o->rotation;
 
 	return g && session_may_next(s) &&
 	       (next_asked       ? true
@@ -409,9 +409,9 @@ static int next_profile(const struct record_opts *o, struct session *s, struct e
 
 	next_asked = false;
 	between.now = true;
-	err = session_next(s, segments_next(o->segments), e);
+	err = session_next(s, rotation_next(o->rotation), e);
 	between.now = false;
-	return err ? err : segments_made(o->segments, e);
+	return err ? err : rotation_made(o->rotation, e);
 }
 
 /* When to look for names next, so that a recorder that is killed leaves some. */
@@ -464,7 +464,7 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	const char *fallback;
 	int status = EXIT_DONE, err = 0;
 
-	if (session_start(s, &e) || (o->segments && segments_made(o->segments, &e))) {
+	if (session_start(s, &e) || (o->rotation && rotation_made(o->rotation, &e))) {
 		session_finish(s, FMT_END_ERROR, NULL);
 		return cli_fail(&e, EXIT_FAILED);
 	}
@@ -522,8 +522,8 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	rights_drop();
 	record_tell_unnamed();
 	if (status == EXIT_DONE && !o->quiet)
-		record_tell_closing(session_totals(s), o->output, o->segments);
-	if (status == EXIT_DONE && !o->quiet && !o->segments)
+		record_tell_closing(session_totals(s), o->output, o->rotation);
+	if (status == EXIT_DONE && !o->quiet && !o->rotation)
 		record_tell_run_time_code(s, o->output);
 	if (status == EXIT_DONE)
 		status = record_tell_no_samples(s, t);
@@ -743,14 +743,14 @@ static struct session *begin_session(const struct record_opts *o, const struct s
 }
 
 /* Where the first profile goes, if there are to be several. */
-static int rotation_of(struct record_opts *o, struct session_opts *so, struct segments *g, struct err *e)
+static int rotation_of(struct record_opts *o, struct session_opts *so, struct rotation *g, struct err *e)
 {
 	if (!o->rotate)
 		return 0;
 	g->keep = o->keep;
-	if (segments_parse(g, o->rotate, e) || segments_begin(g, o->output, e))
+	if (rotation_parse(g, o->rotate, e) || rotation_begin(g, o->output, e))
 		return e->code;
-	o->segments = g;
+	o->rotation = g;
 	so->output = g->path;
 	return 0;
 }
@@ -761,7 +761,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	struct session_opts so = { 0 };
 	struct offload_part *offload;
 	struct session *s = NULL;
-	struct segments segments = { 0 };
+	struct rotation rotation = { 0 };
 	struct targets t;
 	struct err e = { 0 };
 	const struct source *hw = NULL;
@@ -773,7 +773,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	}
 	so.breakpoints = breakpoints_of(o, &e);
 	if (e.code || check_targets(o, argc, argv, &e) || check_options(o, &so, &e) ||
-	    rotation_of(o, &so, &segments, &e)) {
+	    rotation_of(o, &so, &rotation, &e)) {
 		breakpoint_gate_free(so.breakpoints);
 		return cli_fail(&e, EXIT_USAGE);
 	}
@@ -813,7 +813,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	breakpoint_gate_free(so.breakpoints);
 	if (status != EXIT_FAILED && wants_counts(o, hw))
 		counts_cache_keep(o->counts_cache, so.output);
-	segments_release(&segments);
+	rotation_release(&rotation);
 	offload_part_free(offload);
 	targets_release(&t);
 	contained_stop_when(-1, NULL);
@@ -862,7 +862,7 @@ static unsigned pairs_in(double seconds)
 static int measure_cost(struct record_opts *o)
 {
 	double seconds = o->duration > 0 ? o->duration : COST_DURATION_S;
-	struct segments files = { 0 };
+	struct rotation files = { 0 };
 	struct cost_turns c = { .work = o->work,
 				.pairs = pairs_in(seconds),
 				.quiet = o->quiet,
@@ -877,10 +877,10 @@ static int measure_cost(struct record_opts *o)
 	c.turn_s = seconds / (2 * c.pairs);
 	if (check_targets(o, 0, NULL, &e) || check_options(o, &unused, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	if (segments_begin(&files, o->output, &e))
+	if (rotation_begin(&files, o->output, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	if (find_pids(o, &pids, &c.pid_count, &e)) {
-		segments_release(&files);
+		rotation_release(&files);
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	c.pids = pids;
@@ -889,7 +889,7 @@ static int measure_cost(struct record_opts *o)
 	if (c.sigfd >= 0)
 		close(c.sigfd);
 	free(pids);
-	segments_release(&files);
+	rotation_release(&files);
 	return status;
 }
 

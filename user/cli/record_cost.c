@@ -396,9 +396,9 @@ int record_cost(const struct cost_turns *c)
 		status = measure_turn_with(c, m, &m->with[turn / 2], c->files->path);
 		if (status != EXIT_DONE)
 			break;
-		if (segments_made(c->files, &e))
+		if (rotation_made(c->files, &e))
 			status = cli_fail(&e, EXIT_FAILED);
-		segments_next(c->files);
+		rotation_next(c->files);
 	}
 	log_progress_end();
 	ended = ended || all_ended(c);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "record/segments.h"
+#include "record/rotation.h"
 
 struct cost_turns {
 	const int *pids; /* whose work it is */
@@ -19,7 +19,7 @@ struct cost_turns {
 	unsigned pairs;
 	bool quiet, json;
 	int sigfd;
-	struct segments *files; /* one a turn with the recording */
+	struct rotation *files; /* one a turn with the recording */
 	/* In a child: records into `output` for so long and returns the exit status; record_cost_moment() tells when it
 	 * is on. */
 	int (*record)(void *ctx, const char *output, double seconds);

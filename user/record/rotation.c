@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "record/segments.h"
+#include "record/rotation.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static const struct {
 	{ "K", 0, 1024 }, { "M", 0, 1048576 }, { "G", 0, 1073741824 },
 };
 
-int segments_parse(struct segments *g, const char *text, struct err *e)
+int rotation_parse(struct rotation *g, const char *text, struct err *e)
 {
 	char *end;
 	double v = strtod(text, &end);
@@ -45,7 +45,7 @@ int segments_parse(struct segments *g, const char *text, struct err *e)
 		       text);
 }
 
-static void make_path(struct segments *g)
+static void make_path(struct rotation *g)
 {
 	snprintf(g->path, sizeof(g->path), "%s.%0*u", g->name, (int)DIGITS, g->number);
 }
@@ -61,7 +61,7 @@ static unsigned segment_number(const char *file, const char *base)
 	return (unsigned)strtoul(file + n + 1, NULL, 10);
 }
 
-int segments_begin(struct segments *g, const char *name, struct err *e)
+int rotation_begin(struct rotation *g, const char *name, struct err *e)
 {
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
 	char folder[4096];
@@ -87,14 +87,14 @@ int segments_begin(struct segments *g, const char *name, struct err *e)
 	return 0;
 }
 
-const char *segments_next(struct segments *g)
+const char *rotation_next(struct rotation *g)
 {
 	g->number++;
 	make_path(g);
 	return g->path;
 }
 
-static void remove_oldest(struct segments *g)
+static void remove_oldest(struct rotation *g)
 {
 	char path[sizeof(g->path)];
 	struct stat st;
@@ -105,7 +105,7 @@ static void remove_oldest(struct segments *g)
 	memmove(g->made, g->made + 1, --g->count * sizeof(*g->made));
 }
 
-int segments_made(struct segments *g, struct err *e)
+int rotation_made(struct rotation *g, struct err *e)
 {
 	struct stat st;
 
@@ -114,13 +114,13 @@ int segments_made(struct segments *g, struct err *e)
 	if (!GROW(g->made, g->count, g->cap, 16))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (!lstat(g->path, &st))
-		g->made[g->count++] = (struct segment_file){ .number = g->number, .dev = st.st_dev, .ino = st.st_ino };
+		g->made[g->count++] = (struct rotated_file){ .number = g->number, .dev = st.st_dev, .ino = st.st_ino };
 	while (g->count > g->keep)
 		remove_oldest(g);
 	return 0;
 }
 
-void segments_release(struct segments *g)
+void rotation_release(struct rotation *g)
 {
 	free(g->made);
 }
