@@ -50,5 +50,11 @@ check "offload --symbol: its calls" bash -c "accperf offload '$G/offload-deflate
 echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","unit":"ns","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}}]}' >cat.json
 what_if() { accperf offload "$G/offload-deflate.prof" --symbol "$1" -x mine=deflate --catalogue cat.json --json 2>/dev/null | jq -c '[.what_if[].name]'; }
 check "... and nothing of the others in what if" [ "$(what_if deflate) $(what_if adler32)" = '["deflate"] []' ]
+check "diff --symbol: changes of that function, with the q of all" bash -c "accperf diff '$P' '$G/live-forks.prof' --all --json --symbol produce 2>/dev/null >d; accperf diff '$P' '$G/live-forks.prof' --all --json 2>/dev/null >all; jq -e '(.edges | length) > 0 and all(.edges[]; .producer == \"produce\" or .consumer == \"produce\") and .filter.of == \"bytes\"' d && [ \"\$(jq -c '.edges[0]' d)\" = \"\$(jq -c '[.edges[] | select(.producer == \"produce\" or .consumer == \"produce\")][0]' all)\" ]"
+expect_status 1 "... that neither profile has is an error" accperf diff "$P" "$P" --symbol prodduce
+check "... that offers the nearest" grep -q "did you mean 'produce'" err
+check "advise --symbol: candidates and reasons of that function" bash -c "accperf advise '$P' --json --symbol produce >a 2>/dev/null; accperf advise '$P' --json >all 2>/dev/null; jq -e '(.candidates | length) > 0 and all(.candidates[]; .functions | index(\"produce\")) and .filter.symbol == [\"produce\"]' a && [ \$(jq '.candidates | length' a) -lt \$(jq '.candidates | length' all) ]"
+check "... in text" bash -c "accperf advise '$P' --symbol produce 2>/dev/null | grep -q '^# filtered: .* of the time shown (symbol produce)'"
+expect_status 2 "... not of a picture" accperf advise "$P" --symbol produce --svg -o x.svg
 expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"

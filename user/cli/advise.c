@@ -7,6 +7,7 @@
 
 #include "advise/advised.h"
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/pager.h"
 #include "offload/roof.h"
 #include "view/advise.h"
@@ -15,6 +16,7 @@
 struct advise_cmd {
 	const char *input, *catalogue, *output;
 	struct opt_list sets;
+	struct filter_opts filter;
 	bool roofline, svg, json, pager, all, stdio;
 };
 
@@ -27,6 +29,7 @@ static const struct opt options[] = {
 	  .help = "devices to judge by (what `accperf calibrate` measured, and what comes with the program)" },
 	{ OPT_LIST, 0, "set", AT(sets), .arg = "NAME=FN,FN..",
 	  .help = "judge these functions, with all they call, as one; may be repeated" },
+	FILTER_CODE_OPTS(struct advise_cmd, filter),
 	{ OPT_BOOL, 0, "roofline", AT(roofline), .help = "functions under the most that this machine can do, instead" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every candidate, device and reason" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "a picture: what devices would make of the process" },
@@ -115,16 +118,31 @@ static int show_roofline(const struct advise_cmd *o, const struct advised_profil
 			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
-static int show_advice(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
+static const char *nth_name(const void *ctx, size_t i)
+{
+	return ((const struct advise_input *)ctx)->function[i].name;
+}
+
+static const char *nth_object(const void *ctx, size_t i)
+{
+	return ((const struct advise_input *)ctx)->function[i].object;
+}
+
+static int show_advice(const struct advise_cmd *o, const struct filter *f, const struct advised_profile *a,
+		       struct err *e)
 {
 	struct text_style style = o->stdio || o->output ? (struct text_style){ 0 } : pager_style();
 	struct advise_view v = { .file = o->input,
 				 .input = &a->g.input,
 				 .candidates = &a->candidates,
 				 .advice = &a->advice,
-				 .all = o->all };
+				 .all = o->all,
+				 .filter = f };
 	AUTO_BUF(out);
 
+	if (filter_check(f, FILTER_DSO, nth_object, &a->g.input, a->g.input.functions, o->input, e) ||
+	    filter_check(f, FILTER_SYMBOL, nth_name, &a->g.input, a->g.input.functions, o->input, e))
+		return e->code;
 	if (o->json)
 		advise_json(&v, &out);
 	else if (o->svg)
@@ -161,20 +179,28 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	const struct advise_cmd *o = opts;
 	struct advised_profile a;
 	struct err e = { 0 };
-	struct sets sets;
+	struct sets sets = { 0 };
+	struct filter filter;
 	int status, r;
 
 	if (o->json && o->svg)
 		return err_set(&e, 0, "choose one of --json and --svg"), cli_fail(&e, EXIT_USAGE);
-	if (parse_sets(&o->sets, &sets, &e)) {
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	if ((o->roofline || o->svg) && filter_any(&filter))
+		err_set(&e, -EINVAL, "--dso and --symbol choose candidates: leave them out with --%s",
+			o->svg ? "svg" : "roofline");
+	if (e.code || parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
+		filter_release(&filter);
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	r = advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
-	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &a, &e);
+	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &filter, &a, &e);
 	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
 	advised_release(&a);
 	release_sets(&sets);
+	filter_release(&filter);
 	return status;
 }
 

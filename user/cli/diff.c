@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/filter_opts.h"
 #include "cli/kept.h"
 #include "cli/pager.h"
 #include "flow/estimator_table.h"
@@ -16,6 +17,7 @@ struct diff_cmd {
 	const char *semantics, *stack, *attribute, *estimator;
 	uint64_t rows;
 	bool all, json, stdio, fresh;
+	struct filter_opts filter;
 };
 
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
@@ -32,9 +34,18 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
 				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
 				      { OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
+				      FILTER_CODE_OPTS(struct diff_cmd, filter),
 				      STDIO_OPT(struct diff_cmd, stdio),
 				      FRESH_OPT(struct diff_cmd, fresh),
 				      OPT_END };
+
+/* In one of the two: what came or went is a change, too. */
+static int check_filter(const struct filter *f, const struct flow_input in[2], char **argv, struct err *e)
+{
+	struct err first = { 0 };
+
+	return filter_check_flow(f, &in[0], argv[0], &first) ? filter_check_flow(f, &in[1], argv[1], e) : 0;
+}
 
 /* A profile without accesses still has times to compare. */
 static int estimate_or_empty(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est,
@@ -59,11 +70,14 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	struct flow_input in[2] = { { 0 } };
 	struct flow f[2] = { { 0 } };
 	struct flow_diff d = { 0 };
+	struct filter filter;
 	struct err e = { 0 };
 	AUTO_BUF(out);
 	bool degraded = false;
 	int err = 0;
 
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
 	est.bootstraps = 0; /* halves of the recordings tell the errors */
@@ -77,6 +91,8 @@ static int cmd_diff(void *opts, int argc, char **argv)
 		}
 	}
 	if (!err)
+		err = check_filter(&filter, in, argv, &e);
+	if (!err)
 		err = flow_diff(&f[0], &f[1], &in[0], &in[1], &d, &e);
 	if (!err && *in[0].program && *in[1].program && strcmp(in[0].program, in[1].program))
 		log_warn("%s is of another program (%s) than %s (%s): what differs is that", argv[1], in[1].program,
@@ -88,7 +104,8 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	if (!err) {
 		struct diff_view v = { &d,      argv[0],
 				       argv[1], (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-				       o->all,  f[1].time_bias };
+				       o->all,  f[1].time_bias,
+				       &filter };
 
 		if (o->json)
 			flow_diff_json(&v, &out);
@@ -97,6 +114,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 		err = pager_write(&out, !o->stdio && !o->json, &e);
 	}
 	flow_diff_release(&d);
+	filter_release(&filter);
 	for (int i = 0; i < 2; i++) {
 		flow_release(&f[i]);
 		flow_input_release(&in[i]);

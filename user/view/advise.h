@@ -10,6 +10,7 @@
 
 #include "advise/verdict.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 
 struct advise_view {
@@ -17,9 +18,14 @@ struct advise_view {
 	const struct advise_input *input;
 	const struct candidates *candidates;
 	const struct advice *advice;
-	bool all; /* every candidate, option and reason */
+	bool all;                    /* every candidate, option and reason */
+	const struct filter *filter; /* candidates of such code; NULL: all */
 };
 
+/* Is one of its functions what the filter takes? */
+bool advise_takes(const struct advise_view *v, const struct candidate *c);
+/* By the time of such functions themselves. */
+struct filtered advise_filtered(const struct advise_view *v);
 void advise_text(const struct advise_view *v, const struct text_style *style, struct buf *out);
 /* The one to three lines that end a report; nothing where there is nothing to say. */
 void advise_brief(const struct advise_view *v, const struct text_style *style, struct buf *out);

@@ -106,15 +106,18 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 
 void advise_json(const struct advise_view *v, struct buf *out)
 {
+	struct filtered of = advise_filtered(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.advise/1");
 	json_str(&j, "engine", v->input->engine ? v->input->engine : "unknown");
 	json_str(&j, "machine", v->input->machine ? v->input->machine : "unknown");
+	filtered_json(&of, &j);
 	json_arr(&j, "candidates");
 	for (size_t i = 0; i < v->candidates->count; i++)
-		candidate_json(&j, v, &v->candidates->at[i]);
+		if (advise_takes(v, &v->candidates->at[i]))
+			candidate_json(&j, v, &v->candidates->at[i]);
 	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');
@@ -130,7 +133,8 @@ void advise_json(const struct advise_view *v, struct buf *out)
 const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"},\"machine\":{\"type\":\"string\"},"
+	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"}," FILTERED_SCHEMA
+	",\"machine\":{\"type\":\"string\"},"
 	"\"candidates\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"name\",\"functions\",\"kind\",\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\","
 	"\"unique_out\",\"resident\",\"ops_per_byte\",\"share_of_time\",\"wait_share\",\"reason\",\"options\"],\"properties\":{"

@@ -221,7 +221,7 @@ static void reasons(const struct advise_view *v, const struct text_style *s, str
 	size_t shown = 0, all = 0;
 
 	for (size_t i = 0; i < v->candidates->count; i++)
-		all += *v->candidates->at[i].reason != 0;
+		all += *v->candidates->at[i].reason && advise_takes(v, &v->candidates->at[i]);
 	if (!all)
 		return;
 	buf_addstr(out, "\nNo candidates:\n");
@@ -229,7 +229,7 @@ static void reasons(const struct advise_view *v, const struct text_style *s, str
 		const struct candidate *c = &v->candidates->at[i];
 		AUTO_BUF(line);
 
-		if (!*c->reason)
+		if (!*c->reason || !advise_takes(v, c))
 			continue;
 		shown++;
 		buf_addf(out, " %5.1f%%  ", 100 * c->share.value);
@@ -241,9 +241,49 @@ static void reasons(const struct advise_view *v, const struct text_style *s, str
 		buf_addf(out, "         and %zu more: --all, or --json\n", all - shown);
 }
 
+bool advise_takes(const struct advise_view *v, const struct candidate *c)
+{
+	for (size_t i = 0; i < c->functions; i++) {
+		const struct advise_function *f = &v->input->function[c->function[i]];
+
+		if (filter_code(v->filter, f->name, f->object))
+			return true;
+	}
+	return !filter_asks_code(v->filter);
+}
+
+struct filtered advise_filtered(const struct advise_view *v)
+{
+	struct filtered out = { v->filter, "time", 0 };
+
+	for (size_t i = 0; i < v->input->functions; i++) {
+		const struct advise_function *f = &v->input->function[i];
+
+		if (filter_code(v->filter, f->name, f->object))
+			out.shown += f->self;
+	}
+	return out;
+}
+
+static void show_candidate(const struct advise_view *v, const struct advised *d, const struct text_style *s,
+			   struct buf *out)
+{
+	buf_addch(out, '\n');
+	heading(v, d->candidate, s, out);
+	for (size_t k = 0; k < d->options && (v->all || k < OPTIONS); k++) {
+		show_option(&d->option[k], s, out);
+		if (!k || v->all)
+			show_terms(d->candidate, &d->option[k], s, out);
+	}
+	if (!v->all && d->options > OPTIONS)
+		buf_addf(out, "    and %zu more: --all\n", d->options - OPTIONS);
+}
+
 void advise_text(const struct advise_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct advice *a = v->advice;
+	struct filtered of = advise_filtered(v);
+	size_t taken = 0;
 
 	buf_addstr(out, "# ");
 	text_name(out, v->file, 0, 0);
@@ -253,21 +293,12 @@ void advise_text(const struct advise_view *v, const struct text_style *s, struct
 	if (a->left_out)
 		buf_addf(out, ", %zu of them without all figures that a verdict needs", a->left_out);
 	buf_addch(out, '\n');
-	for (size_t i = 0; i < a->count && (v->all || i < CANDIDATES); i++) {
-		const struct advised *d = &a->at[i];
-
-		buf_addch(out, '\n');
-		heading(v, d->candidate, s, out);
-		for (size_t k = 0; k < d->options && (v->all || k < OPTIONS); k++) {
-			show_option(&d->option[k], s, out);
-			if (!k || v->all)
-				show_terms(d->candidate, &d->option[k], s, out);
-		}
-		if (!v->all && d->options > OPTIONS)
-			buf_addf(out, "    and %zu more: --all\n", d->options - OPTIONS);
-	}
-	if (!v->all && a->count > CANDIDATES)
-		buf_addf(out, "\nand %zu candidates more: --all\n", a->count - CANDIDATES);
+	filtered_text(&of, "# ", s, out);
+	for (size_t i = 0; i < a->count; i++)
+		if (advise_takes(v, a->at[i].candidate) && (taken++ < CANDIDATES || v->all))
+			show_candidate(v, &a->at[i], s, out);
+	if (!v->all && taken > CANDIDATES)
+		buf_addf(out, "\nand %zu candidates more: --all\n", taken - CANDIDATES);
 	reasons(v, s, out);
 }
 

@@ -4,12 +4,30 @@
 #include "util/json.h"
 #include "view/flow_diff.h"
 
+static bool takes(const struct diff_view *v, const struct diff_row *r)
+{
+	return filter_code(v->filter, r->a, r->a_object) || (r->b && filter_code(v->filter, r->b, r->b_object));
+}
+
+/* Bytes of the edges shown. */
+static struct filtered diff_filtered(const struct diff_view *v)
+{
+	struct filtered out = { v->filter, "bytes", 0 };
+
+	for (size_t i = 0; i < v->diff->edge_count; i++)
+		if (takes(v, &v->diff->edges[i]))
+			out.shown += v->diff->edges[i].other;
+	if (!v->diff->edge_count)
+		out.shown = NAN;
+	return out;
+}
+
 static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, size_t n, const char *what,
 			   const struct text_style *s, struct buf *out)
 {
 	unsigned shown = 0, name = s->width > 40 ? (s->width - 40) / 2 : 34;
 	bool two = n && r[0].b;
-	size_t noise = 0;
+	size_t noise = 0, taken = 0;
 
 	if (name > 40)
 		name = 40;
@@ -27,6 +45,9 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 	for (size_t i = 0; i < n; i++) {
 		bool real = r[i].q <= DIFF_REAL;
 
+		if (!takes(v, &r[i]))
+			continue;
+		taken++;
 		noise += !real;
 		if ((!real && !v->all) || shown >= v->rows)
 			continue;
@@ -43,7 +64,7 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 		buf_addf(out, "  %s\n", diff_verdict(&r[i]));
 	}
 	if (!v->all && noise)
-		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, n, what,
+		buf_addf(out, "%zu of %zu %s did not change beyond noise%s\n", noise, taken, what,
 			 shown ? "" : "; --all lists them");
 	buf_addch(out, '\n');
 }
@@ -51,6 +72,7 @@ static void show_diff_rows(const struct diff_view *v, const struct diff_row *r, 
 void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow_diff *d = v->diff;
+	struct filtered of = diff_filtered(v);
 
 	text_name(out, v->base, 0, 0);
 	buf_addstr(out, " -> ");
@@ -60,6 +82,7 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	buf_addstr(out, " -> ");
 	text_amount(out, d->other_total, 0);
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
+	filtered_text(&of, "", s, out);
 	show_diff_rows(v, d->edges, d->edge_count, "edges", s, out);
 	show_diff_rows(v, d->functions, d->function_count, "functions", s, out);
 	buf_addstr(out,
@@ -70,10 +93,12 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 			   "Weighted by time: a function that became slower gains share without moving more bytes.\n");
 }
 
-static void json_rows(struct json *j, const char *key, const struct diff_row *r, size_t n)
+static void json_rows(struct json *j, const char *key, const struct diff_view *v, const struct diff_row *r, size_t n)
 {
 	json_arr(j, key);
 	for (size_t i = 0; i < n; i++) {
+		if (!takes(v, &r[i]))
+			continue;
 		json_obj(j, NULL);
 		json_str(j, r[i].b ? "producer" : "name", r[i].a);
 		json_str(j, r[i].b ? "producer_object" : "object", r[i].a_object);
@@ -97,6 +122,7 @@ static void json_rows(struct json *j, const char *key, const struct diff_row *r,
 
 void flow_diff_json(const struct diff_view *v, struct buf *out)
 {
+	struct filtered of = diff_filtered(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -107,8 +133,9 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	json_f64(&j, "other_bytes", v->diff->other_total);
 	json_f64(&j, "tv", v->diff->tv);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
-	json_rows(&j, "edges", v->diff->edges, v->diff->edge_count);
-	json_rows(&j, "functions", v->diff->functions, v->diff->function_count);
+	filtered_json(&of, &j);
+	json_rows(&j, "edges", v, v->diff->edges, v->diff->edge_count);
+	json_rows(&j, "functions", v, v->diff->functions, v->diff->function_count);
 	json_end(&j);
 	buf_addch(out, '\n');
 }
@@ -118,7 +145,8 @@ const char flow_diff_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
-	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"bias\":{\"enum\":[\"time\",null]},"
+	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM
+	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},\"base\":" NUM ",\"other\":" NUM

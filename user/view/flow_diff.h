@@ -5,6 +5,7 @@
 
 #include "flow/diff.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 
 struct diff_view {
@@ -13,6 +14,7 @@ struct diff_view {
 	unsigned rows;
 	bool all; /* also changes that may be noise */
 	bool time_bias;
+	const struct filter *filter; /* of code: rows of such functions; NULL: all */
 };
 
 void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out);
