@@ -118,12 +118,12 @@ static int show_roofline(const struct advise_cmd *o, const struct advised_profil
 			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
-static const char *nth_name(const void *ctx, size_t i)
+static const char *input_name(const void *ctx, size_t i)
 {
 	return ((const struct advise_input *)ctx)->function[i].name;
 }
 
-static const char *nth_object(const void *ctx, size_t i)
+static const char *input_object(const void *ctx, size_t i)
 {
 	return ((const struct advise_input *)ctx)->function[i].object;
 }
@@ -140,8 +140,8 @@ static int show_advice(const struct advise_cmd *o, const struct filter *f, const
 				 .filter = f };
 	AUTO_BUF(out);
 
-	if (filter_check(f, FILTER_DSO, nth_object, &a->g.input, a->g.input.functions, o->input, e) ||
-	    filter_check(f, FILTER_SYMBOL, nth_name, &a->g.input, a->g.input.functions, o->input, e))
+	if (filter_check(f, FILTER_DSO, input_object, &a->g.input, a->g.input.functions, o->input, e) ||
+	    filter_check(f, FILTER_SYMBOL, input_name, &a->g.input, a->g.input.functions, o->input, e))
 		return e->code;
 	if (o->json)
 		advise_json(&v, &out);
