@@ -79,6 +79,7 @@ typedef struct {
 	ULong pad;                           /* an even number of words: vector adds */
 } Counters;
 #define COUNTERS_N (sizeof(Counters) / sizeof(ULong))
+#define COUNTERS_STATIC 9 /* up to stores: what is known of a block before it runs */
 
 typedef struct Module {
 	struct Module *next;
@@ -142,22 +143,32 @@ Addr ehframe_start(Module *m, Addr a);
 enum { EV_LOAD = 1, EV_STORE = 2, EV_MODIFY = 3, EV_SP = 4 };
 
 struct Edge;
+/* What x_exec.c's short way tells apart: loads and stores of a power of two up to 32 bytes, by its logarithm. */
+enum { OP_SLOW = 0, OP_SP = 1, OP_LOAD = 2, OP_STORE = 8 };
+
 typedef struct {
+	UChar op;
 	UChar kind;
 	UChar rep;
+	UChar region; /* of the block below, enum fmt_x_region */
 	UShort size;
+	UShort unused;
+	/* The block of addresses that this instruction met last, and everything about it that the next time needs. */
+	ULong block;   /* x_exec.c, block_of(); ~0: none */
+	UShort *w;     /* last writers of its bytes */
+	ULong *k;      /* and its ke chunks */
+	UChar *bits;   /* which of its bytes this edge or this writer has touched */
+	ULong pattern; /* four times the writer that is read, or that writes */
+	struct Edge *edge;
+	UInt ekey;
+	UInt obj_gen;        /* objects were born or died since: look again */
+	ULong ublk, *ubits;  /* block of addresses and its bits; for stores also the writer */
 	UInt census:31;      /* executions left to report */
 	UInt census_stack:1; /* one of them was a store to the stack */
 	Addr ip;
-	/* what this instruction met last: saves the look-up the next time */
-	UInt ekey;
-	UInt obj_gen; /* objects were born or died since: look again */
-	struct Edge *edge;
-	ULong ublk, *ubits; /* block of addresses and its bits, for loads */
-	ULong wblk, *wbits; /* for stores */
 	Addr obj_lo, obj_hi;
 	struct Use *use;
-} Ev;
+} __attribute__((aligned(64))) Ev;
 
 typedef struct {
 	UShort off; /* from the block's start */
@@ -178,12 +189,16 @@ typedef struct BB {
 
 enum { EXIT_PLAIN = 0, EXIT_CALL = 1, EXIT_RET = 2 };
 
+/* The call that works off what a part of a block did; 64 bytes, one line of the cache. */
 typedef struct {
 	BB *bb;
-	UInt from, to; /* events */
-	UInt ins_from, ins_to;
-	UInt exit;
-	Counters add; /* static part */
+	Fn *fn; /* the block's, and so is ret_ip: here, because reading the block is a miss */
+	Ev *ev; /* the first of its events */
+	Addr ret_ip;
+	UShort from, to; /* events */
+	UShort ins_from, ins_to;
+	UShort exit;
+	UShort add[COUNTERS_STATIC]; /* a block has 60 instructions at most */
 } Flush;
 
 #define EVBUF 512
@@ -228,6 +243,8 @@ static inline Sec *sec_get(Addr a)
 Sec *sec_find(Addr a); /* NULL: never touched */
 UInt sec_tag(Sec *s, Addr a);
 void shadow_init(void);
+extern UInt shadow_epoch; /* pages may be of another kind than before: 0..1023 */
+void blocks_forget(void); /* no instruction knows its block any more */
 void shadow_forget(Addr a, SizeT len);
 void shadow_copy(Addr from, Addr to, SizeT len);
 void shadow_heap(Addr a, SizeT len);

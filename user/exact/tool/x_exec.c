@@ -5,7 +5,8 @@
  */
 #include "x.h"
 
-enum { M_QUAD = 1, M_UNIQUE = 2, M_KE = 4, M_EXTRA = 8 };
+/* SHORT: quad, unique and ke in chunks of 4 bytes, nothing else: what is measured unless told otherwise */
+enum { M_QUAD = 1, M_UNIQUE = 2, M_KE = 4, M_EXTRA = 8, M_SHORT = 16 };
 #define INLINE static inline __attribute__((always_inline))
 
 typedef ULong u64u __attribute__((aligned(1), may_alias));
@@ -160,7 +161,6 @@ INLINE void do_load(Ev *e, Addr a, UInt n, const UInt mode)
 	UInt stack = a - X.lo <= X.span;
 	Sec *s = sec_get(a);
 
-	X.tot.loads++;
 	X.tot.load_bytes[region_of(s, a, stack)] += n;
 	if (UNLIKELY_(off + n > SEC_SIZE)) {
 		UInt first = SEC_SIZE - off;
@@ -205,7 +205,6 @@ INLINE void do_store(Ev *e, Addr a, UInt n, const UInt mode)
 	UInt stack = a - X.lo <= X.span;
 	Sec *s = sec_get(a);
 
-	X.tot.stores++;
 	X.tot.store_bytes[region_of(s, a, stack)] += n;
 	if (UNLIKELY_(off + n > SEC_SIZE)) {
 		UInt first = SEC_SIZE - off;
@@ -219,19 +218,223 @@ INLINE void do_store(Ev *e, Addr a, UInt n, const UInt mode)
 		ULong blk = ((a >> UBLK_SHIFT) << 1 | stack) ^ (ULong)X.eff << 48;
 		UInt uoff = a & ((1u << UBLK_SHIFT) - 1);
 
-		if (UNLIKELY_(e->wblk != blk)) {
+		if (UNLIKELY_(e->ublk != blk)) {
 			Edge *ed = edge_get(EDGE_KEY(X.eff, CONSUMER_WRITTEN));
 
-			e->wbits = ubits_get(ukey(ed->index, stack, a));
-			e->wblk = blk;
+			e->ubits = ubits_get(ukey(ed->index, stack, a));
+			e->ublk = blk;
 		}
 		if (UNLIKELY_(uoff + n > 1u << UBLK_SHIFT))
 			unique_set(edge_get(EDGE_KEY(X.eff, CONSUMER_WRITTEN))->index, stack, a, n);
 		else
-			bits_set(e->wbits, uoff, n);
+			bits_set(e->ubits, uoff, n);
 	}
 	if (mode & M_EXTRA)
 		extra(e, a, n, FMT_A_STORE | (e->rep ? FMT_A_REP : 0), stack);
+}
+
+/* ---- the short way: an instruction that meets the block of addresses again that it met last ---- */
+
+#define BLOCK_MASK ((1u << UBLK_SHIFT) - 1)
+
+/* Addresses have 47 bits: above them stand the epoch and the function that the access belongs to. */
+INLINE ULong block_of(Addr a, UInt stack, ULong mix)
+{
+	return ((a >> UBLK_SHIFT) << 1 | stack) ^ mix;
+}
+
+INLINE ULong block_mix(void)
+{
+	return (ULong)X.eff << 48 ^ (ULong)shadow_epoch << 38;
+}
+
+INLINE void bits_again(UChar *bits, UInt off, const UInt n)
+{
+	UChar *at = bits + (off >> 3);
+
+	switch (n) {
+	case 32: *(u32u *)at = ~0u; break;
+	case 16: at[0] = at[1] = 0xff; break;
+	case 8: *at = 0xff; break;
+	default: *at |= ((1u << n) - 1) << (off & 7);
+	}
+}
+
+INLINE Bool written_by(const UShort *w, const UInt n, ULong pattern)
+{
+	ULong differ = 0;
+
+	switch (n) {
+	case 1: return *w == (UShort)pattern;
+	case 2: return *(const u32u *)w == (UInt)pattern;
+	default:
+		for (UInt i = 0; i < n / 4; i++)
+			differ |= ((const u64u *)w)[i] ^ pattern;
+		return !differ;
+	}
+}
+
+/* False where it is not the same block, writer and alignment: nothing has been counted then. */
+INLINE Bool load_again(Ev *e, Addr a, const UInt n, ULong mix)
+{
+	UInt stack = a - X.lo <= X.span, off = a & BLOCK_MASK;
+	Edge *ed = e->edge;
+	ULong *k;
+
+	if (UNLIKELY_(e->block != block_of(a, stack, mix) || off & (n - 1)) ||
+	    UNLIKELY_(!written_by(e->w + off, n, e->pattern)))
+		return False;
+	X.tot.load_bytes[e->region] += n;
+	ed->bytes[stack] += n;
+	bits_again(e->bits, off, n);
+	k = e->k + (off >> 2);
+	for (UInt c = 0; c < (n + 3) / 4; c++) {
+		ULong was = k[c];
+
+		if ((UInt)was == X.inv)
+			continue;
+		k[c] = (was & ~0xffffffffull) | X.inv;
+		if (UNLIKELY_((UShort)e->pattern != was >> 32))
+			edge_get(EDGE_KEY(was >> 32, X.eff))->ke[stack]++;
+		else
+			ed->ke[stack]++;
+	}
+	return True;
+}
+
+INLINE Bool store_again(Ev *e, Addr a, const UInt n, ULong mix)
+{
+	UInt stack = a - X.lo <= X.span, off = a & BLOCK_MASK;
+
+	if (UNLIKELY_(e->block != block_of(a, stack, mix) || off & (n - 1)))
+		return False;
+	X.tot.store_bytes[e->region] += n;
+	bits_again(e->bits, off, n);
+	if (n == 1)
+		e->w[off] = e->pattern;
+	else if (n == 2)
+		*(u32u *)(e->w + off) = e->pattern;
+	else
+		for (UInt i = 0; i < n / 4; i++)
+			((u64u *)(e->w + off))[i] = e->pattern;
+	for (UInt c = 0; c < (n + 3) / 4; c++)
+		e->k[(off >> 2) + c] = (ULong)X.eff << 32;
+	return True;
+}
+
+/* The long way, which leaves behind what the short one needs. */
+static __attribute__((noinline)) void access_anew(Ev *e, Addr a, ULong mix)
+{
+	const UInt mode = M_QUAD | M_UNIQUE | M_KE;
+	UInt stack = a - X.lo <= X.span, off = a & SEC_MASK & ~BLOCK_MASK;
+	ULong plain = block_of(a, stack, 0);
+	Bool known;
+	Sec *s;
+
+	if (e->kind == EV_LOAD) {
+		do_load(e, a, e->size, mode);
+		known = e->ublk == plain;
+		e->bits = (UChar *)e->ubits;
+		e->pattern = (e->ekey >> 16) * 0x0001000100010001ull;
+	} else {
+		do_store(e, a, e->size, mode);
+		known = e->ublk == (plain ^ (ULong)X.eff << 48);
+		e->bits = (UChar *)e->ubits;
+		e->pattern = X.eff * 0x0001000100010001ull;
+	}
+	e->block = ~0ull;
+	if (!known)
+		return;
+	s = sec_get(a);
+	e->block = plain ^ mix;
+	e->w = s->w + off;
+	e->k = s->k + (off >> 2);
+	e->region = region_of(s, a, stack);
+}
+
+INLINE void move_sp(Addr a)
+{
+	if (UNLIKELY_(a - X.t->stack_lo > X.t->stack_hi - X.t->stack_lo)) {
+		stack_sp(a);
+	} else {
+		X.sp = a;
+		X.lo = a - 128;
+		X.span = X.t->stack_hi - X.lo;
+	}
+}
+
+/* A conditional access that did not happen. */
+static __attribute__((noinline)) void not_accessed(const Ev *e)
+{
+	if (e->kind == EV_LOAD)
+		X.tot.loads--;
+	else
+		X.tot.stores--;
+}
+
+INLINE Bool again(Ev *e, Addr a, ULong mix)
+{
+	switch (e->op) {
+	case OP_LOAD + 0: return load_again(e, a, 1, mix);
+	case OP_LOAD + 1: return load_again(e, a, 2, mix);
+	case OP_LOAD + 2: return load_again(e, a, 4, mix);
+	case OP_LOAD + 3: return load_again(e, a, 8, mix);
+	case OP_LOAD + 4: return load_again(e, a, 16, mix);
+	case OP_LOAD + 5: return load_again(e, a, 32, mix);
+	case OP_STORE + 0: return store_again(e, a, 1, mix);
+	case OP_STORE + 1: return store_again(e, a, 2, mix);
+	case OP_STORE + 2: return store_again(e, a, 4, mix);
+	case OP_STORE + 3: return store_again(e, a, 8, mix);
+	case OP_STORE + 4: return store_again(e, a, 16, mix);
+	case OP_STORE + 5: return store_again(e, a, 32, mix);
+	case OP_SP: move_sp(a); return True;
+	default: return False;
+	}
+}
+
+/* An address of 0 is in no block that was met. */
+INLINE void accesses_short(Flush *f)
+{
+	const ULong mix = block_mix(), *v = evbuf;
+	Ev *end = f->ev + (f->to - f->from);
+
+	for (Ev *e = f->ev; e < end; e++, v++) {
+		if (LIKELY_(again(e, *v, mix)))
+			continue;
+		if (LIKELY_(*v))
+			access_anew(e, *v, mix);
+		else
+			not_accessed(e);
+	}
+}
+
+INLINE void accesses(Flush *f, const UInt mode)
+{
+	const ULong *v = evbuf;
+	Ev *end = f->ev + (f->to - f->from);
+
+	for (Ev *e = f->ev; e < end; e++, v++) {
+		Addr a = *v;
+
+		if (e->kind == EV_SP) {
+			move_sp(a);
+		} else if (UNLIKELY_(!a)) {
+			not_accessed(e);
+		} else if (e->kind == EV_LOAD) {
+			switch (e->size) {
+			case 8: do_load(e, a, 8, mode); break;
+			case 4: do_load(e, a, 4, mode); break;
+			case 1: do_load(e, a, 1, mode); break;
+			default: do_load(e, a, e->size, mode);
+			}
+		} else {
+			switch (e->size) {
+			case 8: do_store(e, a, 8, mode); break;
+			case 4: do_store(e, a, 4, mode); break;
+			default: do_store(e, a, e->size, mode);
+			}
+		}
+	}
 }
 
 /* Outside the counting window only the stack and, before it, the fact of writing matter. */
@@ -257,73 +460,45 @@ static __attribute__((noinline)) void run_uncounted(Flush *f)
 				path_before(a, n);
 		}
 	}
-	X.now += f->add.insns;
+	X.now += f->add[0];
 }
 
 INLINE void run(Flush *f, const UInt mode)
 {
-	BB *bb = f->bb;
-	const Ev *end;
-	const ULong *v = evbuf;
-	ULong *t = (ULong *)&X.tot;
-	const ULong *d = (const ULong *)&f->add;
+	ULong *restrict t = (ULong *)&X.tot;
+	const UShort *restrict add = f->add;
 	ULong cycles;
 
-	if (UNLIKELY_(bb->fn != X.fn || X.sp > X.top_sp || X.pending == EXIT_CALL))
-		stack_enter(bb);
+	if (UNLIKELY_(f->fn != X.fn || X.sp > X.top_sp || X.pending == EXIT_CALL))
+		stack_enter(f->bb);
 	if (UNLIKELY_(!X.counting)) {
 		run_uncounted(f);
 		goto out;
 	}
 	cycles = X.tot.cycles;
-	for (UInt i = 0; i < 7; i++) /* up to cycles: the rest comes with the accesses */
-		t[i] += d[i];
-	X.now += f->add.insns;
+	for (UInt i = 0; i < COUNTERS_STATIC; i++)
+		t[i] += add[i];
+	X.now += f->add[0];
 	if (mode & M_EXTRA) {
-		if (UNLIKELY_((X.in_cd -= f->add.insns) <= 0))
-			sample_insns(f, f->add.insns);
+		if (UNLIKELY_((X.in_cd -= f->add[0]) <= 0))
+			sample_insns(f, f->add[0]);
 		if (UNLIKELY_(win_armed))
 			window_tick();
 	}
-	end = bb->ev + f->to;
-	for (Ev *e = bb->ev + f->from; e < end; e++, v++) {
-		Addr a = *v;
-
-		if (e->kind == EV_SP) {
-			if (UNLIKELY_(a - X.t->stack_lo > X.t->stack_hi - X.t->stack_lo)) {
-				stack_sp(a);
-			} else {
-				X.sp = a;
-				X.lo = a - 128;
-				X.span = X.t->stack_hi - X.lo;
-			}
-		} else if (UNLIKELY_(!a)) {
-			continue; /* a conditional access that did not happen */
-		} else if (e->kind == EV_LOAD) {
-			switch (e->size) {
-			case 8: do_load(e, a, 8, mode); break;
-			case 4: do_load(e, a, 4, mode); break;
-			case 1: do_load(e, a, 1, mode); break;
-			default: do_load(e, a, e->size, mode);
-			}
-		} else {
-			switch (e->size) {
-			case 8: do_store(e, a, 8, mode); break;
-			case 4: do_store(e, a, 4, mode); break;
-			default: do_store(e, a, e->size, mode);
-			}
-		}
-	}
+	if (mode & M_SHORT)
+		accesses_short(f);
+	else
+		accesses(f, mode);
 	if (mode & M_EXTRA && extra_cycles && UNLIKELY_((X.cy_cd -= X.tot.cycles - cycles) <= 0))
 		sample_cycles(f);
 	if (UNLIKELY_(X.now >= X.slice_end))
 		slice_end();
 out:
-	if (UNLIKELY_(!bb->fn && X.pending == EXIT_CALL))
+	if (UNLIKELY_(!f->fn && X.pending == EXIT_CALL))
 		return; /* a linkage stub: the call goes on */
 	X.pending = f->exit;
 	if (f->exit == EXIT_CALL) {
-		X.pend_ret = bb->ret_ip;
+		X.pend_ret = f->ret_ip;
 		X.pend_sp = X.sp;
 	}
 }
@@ -338,6 +513,7 @@ VARIANT(run_k, M_KE)
 VARIANT(run_qk, M_QUAD | M_KE)
 VARIANT(run_qu, M_QUAD | M_UNIQUE)
 VARIANT(run_quk, M_QUAD | M_UNIQUE | M_KE)
+VARIANT(run_short, M_QUAD | M_UNIQUE | M_KE | M_SHORT)
 VARIANT(run_quk_x, M_QUAD | M_UNIQUE | M_KE | M_EXTRA)
 VARIANT(run_qk_x, M_QUAD | M_KE | M_EXTRA)
 VARIANT(run_q_x, M_QUAD | M_EXTRA)
@@ -355,7 +531,7 @@ flush_fn exec_pick(const HChar **name)
 	if (extra_samples || extra_windows || extra_objects || extra_cycles || paths_on || logs_on)
 		return mode & M_KE ? (mode & M_UNIQUE ? run_quk_x : run_qk_x) : (mode & M_UNIQUE ? run_qu_x : run_q_x);
 	switch (mode) {
-	case M_QUAD | M_UNIQUE | M_KE: return run_quk;
+	case M_QUAD | M_UNIQUE | M_KE: return opt.chunk_shift == 2 ? run_short : run_quk;
 	case M_QUAD | M_UNIQUE: return run_qu;
 	case M_QUAD | M_KE: return run_qk;
 	case M_KE: return run_k;

@@ -127,6 +127,19 @@ static void store_const_addr(Gen *g, ULong *where, IRExpr *value)
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind);
 
+static UInt op_of(UInt kind, UInt size)
+{
+	UInt log = 0;
+
+	if (kind == EV_SP)
+		return OP_SP;
+	while (1u << log < size)
+		log++;
+	if (log > 5 || 1u << log != size)
+		return OP_SLOW;
+	return (kind == EV_LOAD ? OP_LOAD : OP_STORE) + log;
+}
+
 static void add_access_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
 {
 	Ev *e;
@@ -141,7 +154,8 @@ static void add_access_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr i
 	e->size = size;
 	e->ip = ip;
 	e->ekey = ~0u;
-	e->ublk = e->wblk = ~0ull;
+	e->ublk = e->block = ~0ull;
+	e->op = op_of(kind, size);
 	if (kind == EV_STORE || kind == EV_MODIFY)
 		e->census = opt.census;
 	store_const_addr(g, &evbuf[n_ev - g->base_ev], value);
@@ -171,11 +185,12 @@ static UInt n_flush;
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 {
-	Flush *f = VG_(calloc)("x.flush", 1, sizeof(*f));
+	Flush *f = VG_(perm_malloc)(sizeof(*f), 64);
 	const HChar *name;
 	flush_fn fn = exec_pick(&name);
 	IRDirty *d;
 
+	VG_(memset)(f, 0, sizeof(*f));
 	f->bb = g->bb;
 	f->from = g->base_ev;
 	f->to = n_ev;
@@ -187,8 +202,8 @@ static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 	if (guard)
 		d->guard = guard;
 	addStmtToIRSB(g->out, IRStmt_Dirty(d));
-	if (n_flush < sizeof(pending_flush) / sizeof(pending_flush[0]))
-		pending_flush[n_flush++] = f;
+	tl_assert(n_flush < sizeof(pending_flush) / sizeof(pending_flush[0]));
+	pending_flush[n_flush++] = f;
 	if (!guard) {
 		g->base_ev = n_ev;
 		g->base_ins = n_marks;
@@ -197,7 +212,8 @@ static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 
 static void count_static(Flush *f)
 {
-	Counters *c = &f->add;
+	Counters sum = { 0 }, *c = &sum;
+	const ULong *all = (const ULong *)&sum;
 
 	for (UInt i = f->ins_from; i < f->ins_to; i++) {
 		const struct xs_class *k = &classes[i];
@@ -210,6 +226,12 @@ static void count_static(Flush *f)
 		c->ops_fp += k->lanes_fp;
 		c->cycles += k->cost;
 	}
+	for (UInt i = f->from; i < f->to; i++) {
+		c->loads += evs[i].kind == EV_LOAD;
+		c->stores += evs[i].kind == EV_STORE || evs[i].kind == EV_MODIFY;
+	}
+	for (UInt i = 0; i < COUNTERS_STATIC; i++)
+		f->add[i] = all[i];
 }
 
 /* The arguments of an allocating function, before it overwrites them. */
@@ -314,6 +336,14 @@ static void add_statements(Gen *g, const IRSB *in, Int i)
 		g->bb->ret_ip = marks[n_marks - 1].addr + marks[n_marks - 1].len;
 }
 
+void blocks_forget(void)
+{
+	for (UInt h = 0; h < BB_HASH; h++)
+		for (BB *bb = bb_hash[h]; bb; bb = bb->hash_next)
+			for (UInt i = 0; i < bb->n_ev; i++)
+				bb->ev[i].block = ~0ull;
+}
+
 /* The same code translated again (the core's cache is finite) keeps what its accesses learnt. */
 static void keep_learnt(BB *bb)
 {
@@ -328,7 +358,7 @@ static void keep_learnt(BB *bb)
 		}
 	bb->hash_next = *head;
 	*head = bb;
-	bb->ev = VG_(malloc)("x.ev", (n_ev + 1) * sizeof(Ev));
+	bb->ev = VG_(perm_malloc)((n_ev + 1) * sizeof(Ev), 64); /* what is used most lies in one line */
 	VG_(memcpy)(bb->ev, evs, n_ev * sizeof(Ev));
 	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
 	for (UInt k = 0; k < n_marks; k++)
@@ -368,5 +398,10 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 	for (UInt k = 0; k < n_flush; k++)
 		count_static(pending_flush[k]);
 	keep_learnt(bb);
+	for (UInt k = 0; k < n_flush; k++) {
+		pending_flush[k]->fn = bb->fn;
+		pending_flush[k]->ret_ip = bb->ret_ip;
+		pending_flush[k]->ev = bb->ev + pending_flush[k]->from;
+	}
 	return g.out;
 }

@@ -3,6 +3,15 @@
 
 Sec **pm;
 ULong shadow_bytes, touched_secs;
+UInt shadow_epoch;
+
+/* What instructions remember of blocks holds within an epoch. */
+static void new_epoch(void)
+{
+	shadow_epoch = (shadow_epoch + 1) % 1024;
+	if (!shadow_epoch)
+		blocks_forget();
+}
 
 /* Addresses above 128 GiB: the core puts no client memory there unless the target insists. */
 typedef struct High {
@@ -168,6 +177,7 @@ void shadow_heap(Addr a, SizeT len)
 	seg = VG_(am_find_nsegment)(a);
 	if (!seg || seg->kind != SkAnonC || n_heaps == MAX_HEAPS)
 		return;
+	new_epoch();
 	heaps[n_heaps].lo = seg->start;
 	heaps[n_heaps++].hi = seg->end + 1;
 	/* pages touched before, by the allocator itself */
@@ -248,12 +258,14 @@ static void walk_sections(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
 
 void shadow_forget(Addr a, SizeT len)
 {
+	new_epoch();
 	heap_forget(a, len);
 	walk_sections(a, len, forget_part);
 }
 
 void shadow_copy(Addr from, Addr to, SizeT len)
 {
+	new_epoch();
 	/* page-aligned both: mremap; a copy by pages keeps both offsets inside one section */
 	while (len) {
 		SizeT n = len > 4096 ? 4096 : len;
