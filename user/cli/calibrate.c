@@ -306,6 +306,7 @@ static int run_calibrate(void *opts, int argc, char **argv)
 	return status;
 }
 
+#define TERM "{\"type\":[\"number\",\"array\",\"null\"],\"items\":{\"type\":[\"number\",\"null\"]}}"
 static const struct cli_schema schemas[] = {
 	{ "roofline", roofline_schema },
 	{ "accelerators",
@@ -316,14 +317,20 @@ static const struct cli_schema schemas[] = {
 	  "\"elsewhere\":{\"type\":\"boolean\",\"description\":\"logca devices: of another machine\"},\"source\":{\"type\":\"string\"},"
 	  "\"kinds\":{\"type\":\"array\",\"items\":{\"enum\":[\"copy\",\"checksum\",\"hash\",\"cipher\",\"compress\",\"decompress\",\"matrix\",\"vector\"]}},"
 	  "\"designs\":{\"type\":\"array\",\"items\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]}},\"engines\":{\"type\":\"number\"},\"uncertain\":{\"type\":\"number\"},"
-	  "\"no_streams\":{\"type\":\"boolean\"},\"offload\":{\"type\":\"object\",\"description\":\"o L B A: a number, [value, low, high] or null\"},"
-	  "\"thresholds\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"description\":\"from, to: bytes or null; call, source\"}},"
-	  "\"params\":{\"type\":[\"object\",\"null\"],\"description\":\"L o C A beta t0 latency; A null: infinite\"},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\"}}}}}}" },
+	  "\"no_streams\":{\"type\":\"boolean\"},\"offload\":{\"type\":\"object\",\"description\":\"o L B A: a number, [value, low, high] or null\",\"texts\":[\"latency\"],\"numbers\":[\"beta\"],"
+	  "\"properties\":{\"o\":" TERM ",\"L\":" TERM ",\"B\":" TERM ",\"A\":" TERM "}},"
+	  "\"thresholds\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"description\":\"from, to: bytes or null; call, source\",\"numbers\":[\"from\",\"to\"],\"texts\":[\"call\",\"source\"]}},"
+	  "\"params\":{\"type\":[\"object\",\"null\"],\"description\":\"A null: infinite\",\"numbers\":[\"L\",\"o\",\"C\",\"A\",\"beta\",\"t0\"],\"texts\":[\"latency\"]},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\",\"additionalProperties\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}}}}}}}}" },
 	{ "calibrate-list",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-list/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"]}" },
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-list/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],"
+	  "\"properties\":{\"schema\":{\"const\":\"accperf.calibrate-list/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	  "\"texts\":[\"name\",\"family\",\"device\",\"baseline\",\"driver\",\"missing\"],\"flags\":[\"available\"]}}}}" },
 	{ "calibrate-compare",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-compare/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"]}" },
+	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-compare/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],"
+	  "\"numbers\":[\"only_old\",\"only_new\"],\"properties\":{\"schema\":{\"const\":\"accperf.calibrate-compare/1\"},"
+	  "\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"texts\":[\"name\",\"pays_old\",\"pays_new\"],\"flags\":[\"speedup_1M_extrapolated\"],"
+	  "\"numbers\":[\"fixed_old\",\"fixed_new\",\"C_old\",\"C_new\",\"A_eff_old\",\"A_eff_new\",\"speedup_1M_old\",\"speedup_1M_new\",\"g1_old\",\"g1_new\"]}}}}" },
 	{ 0 }
 };
 

@@ -411,7 +411,7 @@ const char objects_schema[] =
 	"}},"
 	"\"heap\":{\"type\":\"object\",\"description\":\"accesses of the heap, as parts of all: of sites that are known, inferred or unknown\",\"properties\":{\"known\":" NUM
 	",\"inferred\":" NUM ",\"unknown\":" NUM
-	"}},\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\"}," TRUST_SCHEMA
+	"}},\"time_unit\":{\"enum\":[\"ns\",\"cycles\",null]},\"costs\":{\"type\":\"object\",\"description\":\"of an access, in the time of an average instruction\",\"numbers\":[\"stack\",\"heap\",\"data\",\"other\"],\"flags\":[\"measured\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"

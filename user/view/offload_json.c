@@ -303,6 +303,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
+#define PAYS "{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\",null]}"
+#define SPREAD "{\"type\":[\"object\",\"null\"],\"numbers\":[\"calls\",\"mean\",\"p10\",\"median\",\"p90\",\"p99\"]}"
 const char offload_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.offload/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
@@ -329,6 +331,23 @@ const char offload_schema[] =
 	"\"probe_class\":{\"enum\":[\"stepped\",\"emulated\",\"mixed\",null]},"
 	"\"time_upper_bound\":{\"type\":\"boolean\",\"description\":\"the probe's class is unknown: the smaller cost was taken off\"},"
 	"\"below_ns\":{\"type\":[\"number\",\"null\"],\"description\":\"times below this are not told from what the probe takes, and null\"},"
-	"\"time_ns\":{\"type\":\"object\"},\"bytes\":{\"type\":\"object\"},\"histogram\":{\"type\":\"array\"},\"sites\":{\"type\":\"array\"}}}},"
-	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\"},"
-	"\"verdicts\":{\"type\":\"array\"},\"counters\":{\"type\":\"array\"}}}";
+	"\"time_ns\":" SPREAD ",\"submit_ns\":" SPREAD ",\"bytes\":" SPREAD ","
+	"\"histogram\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"numbers\":[\"from\",\"below\",\"calls\",\"bytes\",\"mean_ns\"]}},"
+	"\"sites\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"texts\":[\"function\",\"object\"],"
+	"\"numbers\":[\"calls\",\"bytes\",\"ns\",\"calls_per_second\",\"cpu_share\",\"bytes_per_ns\"],"
+	"\"properties\":{\"time_ns\":" SPREAD ",\"size\":" SPREAD "}}}},"
+	"\"texts\":[\"cpu_share_from\",\"design\"],\"numbers\":[\"calls_per_second\",\"unknown_bytes_calls\",\"failed\",\"records\","
+	"\"untimed\",\"switched\",\"host_ns\",\"host_cpu_ns\",\"cpu_share\",\"cpu_share_low\",\"cpu_share_high\",\"bytes_per_ns\",\"sync\","
+	"\"blocked\",\"async\",\"late\",\"inside\",\"overlap\",\"wait_ns_per_call\"]}},"
+	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its "
+	"calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\","
+	"\"items\":{\"type\":\"object\",\"texts\":[\"api\",\"name\",\"library\",\"accelerator\",\"device\",\"why_not\",\"baseline\",\"note\","
+	"\"cannot_tell\"],\"properties\":{\"pays\":" PAYS "},\"flags\":[\"calls_at_least\"],"
+	"\"numbers\":[\"from\",\"to\",\"fit_error\",\"calls\",\"wrong_side\",\"outside\",\"unsure\",\"spent_ns\",\"lost_ns_per_call\","
+	"\"lost_ns\",\"gained_ns_per_call\",\"gained_ns\"]}},"
+	"\"verdicts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"texts\":[\"api\",\"name\",\"why_not\",\"cannot_tell\"],"
+	"\"numbers\":[\"from\",\"to\",\"from_low\",\"from_high\",\"wrong_side\",\"wasted_ns_per_call\",\"accelerated_calls\",\"fit_error\"],"
+	"\"properties\":{\"pays\":" PAYS ",\"params\":{\"type\":[\"object\",\"null\"],"
+	"\"numbers\":[\"t0\",\"o\",\"L\",\"C\",\"A\",\"beta\",\"from_bytes\",\"to_bytes\"],\"texts\":[\"kind\"]}}}},"
+	"\"counters\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"name\":{\"type\":\"string\"},"
+	"\"value\":{\"type\":\"integer\"},\"loss\":{\"type\":\"boolean\"}}}}}}";

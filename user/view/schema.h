@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* JSON schemas closed: an object that lists its properties has no others. Included by cli. */
+/*
+ * JSON schemas closed: an object that lists its properties has no others. "numbers":["a","b"] beside "type" lists
+ * properties that are numbers or null; "texts" and "flags" do so for strings and booleans. Included by cli.
+ */
 #ifndef ACCPERF_VIEW_SCHEMA_H
 #define ACCPERF_VIEW_SCHEMA_H
 
 #include "util/buf.h"
 
-/* Appends `schema` with additionalProperties false wherever it is not told; false: it is no JSON. */
+/* Appends `schema` with such lists written out and additionalProperties false wherever it is not told; false: it is no JSON. */
 bool schema_closed(const char *schema, struct buf *out);
 
 #endif
