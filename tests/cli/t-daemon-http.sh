@@ -16,7 +16,9 @@ cat >d.yaml <<-EOF
 	services:
 	  hot: {name: $N, min_age: 0s, what: time}
 	  idle: {name: nobody-$$}
+	  kept: {name: nobody-$$}
 	EOF
+mkdir -p -m 700 store/kept; cp "$TOP/tests/golden/live-kv.prof" store/kept/20260101T000000Z-7.000001
 start ./$N --loop
 accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
 # get PATH [HEADER...]: the status on stdout, the body in body, headers in headers
@@ -72,7 +74,28 @@ check "one is served as a file" gets 200 "/profile?service=hot" "$with"
 cp body served.data
 check "that can be read" bash -c 'accperf report --json -i served.data | jq -e ".samples > 3 and .recovery == null"'
 page() { gets 200 "/report.html?service=hot" "$with" && grep -q spin_hot body; }
-check "and as a page, once that is made" within 40 page
+check "and as a page" page
+
+# answers from profiles, of one and of several, complete and being written
+check "as pprof, by whoever takes that" gets 200 "/pprof?service=hot" "$with"
+check "whole" bash -c 'gzip -dc body | grep -aq spin_hot'
+sleep 1; kill -USR1 $daemon; within 9 test -e "$(printf '%s\n' store/hot/*1 | head -n 1 | sed 's/1$/3/')"
+served() { gets 200 "$1" "$with" && jq -e "$2" body; }
+check "of several together" gets 200 "/pprof?service=hot&from=-1h" "$with"
+check "which are more than the last" bash -c 'gzip -dc body | grep -aq spin_hot'
+untold() { gets 422 "/flow?service=hot&from=now-2h&to=now" "$with" && grep -q 'holds no memory accesses' body; }
+check "what profiles do not tell is said" untold
+check "the flow of a time" served "/flow?service=kept&from=now-2h&to=now" '.schema == "accperf.flow/1"'
+check "what to offload" served "/advise?service=hot&from=-1h" '.schema == "accperf.advise/1"'
+first=$(stat -c %Y store/hot/*.000001)
+check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1"'
+check "nothing is left of it" test -z "$(ls -A store/.answers)"
+check "a time without profiles is said" gets 404 "/flow?service=hot&from=2001-01-01T00:00:00Z&to=20010102T000000Z" "$with"
+wrong() { gets 400 "$1" "$with" && grep -q "$2" body; }
+check "a time that is none" wrong "/flow?service=hot&from=2001-02-31T00:00:00Z" 'a beginning of time is written'
+check "one that ends before it begins" wrong "/flow?service=hot&from=-1h&to=-2h" 'from must lie before to'
+check "an argument that is not known" wrong "/flow?service=hot&form=-1h" 'only service, from and to'
+check "none without the token" gets 401 "/pprof?service=hot"
 
 # nothing of a request becomes a path
 ask() { gets 404 "$1" "$with" && ! grep -q root: body; }
@@ -103,14 +126,28 @@ many() { python3 - "$port" <<-'EOF'
 	print(answered); sys.exit(answered < 190)
 	EOF
 }
+questions() { python3 - "$port" "$with" <<-'EOF'
+	import socket, sys
+	all, got = [], {}
+	for i in range(30):
+	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20); all.append(s)
+	    s.sendall(f"GET /pprof?service=kept&from=-{i + 1}h HTTP/1.0\r\n{sys.argv[2]}\r\n\r\n".encode())
+	for s in all: w = s.recv(12).decode()[-3:]; got[w] = got.get(w, 0) + 1
+	print(got); sys.exit(not (got.get("200", 0) >= 1 and got.get("429", 0) >= 1 and set(got) <= {"200", "429", "503"}))
+	EOF
+}
 rss() { awk '/VmRSS/ { print $2 }' "/proc/$daemon/status"; }
 before=$(rss)
 check "200 clients at once are answered" many
 check "with 8 MB at most ($(($(rss) - before)) KB)" test $(($(rss) - before)) -le 8192
 
+check "who asks for more than the others could get has to wait" questions
+
 # who may not listen
 refuses() { printf 'http: {%s}\nservices: {a: {name: x}}\n' "$1" >bad.yaml; accperf daemon --check --config bad.yaml 2>err; [ $? = 2 ] && grep -q "$2" err; }
-check "other machines want a token" refuses 'listen: "0.0.0.0:9417"' 'bad.yaml:1:16: other machines reach 0.0.0.0:9417: that wants http.token_file'
+check "other machines want a token" refuses 'listen: "0.0.0.0:9417"' 'bad.yaml:1:16: other machines reach 0.0.0.0:9417: that wants http.token_file, tls_cert and tls_key'
+check "and TLS" refuses 'listen: "0.0.0.0:9417", token_file: /x' 'that wants http.token_file, tls_cert and tls_key'
+check "whose files go together" refuses 'tls_cert: /x' 'tls_cert and http.tls_key go together'
 sed "s:$TMP/store:$TMP/store2:" d.yaml >second.yaml
 second() { accperf daemon --config "$1" 2>err & other=$!; STARTED+=($other); }
 second second.yaml
@@ -120,5 +157,19 @@ kill $other; wait $other
 chmod 644 token; sed "s/127.0.0.1:$port/127.0.0.1:0/" second.yaml >third.yaml; second third.yaml
 check "a token that others can read is none" within 5 grep -q 'event=http msg="http.token_file .* chmod 0600' err
 kill $other; wait $other
+if openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem 2>/dev/null; then
+	chmod 600 token key.pem
+	sed -e "s/127.0.0.1:$port/0.0.0.0:$((port + 1))/" -e "s:token_file:tls_cert\: $TMP/cert.pem, tls_key\: $TMP/key.pem, token_file:" second.yaml >tls.yaml
+	second tls.yaml
+	over_tls() { python3 - $((port + 1)) "$@" <<-'EOF'
+		import http.client, ssl, sys
+		c = http.client.HTTPSConnection("127.0.0.1", int(sys.argv[1]), timeout=10, context=ssl._create_unverified_context())
+		c.request("GET", sys.argv[3], headers=dict(h.split(": ", 1) for h in sys.argv[4:])); sys.exit(c.getresponse().status != int(sys.argv[2]))
+		EOF
+	}
+	check "to other machines it speaks TLS" within 5 over_tls 200 /metrics "$with"
+	check "and nothing without the token" over_tls 401 /metrics
+	kill $other; wait $other
+fi
 kill -TERM $daemon; wait $daemon
 check "it ends in order" test $? = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The daemon's configuration, its choice of processes, what it keeps, and what each service may cost. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,9 +10,11 @@
 #include <cmocka.h>
 
 #include "daemon/account.h"
+#include "daemon/clients.h"
 #include "daemon/config.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/query.h"
 #include "daemon/retention.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
@@ -102,6 +105,8 @@ static void what_is_wrong_has_its_place(void **state)
 	refused("storage: {segment_size: 2G}\nservices: {a: {name: x}}", "segment_size must not exceed keep_size");
 	refused("http: {listen: \"0.0.0.0:80\"}\nservices: {a: {name: x}}", "1:16: other machines reach 0.0.0.0:80");
 	refused("http: {listen: \"[::]:80\"}\nservices: {a: {name: x}}", "1:16: other machines reach");
+	refused("http: {listen: \"0.0.0.0:80\", token_file: /t}\nservices: {a: {name: x}}", "tls_cert and tls_key");
+	refused("http: {tls_key: /t}\nservices: {a: {name: x}}", "tls_cert and http.tls_key go together");
 	refused("http: {listen: localhost:80}\nservices: {a: {name: x}}", "1:16: listen wants an address and a port");
 	refused("a: \x01", "this is not YAML");
 	refused("services: {a: {name: x}}\n? [b]\n: 3\n", "a key is one word");
@@ -371,6 +376,108 @@ static void a_line_is_logfmt(void **state)
 	assert_string_equal(line.data, "level=info event=started msg=\"\"\n");
 }
 
+/* ---- what is asked */
+
+#define S_NS 1000000000ll
+
+static void moments_are_read_or_refused(void **state)
+{
+	static const char *const wrong[] = { "",
+					     "now+1h",
+					     "-1",
+					     "-1w",
+					     "-h",
+					     "12345678901",
+					     "1.5",
+					     "2026-11-26",
+					     "2026-02-30T00:00:00Z",
+					     "2026-11-26T05:00:00",
+					     "-999999999d",
+					     "now-",
+					     " 1",
+					     "20261126T240000Z",
+					     "0x10" };
+	const int64_t now = 1764133200 * S_NS;
+	int64_t ns;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (query_moment(wrong[i], now, &ns))
+			fail_msg("'%s' was taken", wrong[i]);
+	assert_true(query_moment("now", now, &ns) && ns == now);
+	assert_true(query_moment("now-2h", now, &ns) && ns == now - 7200 * S_NS);
+	assert_true(query_moment("-90s", now, &ns) && ns == now - 90 * S_NS);
+	assert_true(query_moment("1764133200", now, &ns) && ns == now);
+	assert_true(query_moment("2025-11-26T05:00:00Z", now, &ns) && ns == now);
+	assert_true(query_moment("20251126T050000Z", now, &ns) && ns == now);
+}
+
+static const char *read_query(enum query_kind kind, const char *from, const char *to, struct query *q)
+{
+	struct query_arg args[] = { { "service", "a" }, { "from", from }, { "to", to } };
+
+	return query_read(kind, args, 3, 1000000 * S_NS, q);
+}
+
+static void questions_have_times_and_no_other_words(void **state)
+{
+	struct query_arg twice[] = { { "from", "-1h" }, { "from", "-2h" } }, odd[] = { { "base_from", "-1h" } },
+			 long_name[] = { { "service", "a-name-that-is-longer-than-any-service-may-have" } };
+	struct query q;
+
+	(void)state;
+	assert_null(query_read(QUERY_FLOW, NULL, 0, 1000000 * S_NS, &q));
+	assert_true(q.latest && !*q.service);
+	assert_null(read_query(QUERY_DIFF, "-10m", "", &q));
+	assert_true(!q.latest && q.of.to == 1000000 * S_NS && q.base.to == q.of.from && q.base.from == 998800 * S_NS);
+	assert_non_null(read_query(QUERY_PPROF, "-1h", "-2h", &q));
+	assert_null(read_query(QUERY_PPROF, "0", "", &q)); /* 11 days */
+	assert_non_null(read_query(QUERY_PPROF, "-32d", "", &q));
+	assert_non_null(query_read(QUERY_DIFF, twice, 2, 1, &q));
+	assert_non_null(query_read(QUERY_FLOW, odd, 1, 1000000 * S_NS, &q));
+	assert_null(query_read(QUERY_DIFF, odd, 1, 1000000 * S_NS, &q));
+	assert_non_null(query_read(QUERY_FLOW, long_name, 1, 1, &q));
+}
+
+static void profiles_begin_where_others_end(void **state)
+{
+	static const struct query_profile all[] = {
+		{ "20251126T050000Z-7.000001", 1764133800 * S_NS, false },
+		{ "20251126T050000Z-7.000002", 1764134400 * S_NS, false },
+		{ "20251126T050000Z-77.000003", 1764134400 * S_NS, false },
+	};
+
+	(void)state;
+	assert_true(query_began(all, 3, 0, 600 * S_NS) == 1764133200 * S_NS);
+	assert_true(query_began(all, 3, 1, 600 * S_NS) == 1764133800 * S_NS);
+	assert_true(query_began(all, 3, 2, 600 * S_NS) == 1764133800 * S_NS); /* the one before was removed */
+}
+
+static void a_client_that_asks_too_much_waits_alone(void **state)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = 1 }, b = a;
+	struct sockaddr_in6 six = { .sin6_family = AF_INET6 }, same = six;
+	static struct clients c;
+	uint64_t now = S_NS;
+
+	(void)state;
+	b.sin_addr.s_addr = 2;
+	for (int i = 0; i < 10; i++)
+		assert_true(clients_may(&c, (struct sockaddr *)&a, 1, 10, 2, now));
+	assert_false(clients_may(&c, (struct sockaddr *)&a, 1, 10, 2, now));
+	assert_true(clients_may(&c, (struct sockaddr *)&b, 10, 10, 2, now));
+	assert_true(clients_may(&c, (struct sockaddr *)&a, 2, 10, 2, now + S_NS));
+	assert_false(clients_may(&c, (struct sockaddr *)&a, 1, 10, 2, now + S_NS));
+	six.sin6_addr.s6_addr[0] = same.sin6_addr.s6_addr[0] = 0x20;
+	same.sin6_addr.s6_addr[15] = 9; /* of one network */
+	assert_true(clients_may(&c, (struct sockaddr *)&six, 10, 10, 2, now));
+	assert_false(clients_may(&c, (struct sockaddr *)&same, 1, 10, 2, now));
+	for (uint32_t i = 0; i < 2 * CLIENTS; i++) {
+		a.sin_addr.s_addr = 100 + i;
+		assert_true(clients_may(&c, (struct sockaddr *)&a, 10, 10, 2, now + 2 * S_NS + i));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +498,10 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
 		cmocka_unit_test(a_line_is_logfmt),
+		cmocka_unit_test(moments_are_read_or_refused),
+		cmocka_unit_test(questions_have_times_and_no_other_words),
+		cmocka_unit_test(profiles_begin_where_others_end),
+		cmocka_unit_test(a_client_that_asks_too_much_waits_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,8 +92,11 @@ CLI_COMMAND(daemon) = {
 		"On http.listen, 127.0.0.1:9417 unless the configuration says otherwise, it serves /healthz and /metrics\n"
 		"(OpenMetrics: what it costs, what was lost, each service's ten functions of most time), and with a token\n"
 		"(Authorization: Bearer ...) /profiles, a list as JSON (accperf.profiles/1), /profile?service=NAME, the last\n"
-		"complete profile as a file, and /report.html?service=NAME, that profile as a page. There is no TLS: other\n"
-		"machines are to come through a proxy.\n\n"
+		"complete profile as a file, and what the reading commands say of stored profiles: /report.html, /pprof, /flow,\n"
+		"/advise and /diff, each with ?service=NAME&from=TIME&to=TIME; a TIME is 2026-11-26T05:00:00Z, -90s, now-2h or\n"
+		"seconds since 1970. Without times it is the last complete profile. /diff compares with base_from to base_to,\n"
+		"or with what came before. An address that other machines reach wants the token and TLS (http.tls_cert,\n"
+		"tls_key).\n\n"
 		"Needs what `accperf record` needs. What is recorded of a target, and what never, its page tells.",
 	.examples = "accperf daemon --example >daemon.yaml\tA configuration to begin with\n"
 		    "accperf daemon --check --config daemon.yaml\tWhether it is in order\n"

@@ -15,7 +15,7 @@
 
 static void become_child(const struct child_opts *o, pid_t parent)
 {
-	struct rlimit most = { o->memory, o->memory };
+	struct rlimit most = { o->memory, o->memory }, size = { o->file_size, o->file_size };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t none;
 
@@ -27,6 +27,8 @@ static void become_child(const struct child_opts *o, pid_t parent)
 	if (getppid() != parent || null < 0)
 		_exit(127);
 	setrlimit(RLIMIT_DATA, &most);
+	if (o->file_size)
+		setrlimit(RLIMIT_FSIZE, &size);
 	if (o->nice)
 		setpriority(PRIO_PROCESS, 0, o->nice);
 	dup2(null, STDIN_FILENO);

@@ -14,6 +14,7 @@ struct child_opts {
 	int end_by;              /* the signal that it gets where the daemon is killed */
 	int nice;                /* how far it gives way to others */
 	uint64_t memory;         /* of data, at most; bytes */
+	uint64_t file_size;      /* of each file that it writes, at most; 0: no limit */
 };
 
 /* Its pid, or -errno. */

@@ -67,10 +67,15 @@ static const struct key keys[] = {
 	  "what the daemon and its recorders may hold; above it the largest recorder ends" },
 	{ "limits", "scan", KEY_TIME, C(scan), "2s", 0.1, 60, NULL, "how often to look for new processes" },
 	{ "http", "listen", KEY_ADDRESS, C(listen), "127.0.0.1:9417", 0, 0, NULL,
-	  "where /healthz, /metrics, /profiles, /profile and /report.html are served: an address and a port, or none" },
+	  "where /healthz, /metrics, /profiles and what is asked of profiles are served: an address and a port, or none" },
 	{ "http", "token_file", KEY_FOLDER, C(token_file), NULL, 0, 0, NULL,
 	  "a file whose first line, of 16 letters at least, a request must bring (Authorization: Bearer ...); without one only "
 	  "/healthz and /metrics are served, and on loopback alone" },
+	{ "http", "tls_cert", KEY_FOLDER, C(tls_cert), NULL, 0, 0, NULL,
+	  "a certificate, with those that it rests on, as PEM: then all is served by TLS; an address that other machines reach "
+	  "wants it, and token_file" },
+	{ "http", "tls_key", KEY_FOLDER, C(tls_key), NULL, 0, 0, NULL,
+	  "the key of tls_cert, as PEM, for its owner alone" },
 	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
 	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
@@ -462,11 +467,14 @@ static void take_sections(struct reading *r, const yaml_node_t *root, struct dae
 			take_section_keys(r, &empty, sections[i][0], sections[i][0], c);
 	if (!r->count && !c->service_count)
 		complain(r, root->start_mark, "no service: say what is recorded, in 'services:'");
+	if (!r->count && !c->tls_cert != !c->tls_key)
+		complain(r, root->start_mark, "http.tls_cert and http.tls_key go together, and one of them is missing");
 	if (!r->count && strcmp(c->listen, "none") && config_address(c->listen, &address, &loopback) && !loopback &&
-	    !c->token_file)
+	    !(c->token_file && c->tls_cert))
 		complain(
 			r, r->listen_at,
-			"other machines reach %s: that wants http.token_file, or listen on 127.0.0.1 and put a proxy before it",
+			"other machines reach %s: that wants http.token_file, tls_cert and tls_key, or listen on 127.0.0.1 and put a "
+			"proxy before it",
 			c->listen);
 	if (!r->count && c->segment_size > c->keep_size)
 		complain(r, root->start_mark, "segment_size must not exceed keep_size: nothing would be kept");
@@ -530,6 +538,8 @@ void config_release(struct daemon_config *c)
 	free(c->folder);
 	free(c->listen);
 	free(c->token_file);
+	free(c->tls_cert);
+	free(c->tls_key);
 	*c = (struct daemon_config){ 0 };
 }
 
@@ -559,7 +569,9 @@ static void example_key(const struct key *k, const char *indent, struct buf *out
 		buf_addf(out, "%s%s: %s\n", indent, k->name, k->standard);
 	else
 		buf_addf(out, "%s%s%s: %s\n", indent, k->offset == S(names) && !*k->section ? "" : "# ", k->name,
-			 k->type == KEY_FOLDER     ? "/etc/accperf/token"
+			 k->type == KEY_FOLDER     ? k->offset == C(tls_cert)  ? "/etc/accperf/tls.crt"
+						     : k->offset == C(tls_key) ? "/etc/accperf/tls.key"
+									       : "/etc/accperf/token"
 			 : k->type == KEY_PIDS     ? "[1234, 5678]"
 			 : k->offset == S(cgroups) ? "\"/system.slice/nginx.service\""
 						   : "nginx");

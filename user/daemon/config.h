@@ -36,7 +36,7 @@ struct daemon_config {
 	double budget; /* share of all CPUs */
 	uint64_t memory;
 	double scan;
-	char *listen, *token_file; /* token_file NULL: none */
+	char *listen, *token_file, *tls_cert, *tls_key; /* files; NULL: none */
 	struct config_service *services;
 	size_t service_count;
 };

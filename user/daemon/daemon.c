@@ -259,9 +259,13 @@ static void loop_until_stopped(struct daemon *d, int signals)
 		wait_for_something(d, signals, next_moment(d, watchdog));
 		turns_reap(d);
 		readings_look(d);
+		queries_look(d);
+		http_wake(d->http);
 	}
 	notify_say("STOPPING=1");
 	readings_forget(d);
+	queries_close(d);
+	http_wake(d->http);
 	turns_end_all(d, RECORDER_STOP);
 	while (d->recorder_count) {
 		wait_for_something(d, signals, clock_now() + STOPPING_STEP);
@@ -289,6 +293,7 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 	} else if (!keeper_open(&d.keeper, d.c.folder, e)) {
 		say(SAY_NOTICE, "started", NULL, "%zu service%s, profiles in %s", d.c.service_count,
 		    d.c.service_count == 1 ? "" : "s", d.c.folder);
+		queries_open(&d);
 		d.http = http_open(&d, &served);
 		if (served.code) /* to record is the more important */
 			say(SAY_ERROR, "http", NULL, "%s", served.text);

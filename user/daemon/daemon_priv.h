@@ -7,6 +7,7 @@
 #include "daemon/config.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/queries.h"
 #include "daemon/readings.h"
 #include "daemon/recorder.h"
 #include "daemon/say.h"
@@ -23,7 +24,6 @@ struct service_state {
 	uint64_t failed, turns;
 	char last[64];          /* its latest complete profile; "": none */
 	bool last_new;          /* not read yet */
-	bool page_wanted;       /* somebody asked for it as a page */
 	struct figures figures; /* of the last that was read */
 	double samples, lost;   /* of all that were read */
 	uint64_t unread;        /* could not be read */
@@ -43,6 +43,7 @@ struct daemon {
 	uint32_t next_number;
 	unsigned cpus;
 	struct readings readings;
+	struct queries queries;
 	struct http *http; /* NULL: nothing is served */
 	bool stopping, full, reload;
 	uint64_t memory; /* of all of us */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "daemon/clients.h"
 #include "daemon/daemon_priv.h"
 #include "daemon/metrics.h"
 #include "util/clock.h"
@@ -18,14 +19,34 @@
 #define CONNECTIONS 200
 #define CONNECTION_MEMORY 16384
 #define PATIENCE_S 10 /* with a client that is silent */
+#define PER_CLIENT 50 /* connections of one address, where other machines reach us */
+#define SUSPENDED 64u /* that wait for an answer; the others stay for who scrapes */
+#define PEM_MOST 65536
+/* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
+ * does a wrong token. */
+#define ASKED_AT_ONCE 400.0
+#define ASKED_A_SECOND 20.0
+#define DEAR 20.0
 #define TOKEN_LEAST 16
 #define TOKEN_MOST 200
+#define UNPROCESSABLE 422      /* libmicrohttpd has had two names for it */
 #define FRESH_NS 1000000000ull /* an answer is worked out once a second at most, whoever asks */
 
 enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_PROFILES, ANSWERS };
 
+/* Of a connection, from its first line until it is answered. */
+struct request {
+	uint32_t asked; /* 0: no answer from profiles */
+	bool waits;
+	struct MHD_Connection *connection;
+};
+
 struct http {
 	struct daemon *d;
+	struct clients clients;
+	struct request *waiting[SUSPENDED];
+	unsigned waiting_count;
+	char *cert, *key;
 	struct MHD_Daemon *mhd;
 	bool loopback;
 	char token[TOKEN_MOST + 1]; /* "": none */
@@ -94,7 +115,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		MHD_add_response_header(r, "Allow", "GET, HEAD");
-	if (status == MHD_HTTP_SERVICE_UNAVAILABLE)
+	if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
 		MHD_add_response_header(r, "Retry-After", "2");
 	done = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
@@ -154,101 +175,318 @@ static enum MHD_Result of_file(struct MHD_Connection *c, int fd, const char *typ
 	return done;
 }
 
-/* Of the service that a request names, which is compared with those that there are, or of the only one. */
-static enum MHD_Result answer_of_service(struct http *h, struct MHD_Connection *c, bool page)
+static const char which_service[] = "say which, as ?service=NAME; /profiles lists them\n";
+
+/* Compared with those that there are; "": the only one. */
+static bool find_service(const struct http *h, const char *name, uint32_t *service)
 {
-	const char *name = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "service");
 	const struct daemon_config *config = &h->d->c;
 	uint32_t i = 0;
-	int fd;
 
-	while (name && i < config->service_count && strcmp(config->services[i].name, name))
+	while (*name && i < config->service_count && strcmp(config->services[i].name, name))
 		i++;
-	if ((!name && config->service_count != 1) || i == config->service_count)
-		return refuse(c, MHD_HTTP_NOT_FOUND, "say which, as ?service=NAME; /profiles lists them\n");
+	*service = i;
+	return (*name || config->service_count == 1) && i < config->service_count;
+}
+
+static enum MHD_Result answer_profile(struct http *h, struct MHD_Connection *c)
+{
+	const char *name = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "service");
+	uint32_t i;
+
+	if (!find_service(h, name ? name : "", &i))
+		return refuse(c, MHD_HTTP_NOT_FOUND, which_service);
 	if (!*h->d->services[i].last)
 		return refuse(c, MHD_HTTP_NOT_FOUND, "there is no complete profile of that service yet\n");
-	if (!page)
-		return of_file(c, keeper_fd(&h->d->keeper, config->services[i].name, h->d->services[i].last),
-			       "application/octet-stream", h->d->services[i].last);
-	fd = readings_page(h->d, i);
-	if (fd < 0)
-		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the page is being made; ask again in a moment\n");
-	return of_file(c, dup(fd), "text/html; charset=utf-8", NULL);
+	return of_file(c, keeper_fd(&h->d->keeper, h->d->c.services[i].name, h->d->services[i].last),
+		       "application/octet-stream", h->d->services[i].last);
+}
+
+/* ---- answers from profiles, for which a connection waits */
+
+struct taken_args {
+	struct query_arg at[QUERY_ARGS];
+	size_t count;
+};
+
+static enum MHD_Result take_argument(void *ctx, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+	struct taken_args *a = ctx;
+
+	if (a->count < QUERY_ARGS)
+		a->at[a->count] = (struct query_arg){ key, value };
+	a->count++;
+	return MHD_YES;
+}
+
+static enum MHD_Result begin_asking(struct http *h, struct MHD_Connection *c, enum query_kind kind, uint32_t *id)
+{
+	static const char *const refusals[] = {
+		[QUERIES_NONE] = "there is no profile of that service in that time; /profiles lists them\n",
+		[QUERIES_MANY] = "that are more than 64 profiles: ask for less time\n",
+		[QUERIES_BUSY] = "others are asking; ask again in a moment\n",
+		[QUERIES_SPENT] =
+			"what may be spent on answers is spent, so that the machine's services lose nothing; ask again in a "
+			"few minutes, or read the files with accperf\n",
+	};
+	struct taken_args args = { .count = 0 };
+	enum queries_refusal refused;
+	char why[300];
+	const char *wrong;
+	struct query q;
+	uint32_t service;
+
+	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_argument, &args);
+	wrong = args.count > QUERY_ARGS ? "that are too many arguments"
+					: query_read(kind, args.at, args.count, (int64_t)clock_ns(CLOCK_REALTIME), &q);
+	if (wrong) {
+		snprintf(why, sizeof(why), "%s\n", wrong);
+		return refuse(c, MHD_HTTP_BAD_REQUEST, why);
+	}
+	if (!find_service(h, q.service, &service))
+		return refuse(c, MHD_HTTP_NOT_FOUND, which_service);
+	*id = queries_ask(h->d, service, &q, &refused);
+	if (*id)
+		return MHD_YES;
+	return refuse(c,
+		      refused == QUERIES_NONE   ? MHD_HTTP_NOT_FOUND
+		      : refused == QUERIES_MANY ? MHD_HTTP_BAD_REQUEST
+						: MHD_HTTP_SERVICE_UNAVAILABLE,
+		      refusals[refused]);
+}
+
+static enum MHD_Result send_asked(struct MHD_Connection *c, const struct asked *a)
+{
+	char why[320];
+
+	if (a->state == ASKED_FAILED) {
+		snprintf(why, sizeof(why), "%s\n", a->why);
+		return refuse(c, UNPROCESSABLE, why);
+	}
+	return of_file(c, dup(a->out), query_type(a->kind), query_file(a->kind));
+}
+
+static enum MHD_Result answer_query(struct http *h, struct MHD_Connection *c, enum query_kind kind, struct request *r)
+{
+	const struct asked *a;
+
+	if (!r->asked) {
+		enum MHD_Result done = begin_asking(h, c, kind, &r->asked);
+
+		if (!r->asked)
+			return done;
+	}
+	a = queries_find(h->d, r->asked);
+	if (!a)
+		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "the daemon ends; ask again in a moment\n");
+	if (a->state == ASKED_DONE || a->state == ASKED_FAILED)
+		return send_asked(c, a);
+	if (h->waiting_count == SUSPENDED)
+		return refuse(c, MHD_HTTP_SERVICE_UNAVAILABLE, "others are waiting; ask again in a moment\n");
+	r->waits = true;
+	r->connection = c;
+	h->waiting[h->waiting_count++] = r;
+	MHD_suspend_connection(c);
+	return MHD_YES;
+}
+
+void http_wake(struct http *h)
+{
+	unsigned left = 0, all = h ? h->waiting_count : 0;
+
+	for (unsigned i = 0; i < all; i++) {
+		struct request *r = h->waiting[i];
+		const struct asked *a = queries_find(h->d, r->asked);
+
+		if (a && (a->state == ASKED_WAITS || a->state == ASKED_RUNS)) {
+			h->waiting[left++] = r;
+			continue;
+		}
+		r->waits = false;
+		MHD_resume_connection(r->connection);
+	}
+	if (h)
+		h->waiting_count = left;
+	if (left < all)
+		MHD_run(h->mhd);
+}
+
+static void request_done(void *ctx, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
+{
+	struct http *h = ctx;
+	struct request *r = *state;
+
+	if (r && r->asked)
+		queries_leave(h->d, r->asked);
+	free(r);
+	*state = NULL;
+}
+
+/* ---- requests */
+
+static bool has_turn(struct http *h, struct MHD_Connection *c, double price)
+{
+	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+	return clients_may(&h->clients, i ? i->client_addr : NULL, price, ASKED_AT_ONCE, ASKED_A_SECOND, clock_now());
+}
+
+static enum MHD_Result refuse_without_token(struct http *h, struct MHD_Connection *c)
+{
+	if (!*h->token)
+		return refuse(
+			c, MHD_HTTP_FORBIDDEN,
+			"profiles are served only with a token, as anybody on this machine could ask: set http.token_file\n");
+	has_turn(h, c, DEAR); /* who guesses waits soon */
+	return refuse(c, MHD_HTTP_UNAUTHORIZED, "this wants the token of http.token_file\n");
+}
+
+static enum MHD_Result answer_by_path(struct http *h, struct MHD_Connection *c, const char *url, struct request *r)
+{
+	enum query_kind kind;
+
+	if (!h->loopback && !brings_token(h, c))
+		return refuse_without_token(h, c);
+	if (!strcmp(url, "/healthz"))
+		return kept_answer(h, c, ANSWER_HEALTH);
+	if (!strcmp(url, "/metrics"))
+		return kept_answer(h, c, ANSWER_METRICS);
+	if (!brings_token(h, c))
+		return refuse_without_token(h, c);
+	if (!strcmp(url, "/profiles"))
+		return kept_answer(h, c, ANSWER_PROFILES);
+	if (!strcmp(url, "/profile"))
+		return answer_profile(h, c);
+	if (query_is(url, &kind)) {
+		if (!r->asked && !has_turn(h, c, DEAR))
+			return refuse(c, MHD_HTTP_TOO_MANY_REQUESTS, "you ask too much; ask again in a moment\n");
+		return answer_query(h, c, kind, r);
+	}
+	return refuse(
+		c, MHD_HTTP_NOT_FOUND,
+		"/healthz, /metrics, /profiles, /profile, /pprof, /flow, /advise, /diff and /report.html are what there is\n");
 }
 
 /* shape: libmicrohttpd calls it so */
 static enum MHD_Result take_request(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
 				    const char *version, const char *data, size_t *data_len, void **state)
 {
-	static int begun;
 	struct http *h = ctx;
 
-	if (*state != &begun) { /* its headers, before a body that nobody reads */
-		*state = &begun;
-		return MHD_YES;
+	if (!*state) { /* its headers, before a body that nobody reads */
+		*state = calloc(1, sizeof(struct request));
+		return *state ? MHD_YES : MHD_NO;
 	}
 	if (*data_len) {
 		*data_len = 0;
 		return MHD_YES;
 	}
+	if (!((struct request *)*state)->asked && !has_turn(h, c, 1))
+		return refuse(c, MHD_HTTP_TOO_MANY_REQUESTS, "you ask too much; ask again in a moment\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
 	if (!asks_for_us(h, c))
 		return refuse(c, MHD_HTTP_FORBIDDEN, "only by the name 127.0.0.1, localhost or [::1]\n");
-	if ((*h->token && !h->loopback) && !brings_token(h, c))
-		return refuse(c, MHD_HTTP_UNAUTHORIZED, "this wants the token of http.token_file\n");
-	if (!strcmp(url, "/healthz"))
-		return kept_answer(h, c, ANSWER_HEALTH);
-	if (!strcmp(url, "/metrics"))
-		return kept_answer(h, c, ANSWER_METRICS);
-	if (!brings_token(h, c))
-		return refuse(
-			c, *h->token ? MHD_HTTP_UNAUTHORIZED : MHD_HTTP_FORBIDDEN,
-			*h->token
-				? "this wants the token of http.token_file\n"
-				: "profiles are served only with a token, as anybody on this machine could ask: set http.token_file\n");
-	if (!strcmp(url, "/profiles"))
-		return kept_answer(h, c, ANSWER_PROFILES);
-	if (!strcmp(url, "/profile") || !strcmp(url, "/report.html"))
-		return answer_of_service(h, c, url[1] == 'r');
-	return refuse(c, MHD_HTTP_NOT_FOUND,
-		      "/healthz, /metrics, /profiles, /profile and /report.html are what there is\n");
+	return answer_by_path(h, c, url, *state);
 }
 
 /* ---- lifetime */
 
-static int read_token(struct http *h, const char *path, struct err *e)
+/* A file that the configuration names; secret: for its owner alone. */
+static ssize_t read_named(const char *key, const char *path, bool secret, char *out, size_t size, struct err *e)
 {
-	int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
-	ssize_t n;
+	ssize_t n = -1;
 
-	if (!path)
-		return 0;
-	if (fd < 0 || fstat(fd, &st)) {
-		err_set(e, -errno, "http.token_file %s cannot be read: %s", path, strerror(errno));
-	} else if (!S_ISREG(st.st_mode) || st.st_mode & 077) {
-		err_set(e, -EPERM, "http.token_file %s must be a file that only its owner reads: chmod 0600", path);
-	} else {
-		n = read(fd, h->token, TOKEN_MOST);
-		h->token[n > 0 ? n : 0] = 0;
-		h->token[strcspn(h->token, "\r\n")] = 0;
-		if (strlen(h->token) < TOKEN_LEAST)
-			err_set(e, -EINVAL,
-				"http.token_file %s wants a first line of %d to %d letters, such as `openssl rand -hex 32` prints",
-				path, TOKEN_LEAST, TOKEN_MOST - 1);
-	}
+	if (fd < 0 || fstat(fd, &st))
+		err_set(e, -errno, "%s %s cannot be read: %s", key, path, strerror(errno));
+	else if (!S_ISREG(st.st_mode) || (secret && st.st_mode & 077))
+		err_set(e, -EPERM, "%s %s must be a file%s", key, path,
+			secret ? " that only its owner reads: chmod 0600" : "");
+	else if ((n = read(fd, out, size - 1)) < 0)
+		err_set(e, -errno, "%s %s cannot be read: %s", key, path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	return e->code;
+	out[n > 0 ? n : 0] = 0;
+	return e->code ? e->code : n;
+}
+
+static int read_token(struct http *h, const char *path, struct err *e)
+{
+	if (!path || read_named("http.token_file", path, true, h->token, sizeof(h->token), e) < 0)
+		return e->code;
+	h->token[strcspn(h->token, "\r\n")] = 0;
+	if (strlen(h->token) < TOKEN_LEAST)
+		return err_set(
+			e, -EINVAL,
+			"http.token_file %s wants a first line of %d to %d letters, such as `openssl rand -hex 32` prints",
+			path, TOKEN_LEAST, TOKEN_MOST - 1);
+	return 0;
+}
+
+static int read_tls(struct http *h, const struct daemon_config *c, struct err *e)
+{
+	if (!c->tls_cert)
+		return 0;
+	if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+		return err_set(e, -ENOSYS,
+			       "this libmicrohttpd has no TLS: take http.tls_cert and tls_key away, listen on "
+			       "127.0.0.1 and put a proxy before it");
+	h->cert = malloc(PEM_MOST);
+	h->key = malloc(PEM_MOST);
+	if (!h->cert || !h->key)
+		return err_set(e, -ENOMEM, "nothing is served: out of memory");
+	if (read_named("http.tls_cert", c->tls_cert, false, h->cert, PEM_MOST, e) < 0 ||
+	    read_named("http.tls_key", c->tls_key, true, h->key, PEM_MOST, e) < 0)
+		return e->code;
+	return 0;
+}
+
+static void http_free(struct http *h)
+{
+	if (h->key)
+		explicit_bzero(h->key, PEM_MOST);
+	explicit_bzero(h->token, sizeof(h->token));
+	free(h->cert);
+	free(h->key);
+	free(h);
+}
+
+static int start_serving(struct http *h, const struct sockaddr_storage *at, struct err *e)
+{
+	struct MHD_OptionItem more[4] = { { MHD_OPTION_END, 0, NULL } };
+	unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, n = 0;
+
+	if (at->ss_family == AF_INET6)
+		flags |= MHD_USE_IPv6;
+	if (h->cert) {
+		flags |= MHD_USE_TLS;
+		more[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_CERT, 0, h->cert };
+		more[n++] = (struct MHD_OptionItem){ MHD_OPTION_HTTPS_MEM_KEY, 0, h->key };
+	}
+	if (!h->loopback)
+		more[n++] = (struct MHD_OptionItem){ MHD_OPTION_PER_IP_CONNECTION_LIMIT, PER_CLIENT, NULL };
+	more[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
+	errno = 0;
+	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, take_request, h, MHD_OPTION_SOCK_ADDR,
+				  (const struct sockaddr *)at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+				  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_S, MHD_OPTION_NOTIFY_COMPLETED,
+				  request_done, h, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+	if (!h->mhd)
+		return err_set(
+			e, -EADDRINUSE,
+			"nothing is served: %s cannot be listened on%s%s; another program has the port, the address is not this "
+			"machine's, or the certificate and its key are none: set http.listen, and restart",
+			h->d->c.listen, errno ? ": " : "", errno ? strerror(errno) : "");
+	return 0;
 }
 
 struct http *http_open(struct daemon *d, struct err *e)
 {
 	struct sockaddr_storage at;
 	struct http *h;
-	unsigned flags = MHD_USE_EPOLL;
 
 	if (!strcmp(d->c.listen, "none"))
 		return NULL;
@@ -259,23 +497,8 @@ struct http *http_open(struct daemon *d, struct err *e)
 		return NULL;
 	}
 	h->d = d;
-	if (read_token(h, d->c.token_file, e)) {
-		free(h);
-		return NULL;
-	}
-	if (at.ss_family == AF_INET6)
-		flags |= MHD_USE_IPv6;
-	errno = 0;
-	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, take_request, h, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
-				  MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-				  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_S, MHD_OPTION_END);
-	if (!h->mhd) {
-		err_set(e, -EADDRINUSE,
-			"nothing is served: %s cannot be listened on%s%s; another program has the port, or the address is not this "
-			"machine's: set http.listen, and restart",
-			d->c.listen, errno ? ": " : "", errno ? strerror(errno) : "");
-		free(h);
+	if (read_token(h, d->c.token_file, e) || read_tls(h, &d->c, e) || start_serving(h, &at, e)) {
+		http_free(h);
 		return NULL;
 	}
 	return h;
@@ -308,6 +531,9 @@ void http_close(struct http *h)
 	for (unsigned i = 0; i < ANSWERS; i++)
 		if (h->kept[i].response)
 			MHD_destroy_response(h->kept[i].response);
+	for (unsigned i = 0; i < h->waiting_count; i++)
+		MHD_resume_connection(h->waiting[i]->connection);
+	h->waiting_count = 0;
 	MHD_stop_daemon(h->mhd);
-	free(h);
+	http_free(h);
 }

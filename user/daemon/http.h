@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the daemon serves, by libmicrohttpd and within the daemon's own loop. Read-only: a request chooses among answers
- * that are there, and no part of it becomes a path. Bounded: so many connections with so much memory each; answers are
- * shared. Included by user/daemon. http_none.c is it where the library was not there at build time.
+ * that are there or that queries.h makes, and no part of it becomes a path. Bounded: so many connections with so much
+ * memory each, so many requests of a client; answers are shared. Included by user/daemon. http_none.c is it where the
+ * library was not there at build time.
  */
 #ifndef ACCPERF_DAEMON_HTTP_H
 #define ACCPERF_DAEMON_HTTP_H
@@ -20,6 +21,8 @@ struct http *http_open(struct daemon *d, struct err *e);
 /* Readable when there is something to do; -1. */
 int http_fd(const struct http *h);
 void http_run(struct http *h);
+/* Answers from profiles have come: who waits for them gets them. */
+void http_wake(struct http *h);
 /* How long it may rest at most; ns. */
 uint64_t http_wait_ns(const struct http *h);
 void http_close(struct http *h);

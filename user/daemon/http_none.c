@@ -24,6 +24,10 @@ void http_run(struct http *h)
 {
 }
 
+void http_wake(struct http *h)
+{
+}
+
 uint64_t http_wait_ns(const struct http *h)
 {
 	return UINT64_MAX;

@@ -19,17 +19,14 @@
 #define NICE 10
 #define LONGEST_NS 60000000000ull
 #define JSON_MOST (64u << 20)
-#define PAGE_MOST (64u << 20)
-#define PAGES (sizeof(((struct readings *)0)->last) / sizeof(struct reading_page))
 
-static void begin_child_reading(struct daemon *d, uint32_t service, bool page)
+static void begin_child_reading(struct daemon *d, uint32_t service)
 {
 	struct readings *r = &d->readings;
 	char path[PATH_MAX + NAME_MAX + 80];
 	const char *const json[] = { "accperf", "report", "--json", "-i", path, NULL };
-	const char *const html[] = { "accperf", "report", "--html", "-", "-i", path, NULL };
 	struct child_opts o = {
-		.argv = page ? html : json, .said = -1, .end_by = SIGKILL, .nice = NICE, .memory = d->c.memory
+		.argv = json, .said = -1, .end_by = SIGKILL, .nice = NICE, .memory = d->c.memory, .file_size = JSON_MOST
 	};
 	struct err e = { 0 };
 	pid_t pid;
@@ -45,10 +42,8 @@ static void begin_child_reading(struct daemon *d, uint32_t service, bool page)
 	}
 	r->pid = pid;
 	r->out = o.out;
-	r->page = page;
 	r->service = service;
 	r->began = clock_now();
-	snprintf(r->profile, sizeof(r->profile), "%s", d->services[service].last);
 }
 
 static void take_report(struct daemon *d, uint32_t service, int fd)
@@ -68,22 +63,6 @@ static void take_report(struct daemon *d, uint32_t service, int fd)
 	}
 	if (text != MAP_FAILED)
 		munmap(text, (size_t)len);
-}
-
-static void take_page(struct readings *r, const char *service)
-{
-	struct reading_page *p = &r->last[r->next_page];
-	off_t len = lseek(r->out, 0, SEEK_END);
-
-	if (len <= 0 || len > (off_t)PAGE_MOST)
-		return;
-	if (*p->profile)
-		close(p->fd);
-	p->fd = r->out;
-	snprintf(p->service, sizeof(p->service), "%s", service);
-	snprintf(p->profile, sizeof(p->profile), "%s", r->profile);
-	r->out = -1;
-	r->next_page = (r->next_page + 1) % PAGES;
 }
 
 static void end_reading(struct daemon *d)
@@ -107,8 +86,6 @@ static void end_reading(struct daemon *d)
 		/* 3: it is readable, and not all of it is there */
 		if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 3))
 			s->unread++;
-		else if (r->page)
-			take_page(r, d->c.services[r->service].name);
 		else
 			take_report(d, r->service, r->out);
 	}
@@ -126,35 +103,11 @@ void readings_look(struct daemon *d)
 	for (uint32_t i = 0; i < d->c.service_count && !r->pid && !d->stopping; i++) {
 		struct service_state *s = &d->services[i];
 
-		if (s->page_wanted && *s->last) {
-			s->page_wanted = false;
-			begin_child_reading(d, i, true);
-		} else if (s->last_new) {
+		if (s->last_new) {
 			s->last_new = false;
-			begin_child_reading(d, i, false);
+			begin_child_reading(d, i);
 		}
 	}
-}
-
-int readings_page(struct daemon *d, uint32_t service)
-{
-	const struct service_state *s = &d->services[service];
-	struct readings *r = &d->readings;
-	int fd = -1;
-
-	for (unsigned i = 0; i < PAGES; i++) {
-		/* from the oldest to the latest */
-		const struct reading_page *p = &r->last[(r->next_page + i) % PAGES];
-
-		if (!*p->profile || strcmp(p->service, d->c.services[service].name))
-			continue;
-		fd = p->fd;
-		if (!strcmp(p->profile, s->last))
-			return fd;
-	}
-	if (!(r->pid && r->page && r->service == service))
-		d->services[service].page_wanted = true;
-	return fd;
 }
 
 void readings_forget(struct daemon *d)

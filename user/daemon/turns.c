@@ -252,6 +252,9 @@ void turns_measure(struct daemon *d)
 	memset(spent, 0, sizeof(spent));
 	d->measured_at = now;
 	d->own_cpu += own;
+	queries_earn(d, d->c.budget * d->cpus, seconds);
+	own += d->queries.unbooked; /* what is asked of profiles is paid by all */
+	d->queries.unbooked = 0;
 	d->memory = recorder_memory_of(getpid());
 	for (size_t i = 0; i < d->recorder_count; i++) {
 		struct recorder *r = &d->recorders[i];
