@@ -77,6 +77,7 @@ check "SIGUSR1 ends a profile, and begins the next" within 5 is -ge 2 profiles h
 first=$(printf '%s\n' disk/store/hot/* | head -n 1)
 whole() { [ "$(report "$1" | jq -r '"\(.recovery) \(.samples > 3) \([.functions[] | select(.name == "spin_hot")] | length)"')" = "null true 1" ] || { report "$1" | head -c 400; return 1; }; }
 check "the one before is whole, and has names" whole "$first"
+check "and says whose it is" bash -c '[ "$(accperf report --json -i "$1" 2>/dev/null | jq -r .labels.service)" = hot ]' _ "$first"
 check "the watchdog is fed" grep -q WATCHDOG=1 notified
 check "systemd's status says what is done" within 3 grep -q 'STATUS=recording 1 of 2 services' notified
 

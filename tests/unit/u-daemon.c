@@ -6,18 +6,24 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "daemon/account.h"
 #include "daemon/clients.h"
 #include "daemon/config.h"
+#include "daemon/container.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/pace.h"
 #include "daemon/query.h"
 #include "daemon/retention.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
+#include "record/labels.h"
 
 /* ---- configuration */
 
@@ -478,6 +484,155 @@ static void a_client_that_asks_too_much_waits_alone(void **state)
 	}
 }
 
+/* ---- containers */
+
+#define ID "3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a"
+#define UID "0a1b2c3d-1111-2222-3333-444455556666"
+
+static void a_control_group_tells_its_container(void **state)
+{
+	static const struct {
+		const char *path, *unit, *id, *pod;
+	} rows[] = {
+		{ "/", "", "", "" },
+		{ "/system.slice/nginx.service", "nginx.service", "", "" },
+		{ "/user.slice/user@1000.service/app.slice/a.service", "a.service", "", "" },
+		{ "/system.slice/docker-" ID ".scope", "", ID, "" },
+		{ "/docker/" ID, "", ID, "" },
+		{ "/docker/" ID "/init", "", ID, "" },
+		{ "/machine.slice/libpod-" ID ".scope/container", "", ID, "" },
+		{ "/machine.slice/libpod-conmon-" ID ".scope", "", "", "" },
+		{ "/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod0a1b2c3d_1111_2222_3333_444455556666.slice/"
+		  "cri-containerd-" ID ".scope",
+		  "", ID, UID },
+		{ "/kubepods/burstable/pod" UID "/" ID, "", ID, UID },
+		{ "/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice:cri-containerd:" ID, "", ID,
+		  "" },
+		{ "/lxc.payload.web1/system.slice/x.service", "x.service", "web1", "" },
+		{ "/lxc/web1", "", "web1", "" },
+		{ "/docker-3f2a.scope", "", "", "" },
+		{ "/kubepods/podzz1b2c3d-1111-2222-3333-444455556666/x", "", "", "" },
+	};
+	struct container c;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		container_read(rows[i].path, &c);
+		if (strcmp(c.unit, rows[i].unit) || strcmp(c.id, rows[i].id) || strcmp(c.pod_uid, rows[i].pod))
+			fail_msg("%s: '%s' '%s' '%s'", rows[i].path, c.unit, c.id, c.pod_uid);
+	}
+}
+
+static void pods_have_the_names_of_their_logs(void **state)
+{
+	char folder[] = "/tmp/u-daemon.XXXXXX", pod[200], odd[200];
+	struct pods p = { 0 };
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(pod, sizeof(pod), "%s/shop_cart-7d9_%s", folder, UID);
+	snprintf(odd, sizeof(odd), "%s/odd_%s", folder, UID);
+	assert_string_equal(pods_find(&p, folder, UID, 1), "");
+	assert_int_equal(mkdir(pod, 0700) | mkdir(odd, 0700), 0);
+	assert_string_equal(pods_find(&p, folder, UID, 2), ""); /* not again so soon */
+	assert_string_equal(pods_find(&p, folder, UID, 6000000000ull), "shop/cart-7d9");
+	assert_string_equal(pods_find(&p, folder, "", 7000000000ull), "");
+	assert_int_equal(rmdir(pod) | rmdir(odd) | rmdir(folder), 0);
+	assert_string_equal(pods_find(&p, folder, UID, 20000000000ull), "shop/cart-7d9");
+	pods_release(&p);
+}
+
+static void a_pod_and_a_container_decide_whose_it_is(void **state)
+{
+	struct daemon_config c = taken("services:\n  a: {pod: 'shop/*', name: x}\n  b: {container: '3f2a*'}\n"
+				       "  c: {unit: 'ng*.service'}\n  d: {pod: " UID "}\n");
+	struct container in = { .pod = "shop/cart", .id = "3f2b" };
+	struct watched_traits t = { .comm = "x", .program = "", .cgroup = "/", .in = &in };
+
+	(void)state;
+	assert_int_equal(watched_service_of(&c, &t), 0);
+	t.comm = "y";
+	assert_int_equal(watched_service_of(&c, &t), WATCHED_NONE);
+	memcpy(in.id, ID, sizeof(ID));
+	assert_int_equal(watched_service_of(&c, &t), 1);
+	in = (struct container){ .unit = "nginx.service" };
+	assert_int_equal(watched_service_of(&c, &t), 2);
+	in = (struct container){ .pod_uid = UID };
+	assert_int_equal(watched_service_of(&c, &t), 3);
+	t.in = NULL;
+	assert_int_equal(watched_service_of(&c, &t), WATCHED_NONE);
+	config_release(&c);
+}
+
+static void labels_are_words_without_commas(void **state)
+{
+	static const char *const good[] = { "service=web", "pod=shop/cart", "rested=1.5" },
+				 *const bad[] = { "a", "=b", "a=", "A=b", "a=b,c", "a=b\n" },
+				 *const twice[] = { "a=b", "a=c" };
+	char out[LABELS_MOST], key[LABELS_MOST], value[LABELS_MOST];
+	const char *at = out;
+	struct err e = { 0 };
+	AUTO_BUF(made);
+
+	(void)state;
+	assert_int_equal(labels_join(good, 3, out, &e), 0);
+	assert_string_equal(out, "service=web,pod=shop/cart,rested=1.5");
+	for (unsigned i = 0; i < 3; i++) {
+		assert_non_null(at = labels_next(at, key, value));
+		assert_true(!strncmp(good[i], key, strlen(key)) && !strcmp(good[i] + strlen(key) + 1, value));
+	}
+	assert_null(labels_next(at, key, value));
+	assert_null(labels_next("damaged", key, value));
+	for (unsigned i = 0; i < 6; i++)
+		assert_true(labels_join(&bad[i], 1, out, &e) < 0);
+	assert_true(labels_join(twice, 2, out, &e) < 0);
+	labels_add(&made, "unit", "a,b\n");
+	assert_string_equal(made.data, "unit=a_b_");
+}
+
+/* ---- a target of samples */
+
+/* Seconds of a simulated day in which it was recorded. */
+static double simulate_day(double target, double rate, double guess, double *samples)
+{
+	struct pace p = { 0 };
+	bool was = false;
+	double recorded = 0;
+
+	*samples = 0;
+	for (int s = 0; s < 86400; s += 2) {
+		bool is = pace_may(&p, target);
+
+		if (is && !was)
+			pace_begin(&p);
+		pace_pass(&p, target, 2);
+		if (is) {
+			pace_record(&p, 2, guess);
+			*samples += 2 * rate;
+			recorded += 2;
+		}
+		if ((was && !is) || (is && s % 600 == 598)) /* a profile ends */
+			pace_learn(&p, 100 * rate, 100);
+		was = is;
+	}
+	return recorded;
+}
+
+static void a_service_is_steered_to_its_target(void **state)
+{
+	double samples;
+
+	(void)state;
+	assert_true(simulate_day(0, 1000, 10, &samples) == 86400);
+	assert_true(simulate_day(40000, 5, 10, &samples) == 86400); /* it never gives so many */
+	simulate_day(40000, 100, 10, &samples);
+	assert_true(samples > 0.9 * 24 * 40000 && samples < 1.1 * 24 * 40000);
+	simulate_day(40000, 3000, 3300, &samples); /* a turn of 30 s alone gives 90,000 */
+	assert_true(samples > 0.9 * 24 * 40000 && samples < 1.2 * 24 * 40000);
+	simulate_day(40000, 100, 1000, &samples);
+	assert_true(samples > 0.9 * 24 * 40000 && samples < 1.1 * 24 * 40000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -502,6 +657,11 @@ int main(void)
 		cmocka_unit_test(questions_have_times_and_no_other_words),
 		cmocka_unit_test(profiles_begin_where_others_end),
 		cmocka_unit_test(a_client_that_asks_too_much_waits_alone),
+		cmocka_unit_test(a_control_group_tells_its_container),
+		cmocka_unit_test(pods_have_the_names_of_their_logs),
+		cmocka_unit_test(a_pod_and_a_container_decide_whose_it_is),
+		cmocka_unit_test(labels_are_words_without_commas),
+		cmocka_unit_test(a_service_is_steered_to_its_target),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/labels.h"
 #include "record/breakpoint_gate.h"
 #include "cli/cli.h"
 #include "record/part_offload.h"
@@ -52,7 +53,7 @@ struct record_opts {
 	const char *rotate;
 	struct rotation *rotation; /* NULL: one profile */
 	const char *offload, *offload_attach, *counts, *counts_cache, *timers, *breakpoints;
-	struct opt_list offload_probes;
+	struct opt_list offload_probes, labels;
 	struct record_heap heap;
 	bool offload_exact, offload_returns;
 	const char *work;
@@ -156,6 +157,8 @@ static const struct opt options[] = {
 	  "begins: FILE.000001, FILE.000002...",
 	  0 },
 	{ OPT_UINT, 0, "keep", O(keep), "N", "with --rotate: no more than the latest N of these files", O(keep_set) },
+	{ OPT_LIST, 0, "label", O(labels), "KEY=VALUE", "kept in the profile, for whoever reads it; may be repeated",
+	  0 },
 	{ OPT_BOOL, 0, "cmdline", O(cmdline), NULL,
 	  "store whole command lines, arguments and the secrets in them included", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "What it costs", 0 },
@@ -265,6 +268,8 @@ static int check_options(const struct record_opts *o, struct session_opts *so, s
 		return err_set(e, -EINVAL, "--keep wants 1 or more, and --rotate");
 	if ((o->work || o->json) && !o->measure_cost)
 		return err_set(e, -EINVAL, "--work and --json want --measure-cost");
+	if (labels_join(o->labels.items, o->labels.count, so->labels, e))
+		return e->code;
 	if (o->measure_cost && (!(o->pids.count || o->names.count) || o->rotate))
 		return err_set(e, -EINVAL, "--measure-cost wants processes that run: -p or -n; and no --rotate");
 	if (o->measure_cost && o->duration > 0 && o->duration < 2 * TURN_PAIRS_LEAST * LEAST_TURN_S)

@@ -81,10 +81,17 @@ static const struct key keys[] = {
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
 	{ "", "cgroup", KEY_LIST, S(cgroups), NULL, 0, 0, NULL,
 	  "control groups, as /proc/PID/cgroup has them after its last colon; * stands for any text, / included" },
+	{ "", "unit", KEY_LIST, S(units), NULL, 0, 0, NULL, "systemd's units that processes are in; patterns" },
+	{ "", "container", KEY_LIST, S(containers), NULL, 0, 0, NULL,
+	  "ids of containers (docker, containerd, CRI-O, podman; names, of LXC), from their control groups; patterns" },
+	{ "", "pod", KEY_LIST, S(pods), NULL, 0, 0, NULL,
+	  "pods of Kubernetes, NAMESPACE/NAME by the folders in /var/log/pods, or their uids; patterns" },
 	{ "", "min_age", KEY_TIME, S(min_age), "10s", 0, 86400, NULL,
 	  "processes that live for less are not recorded, unless their parents are" },
 	{ "", "weight", KEY_NUMBER, S(weight), "1", 0.01, 100, NULL,
 	  "the budget is split by that over the services that run" },
+	{ "", "samples", KEY_NUMBER, S(samples), "0", 0, 1e9, NULL,
+	  "so many samples an hour are aimed at: a service that gives more is recorded by turns; 0: no target" },
 	{ "", "effort", KEY_CHOICE, S(effort), "low", 0, 0, "low|default|high",
 	  "what its processes may lose while they are recorded: 0.5, 1 or 5 % of their time" },
 	{ "", "what", KEY_CHOICE, S(what), "all", 0, 0, "all|time",
@@ -98,7 +105,8 @@ static const char *const sections[][2] = {
 	{ "storage", "Profiles on disk" },
 	{ "limits", "What it may cost" },
 	{ "http", "What is served" },
-	{ "services", "What is recorded: a name each, with pid, name or cgroup, all of which have to agree" },
+	{ "services",
+	  "What is recorded: a name each, with pid, name, cgroup, unit, container or pod, all of which have to agree" },
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
@@ -400,7 +408,8 @@ static void take_service(struct reading *r, const yaml_node_t *kn, const yaml_no
 			return;
 		}
 	if (n->type != YAML_MAPPING_NODE) {
-		complain(r, n->start_mark, "service '%s' wants keys: pid, name or cgroup at least", name);
+		complain(r, n->start_mark,
+			 "service '%s' wants keys: pid, name, cgroup, unit, container or pod at least", name);
 		return;
 	}
 	if (c->service_count >= MOST_SERVICES || !GROW_ONE(c->services, c->service_count)) {
@@ -412,9 +421,12 @@ static void take_service(struct reading *r, const yaml_node_t *kn, const yaml_no
 	*s = (struct config_service){ .name = strdup(name) };
 	snprintf(where, sizeof(where), "service '%s'", name);
 	take_section_keys(r, n, "", where, s);
-	if (!s->pids.count && !s->names.count && !s->cgroups.count)
-		complain(r, kn->start_mark, "service '%s' says of no process that it is its: pid, name or cgroup does",
-			 name);
+	if (!s->pids.count && !s->names.count && !s->cgroups.count && !s->units.count && !s->containers.count &&
+	    !s->pods.count)
+		complain(
+			r, kn->start_mark,
+			"service '%s' says of no process that it is its: pid, name, cgroup, unit, container or pod does",
+			name);
 }
 
 static void take_section(struct reading *r, const yaml_node_t *n, size_t which, struct daemon_config *c)
@@ -529,6 +541,9 @@ void config_release(struct daemon_config *c)
 		release_list(&s->pids);
 		release_list(&s->names);
 		release_list(&s->cgroups);
+		release_list(&s->units);
+		release_list(&s->containers);
+		release_list(&s->pods);
 		free(s->name);
 		free(s->effort);
 		free(s->what);
@@ -555,8 +570,10 @@ static bool same_list(const struct config_list *a, const struct config_list *b)
 bool config_same_service(const struct config_service *a, const struct config_service *b)
 {
 	return !strcmp(a->name, b->name) && same_list(&a->pids, &b->pids) && same_list(&a->names, &b->names) &&
-	       same_list(&a->cgroups, &b->cgroups) && a->min_age == b->min_age && a->weight == b->weight &&
-	       !strcmp(a->effort, b->effort) && !strcmp(a->what, b->what) && !strcmp(a->offload, b->offload);
+	       same_list(&a->cgroups, &b->cgroups) && same_list(&a->units, &b->units) &&
+	       same_list(&a->containers, &b->containers) && same_list(&a->pods, &b->pods) && a->samples == b->samples &&
+	       a->min_age == b->min_age && a->weight == b->weight && !strcmp(a->effort, b->effort) &&
+	       !strcmp(a->what, b->what) && !strcmp(a->offload, b->offload);
 }
 
 /* ---- documentation */
@@ -569,12 +586,15 @@ static void example_key(const struct key *k, const char *indent, struct buf *out
 		buf_addf(out, "%s%s: %s\n", indent, k->name, k->standard);
 	else
 		buf_addf(out, "%s%s%s: %s\n", indent, k->offset == S(names) && !*k->section ? "" : "# ", k->name,
-			 k->type == KEY_FOLDER     ? k->offset == C(tls_cert)  ? "/etc/accperf/tls.crt"
-						     : k->offset == C(tls_key) ? "/etc/accperf/tls.key"
-									       : "/etc/accperf/token"
-			 : k->type == KEY_PIDS     ? "[1234, 5678]"
-			 : k->offset == S(cgroups) ? "\"/system.slice/nginx.service\""
-						   : "nginx");
+			 k->type == KEY_FOLDER        ? k->offset == C(tls_cert)  ? "/etc/accperf/tls.crt"
+							: k->offset == C(tls_key) ? "/etc/accperf/tls.key"
+										  : "/etc/accperf/token"
+			 : k->type == KEY_PIDS        ? "[1234, 5678]"
+			 : k->offset == S(cgroups)    ? "\"/system.slice/nginx.service\""
+			 : k->offset == S(units)      ? "nginx.service"
+			 : k->offset == S(containers) ? "\"3f2a*\""
+			 : k->offset == S(pods)       ? "\"shop/cart-*\""
+						      : "nginx");
 }
 
 void config_example(struct buf *out)

@@ -20,12 +20,13 @@ struct config_list {
 	size_t count;
 };
 
-/* A process belongs to a service where each of pid, name and cgroup that is given takes it. */
+/* A process belongs to a service where each of pid, name, cgroup, unit, container and pod that is given takes it. */
 struct config_service {
 	char *name;
-	struct config_list pids, names, cgroups;
+	struct config_list pids, names, cgroups, units, containers, pods;
 	double min_age; /* seconds */
 	double weight;
+	double samples; /* an hour; 0: no target */
 	char *effort, *what, *offload;
 };
 

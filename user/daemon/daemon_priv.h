@@ -7,6 +7,7 @@
 #include "daemon/config.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/pace.h"
 #include "daemon/queries.h"
 #include "daemon/readings.h"
 #include "daemon/recorder.h"
@@ -17,10 +18,12 @@
 
 struct service_state {
 	struct account account;
-	double rate;       /* seconds of CPU time a second that it may take; 0: it does not run */
-	double cost;       /* seconds, since the daemon began */
-	uint64_t retry_at; /* after a failure */
-	unsigned failures; /* in a row */
+	struct pace pace;
+	uint64_t rests_since; /* its last turn ended then; 0: none has, or its processes did */
+	double rate;          /* seconds of CPU time a second that it may take; 0: it does not run */
+	double cost;          /* seconds, since the daemon began */
+	uint64_t retry_at;    /* after a failure */
+	unsigned failures;    /* in a row */
 	uint64_t failed, turns;
 	char last[64];          /* its latest complete profile; "": none */
 	bool last_new;          /* not read yet */

@@ -10,6 +10,7 @@
 #include "util/json.h"
 
 #define SCAN_LATE_S 120
+#define PLACES_SERIES 20 /* of a service */
 
 static void family_head(struct buf *out, const char *name, const char *type, const char *help)
 {
@@ -49,6 +50,8 @@ enum per_service {
 	OF_SAMPLES,
 	OF_LOST,
 	OF_UNREAD,
+	OF_DUTY,
+	OF_TARGET,
 	OF_ALL
 };
 
@@ -60,6 +63,8 @@ static const struct {
 	[OF_BUDGET] = { "accperf_budget_cpus", "gauge", "CPUs that its recording may take, over hours." },
 	[OF_SLOWDOWN] = { "accperf_target_slowdown_ratio", "gauge",
 			  "What its processes lost, in the last complete profile." },
+	[OF_DUTY] = { "accperf_duty_ratio", "gauge", "Part of its processes' time that is recorded." },
+	[OF_TARGET] = { "accperf_samples_target", "gauge", "Samples an hour that are aimed at; 0: no target." },
 	[OF_TURNS] = { "accperf_recorder_starts", "counter", "Recorders that began." },
 	[OF_FAILURES] = { "accperf_recorder_failures", "counter", "Recorders that failed." },
 	[OF_COST] = { "accperf_cost_cpu_seconds", "counter",
@@ -83,6 +88,8 @@ static double service_figure(const struct daemon *d, uint32_t service, enum per_
 	case OF_COST: return s->cost;
 	case OF_SAMPLES: return s->samples;
 	case OF_LOST: return s->lost;
+	case OF_DUTY: return pace_duty(&s->pace);
+	case OF_TARGET: return d->c.services[service].samples;
 	default: return (double)s->unread;
 	}
 }
@@ -139,6 +146,47 @@ static void add_top_functions(const struct daemon *d, struct buf *out)
 	}
 }
 
+/* Of the places that it is in, so many, and how many processes all others have. */
+static void add_places_of(const struct daemon *d, uint32_t service, struct buf *out)
+{
+	const struct watched *w = &d->watched;
+	unsigned series = 0, other = 0;
+	AUTO_BUF(counts);
+
+	for (size_t i = 0; i < w->place_count; i++)
+		buf_add(&counts, &(unsigned){ 0 }, sizeof(unsigned));
+	if (buf_failed(&counts))
+		return;
+	for (size_t i = 0; i < w->count; i++)
+		if (w->at[i].service == service && w->at[i].place < w->place_count)
+			((unsigned *)(void *)counts.data)[w->at[i].place]++;
+		else
+			other += w->at[i].service == service;
+	for (size_t i = 0; i < w->place_count; i++) {
+		const struct container *c = &w->places[i];
+		unsigned n = ((const unsigned *)(const void *)counts.data)[i];
+		const char *const labels[][2] = { { "unit", c->unit },
+						  { "container", c->id },
+						  { "pod", *c->pod ? c->pod : c->pod_uid } };
+
+		if (!n || series == PLACES_SERIES) {
+			other += n;
+			continue;
+		}
+		series++;
+		buf_addf(out, "accperf_processes{service=\"%s\"", d->c.services[service].name);
+		for (unsigned k = 0; k < 3; k++) {
+			buf_addf(out, ",%s=\"", labels[k][0]);
+			figures_label(labels[k][1], out);
+			buf_addch(out, '"');
+		}
+		buf_addf(out, "} %u\n", n);
+	}
+	if (other)
+		buf_addf(out, "accperf_processes{service=\"%s\",unit=\"other\",container=\"\",pod=\"\"} %u\n",
+			 d->c.services[service].name, other);
+}
+
 void metrics_text(const struct daemon *d, struct buf *out)
 {
 	family_head(out, "accperf_build", "info", "The program's version.");
@@ -155,6 +203,9 @@ void metrics_text(const struct daemon *d, struct buf *out)
 		  (double)keeper_free(&d->keeper));
 	one_gauge(out, "accperf_disk_full", "1 while the reserve is not there and nothing is recorded.", d->full);
 	add_services(d, out);
+	family_head(out, "accperf_processes", "gauge", "Processes of a service, by unit, container and pod.");
+	for (uint32_t i = 0; i < d->c.service_count; i++)
+		add_places_of(d, i, out);
 	add_top_functions(d, out);
 	buf_addstr(out, "# EOF\n");
 }

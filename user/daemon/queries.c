@@ -126,8 +126,8 @@ static struct query_profile *list_profiles(const struct daemon *d, uint32_t serv
 }
 
 /* Those of that time, from the first to the last; NULL: out of memory. count > PROFILES_MOST: they are too many. */
-static struct asked_profile *choose(const struct daemon *d, uint32_t service, const struct query *q,
-				    const struct query_time *t, unsigned *count)
+static struct asked_profile *choose_profiles(const struct daemon *d, uint32_t service, const struct query *q,
+					     const struct query_time *t, unsigned *count)
 {
 	struct asked_profile *chosen = calloc(PROFILES_MOST, sizeof(*chosen));
 	int64_t longest = (int64_t)(d->c.segment_time * 1e9);
@@ -211,9 +211,9 @@ uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *que
 	struct asked next = { .kind = query->kind, .out = -1 }, *a = NULL;
 
 	snprintf(next.service, sizeof(next.service), "%s", d->c.services[service].name);
-	next.of = choose(d, service, query, &query->of, &next.of_count);
+	next.of = choose_profiles(d, service, query, &query->of, &next.of_count);
 	if (query->kind == QUERY_DIFF)
-		next.base = choose(d, service, query, &query->base, &next.base_count);
+		next.base = choose_profiles(d, service, query, &query->base, &next.base_count);
 	*why = !next.of || (query->kind == QUERY_DIFF && !next.base)               ? QUERIES_BUSY
 	       : !next.of_count || (query->kind == QUERY_DIFF && !next.base_count) ? QUERIES_NONE
 	       : next.of_count > PROFILES_MOST || next.base_count > PROFILES_MOST  ? QUERIES_MANY
@@ -238,7 +238,7 @@ uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *que
 
 /* ---- the children */
 
-static void path_of(const struct daemon *d, const struct asked *a, bool base, unsigned i, char out[PATH_LEN])
+static void profile_path(const struct daemon *d, const struct asked *a, bool base, unsigned i, char out[PATH_LEN])
 {
 	unsigned n = base ? a->base_count : a->of_count;
 
@@ -258,10 +258,10 @@ static unsigned merge_arguments(const struct daemon *d, const struct asked *a, b
 	argv[n++] = "merge";
 	argv[n++] = "--force"; /* a service may have been upgraded in that time */
 	argv[n++] = "-o";
-	path_of(d, a, base, PROFILES_MOST, paths[PROFILES_MOST]);
+	profile_path(d, a, base, PROFILES_MOST, paths[PROFILES_MOST]);
 	argv[n++] = paths[PROFILES_MOST];
 	for (unsigned i = 0; i < count; i++) {
-		path_of(d, a, base, i, paths[i]);
+		profile_path(d, a, base, i, paths[i]);
 		argv[n++] = paths[i];
 	}
 	return n;
@@ -283,10 +283,10 @@ static unsigned view_arguments(const struct daemon *d, const struct asked *a, ch
 	for (unsigned i = 0; i < 4 && commands[a->kind][i]; i++)
 		argv[n++] = commands[a->kind][i];
 	if (a->kind == QUERY_DIFF) {
-		path_of(d, a, true, PROFILES_MOST, paths[0]);
+		profile_path(d, a, true, PROFILES_MOST, paths[0]);
 		argv[n++] = paths[0];
 	}
-	path_of(d, a, false, PROFILES_MOST, paths[1]);
+	profile_path(d, a, false, PROFILES_MOST, paths[1]);
 	argv[n++] = paths[1];
 	return n;
 }

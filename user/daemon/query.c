@@ -154,7 +154,7 @@ int64_t query_began(const struct query_profile *all, size_t count, size_t i, int
 /* ---- arguments */
 
 /* "": it is not there. */
-static const char *argument(const struct query_arg *args, size_t count, const char *key)
+static const char *value_given(const struct query_arg *args, size_t count, const char *key)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!strcmp(args[i].key, key))
@@ -163,7 +163,7 @@ static const char *argument(const struct query_arg *args, size_t count, const ch
 }
 
 /* `to` where only `from` is given is now; `from` where only `to` is, an hour before. */
-static const char *take_time(const char *from, const char *to, int64_t now, struct query_time *t)
+static const char *take_span_of(const char *from, const char *to, int64_t now, struct query_time *t)
 {
 	t->to = now;
 	if (*to && !query_moment(to, now, &t->to))
@@ -199,9 +199,9 @@ static const char *check_names(enum query_kind kind, const struct query_arg *arg
 
 const char *query_read(enum query_kind kind, const struct query_arg *args, size_t count, int64_t now, struct query *q)
 {
-	const char *service = argument(args, count, "service"), *from = argument(args, count, "from"),
-		   *to = argument(args, count, "to"), *base_from = argument(args, count, "base_from"),
-		   *base_to = argument(args, count, "base_to"), *why;
+	const char *service = value_given(args, count, "service"), *from = value_given(args, count, "from"),
+		   *to = value_given(args, count, "to"), *base_from = value_given(args, count, "base_from"),
+		   *base_to = value_given(args, count, "base_to"), *why;
 
 	*q = (struct query){ .kind = kind };
 	why = check_names(kind, args, count);
@@ -211,12 +211,12 @@ const char *query_read(enum query_kind kind, const struct query_arg *args, size_
 		return "there is no service of such a name; /profiles lists them";
 	memcpy(q->service, service, strlen(service));
 	q->latest = !*from && !*to && kind != QUERY_DIFF;
-	why = take_time(from, to, now, &q->of);
+	why = take_span_of(from, to, now, &q->of);
 	if (why || kind != QUERY_DIFF)
 		return why;
 	/* as long as that, and before it */
 	q->base = (struct query_time){ .from = q->of.from - (q->of.to - q->of.from), .to = q->of.from };
 	if (!*base_from && !*base_to)
 		return NULL;
-	return take_time(base_from, base_to, now, &q->base);
+	return take_span_of(base_from, base_to, now, &q->base);
 }

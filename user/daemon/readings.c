@@ -58,6 +58,7 @@ static void take_report(struct daemon *d, uint32_t service, int fd)
 		s->unread++;
 	} else {
 		s->figures = f;
+		pace_learn(&s->pace, f.samples, f.seconds);
 		s->samples += isnan(f.samples) ? 0 : f.samples;
 		s->lost += isnan(f.lost) ? 0 : f.lost;
 	}

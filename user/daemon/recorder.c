@@ -16,7 +16,7 @@
 #include "util/clock.h"
 
 #define RING "4M"
-#define MOST_ARGUMENTS 32
+#define MOST_ARGUMENTS (32 + 2 * RECORDER_LABELS)
 #define NAMES_NS 60000000000ull /* that the last names may take */
 #define SECOND 1000000000ull
 
@@ -46,6 +46,10 @@ static unsigned arguments(const struct recorder_opts *o, const char *output, con
 		argv[n++] = "--no-waits";
 		argv[n++] = "--counts";
 		argv[n++] = "off";
+	}
+	for (unsigned i = 0; i < o->label_count; i++) {
+		argv[n++] = "--label";
+		argv[n++] = o->labels[i];
 	}
 	argv[n] = NULL;
 	return n;

@@ -33,10 +33,14 @@ struct recorder {
 	size_t line_len;
 };
 
+#define RECORDER_LABELS 6u
+
 struct recorder_opts {
 	const char *folder; /* of all services */
 	const char *pids;   /* a list with commas */
 	const char *effort, *what, *offload;
+	const char *const *labels; /* "key=value", at most RECORDER_LABELS */
+	unsigned label_count;
 	double segment_time;
 	uint64_t memory;
 };

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/effort.h"
+#include "record/labels.h"
 #include "util/clock.h"
 #include "util/grow.h"
 
@@ -93,8 +94,49 @@ static void failed_once(struct daemon *d, uint32_t service, const char *why)
 	daemon_say_seldom(d, SAY_WARN, "recorder-failed", service, text);
 }
 
+/* What its profile carries: what all these processes have in common, and for how long nobody was recorded. */
+static unsigned label_recorder(struct daemon *d, uint32_t service, struct buf labels[RECORDER_LABELS])
+{
+	const struct service_state *s = &d->services[service];
+	const struct container *in = NULL;
+	bool same = true;
+	char rested[32];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->watched.count && same; i++) {
+		const struct watched_process *p = &d->watched.at[i];
+
+		if (!wants_recorder(p, service))
+			continue;
+		same = p->place != WATCHED_NONE && (!in || in == &d->watched.places[p->place]);
+		in = same ? &d->watched.places[p->place] : NULL;
+	}
+	labels_add(&labels[n++], "service", d->c.services[service].name);
+	labels_add(&labels[n++], "unit", in ? in->unit : "");
+	labels_add(&labels[n++], "container", in ? in->id : "");
+	labels_add(&labels[n++], "pod", in ? *in->pod ? in->pod : in->pod_uid : "");
+	if (s->rests_since && !turns_running(d, service)) {
+		snprintf(rested, sizeof(rested), "%.3f", (double)(clock_now() - s->rests_since) / 1e9);
+		labels_add(&labels[n++], "rested", rested);
+	}
+	return n;
+}
+
+static void tell_begun(struct daemon *d, uint32_t service, const char *pids, unsigned n, int first)
+{
+	int inner = watched_inner_pid(first);
+	AUTO_BUF(text);
+
+	buf_addf(&text, "recording process%s %s", n > 1 ? "es" : "", pids);
+	if (inner)
+		buf_addf(&text, " (%d is %d in its container)", first, inner);
+	daemon_say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
+}
+
 static void begin_recorder(struct daemon *d, uint32_t service)
 {
+	struct buf labels[RECORDER_LABELS] = { { 0 } };
+	const char *given[RECORDER_LABELS];
 	const struct config_service *s = &d->c.services[service];
 	struct service_state *state = &d->services[service];
 	struct recorder r = { .number = d->next_number, .service = service, .said = -1 };
@@ -106,7 +148,6 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 				   .memory = d->c.memory };
 	struct err e = { 0 };
 	AUTO_BUF(pids);
-	AUTO_BUF(text);
 	int first = 0;
 	unsigned n = list_new(d, service, &pids, &first);
 
@@ -114,18 +155,28 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 		return;
 	snprintf(r.folder, sizeof(r.folder), "%s", s->name);
 	o.pids = pids.data;
-	if (keeper_begin(&d->keeper, s->name, first, r.name, &e) || recorder_start(&r, &o, &e)) {
+	o.labels = given;
+	for (unsigned i = 0, all = label_recorder(d, service, labels); i < all; i++)
+		if (labels[i].len && !buf_failed(&labels[i]))
+			given[o.label_count++] = labels[i].data;
+	if (!keeper_begin(&d->keeper, s->name, first, r.name, &e))
+		recorder_start(&r, &o, &e);
+	for (unsigned i = 0; i < RECORDER_LABELS; i++)
+		buf_release(&labels[i]);
+	if (e.code) {
 		failed_once(d, service, e.text);
 		return;
 	}
 	d->next_number++;
-	if (!turns_running(d, service))
+	if (!turns_running(d, service)) {
 		account_begin(&state->account);
+		pace_begin(&state->pace);
+	}
+	state->rests_since = 0;
 	state->turns++;
 	d->recorders[d->recorder_count++] = r;
 	give_to(d, service, r.number, n);
-	buf_addf(&text, "recording process%s %s", n > 1 ? "es" : "", pids.data);
-	daemon_say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
+	tell_begun(d, service, pids.data, n, first);
 }
 
 /* By weight, of what all may take, over the services that have processes. */
@@ -166,7 +217,8 @@ void turns_scan(struct daemon *d)
 
 		for (size_t k = 0; k < d->watched.count && !wanted; k++)
 			wanted = wants_recorder(&d->watched.at[k], i);
-		if (!wanted || d->full || d->stopping || now < s->retry_at || !account_may(&s->account, s->rate))
+		if (!wanted || d->full || d->stopping || now < s->retry_at || !account_may(&s->account, s->rate) ||
+		    !pace_may(&s->pace, d->c.services[i].samples))
 			continue;
 		if (turns_running(d, i) < MOST_RECORDERS) {
 			begin_recorder(d, i);
@@ -228,11 +280,19 @@ static void end_largest(struct daemon *d)
 	recorder_end(largest, RECORDER_MEMORY);
 }
 
-static void book(struct daemon *d, uint32_t service, double cpu, double seconds)
+/* used: CPU seconds of its processes. */
+static void book(struct daemon *d, uint32_t service, double cpu, double used, double seconds)
 {
 	struct service_state *s = &d->services[service];
+	const struct config_service *c = &d->c.services[service];
 
 	s->cost += cpu;
+	pace_record(&s->pace, seconds, effort_named(c->effort)->max_hz * used / seconds);
+	if (!pace_may(&s->pace, c->samples) && turns_running(d, service)) {
+		end_service(d, service, RECORDER_TURN);
+		daemon_say_seldom(d, SAY_INFO, "by-samples", service,
+				  "it gives more samples than its target, so it is recorded by turns");
+	}
 	account_spend(&s->account, cpu, seconds);
 	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
 		return;
@@ -247,9 +307,10 @@ void turns_measure(struct daemon *d)
 {
 	uint64_t now = clock_now();
 	double seconds = (double)(now - d->measured_at) / 1e9, own = own_cpu() - d->own_cpu, weights = 0;
-	double spent[d->c.service_count + 1];
+	double spent[d->c.service_count + 1], used[d->c.service_count + 1];
 
 	memset(spent, 0, sizeof(spent));
+	memset(used, 0, sizeof(used));
 	d->measured_at = now;
 	d->own_cpu += own;
 	queries_earn(d, d->c.budget * d->cpus, seconds);
@@ -258,12 +319,14 @@ void turns_measure(struct daemon *d)
 	d->memory = recorder_memory_of(getpid());
 	for (size_t i = 0; i < d->recorder_count; i++) {
 		struct recorder *r = &d->recorders[i];
-		double cpu = r->pid > 0 ? recorder_measure(r) : 0;
+		double cpu = r->pid > 0 ? recorder_measure(r) : 0, target;
 
 		d->memory += r->pid > 0 ? r->memory : 0;
-		if (r->pid > 0 && r->service != WATCHED_NONE)
-			spent[r->service] += cpu + effort_named(d->c.services[r->service].effort)->budget *
-							   watched_cpu_since(&d->watched, r->number);
+		if (r->pid <= 0 || r->service == WATCHED_NONE)
+			continue;
+		target = watched_cpu_since(&d->watched, r->number);
+		used[r->service] += target;
+		spent[r->service] += cpu + effort_named(d->c.services[r->service].effort)->budget * target;
 	}
 	for (size_t i = 0; i < d->c.service_count; i++)
 		weights += d->services[i].rate;
@@ -273,8 +336,10 @@ void turns_measure(struct daemon *d)
 		/* what we take ourselves is not there to be spent */
 		if (s->rate > 0)
 			account_earn(&s->account, s->rate - own / seconds * s->rate / weights, seconds);
+		if (s->rate > 0)
+			pace_pass(&s->pace, d->c.services[i].samples, seconds);
 		if (turns_running(d, i))
-			book(d, i, spent[i], seconds);
+			book(d, i, spent[i], used[i], seconds);
 	}
 	if (d->memory > d->c.memory)
 		end_largest(d);
@@ -342,6 +407,8 @@ void turns_reap(struct daemon *d)
 			d->services[r->service].account.credit -= cpu;
 		}
 		watched_forget_recorder(&d->watched, r->number);
+		if (r->service != WATCHED_NONE)
+			d->services[r->service].rests_since = r->why == RECORDER_RUNS ? 0 : clock_now();
 		tell_recorder_end(d, r, status);
 		recorder_release(r);
 		d->next_sweep = 0;

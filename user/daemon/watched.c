@@ -17,6 +17,8 @@
 #define TURNS 16u    /* a known process is looked at once in so many looks: it may have become another program */
 #define YOUNG_S 60.0 /* and each time before that age */
 #define KTHREADD 2
+#define PLACES_MOST 8192u
+#define POD_LOGS "/var/log/pods"
 #define MOST_ANCESTORS                                                                                                 \
 	64 /* a parent's parent's: deeper trees than any, and an end if numbers were reused into a ring */
 
@@ -83,7 +85,11 @@ uint32_t watched_service_of(const struct daemon_config *c, const struct watched_
 		if ((!s->pids.count || any_is(&s->pids, t->pid)) &&
 		    (!s->names.count || any_pattern_takes(&s->names, t->comm) ||
 		     any_pattern_takes(&s->names, t->program)) &&
-		    (!s->cgroups.count || any_pattern_takes(&s->cgroups, t->cgroup)))
+		    (!s->cgroups.count || any_pattern_takes(&s->cgroups, t->cgroup)) &&
+		    (!s->units.count || (t->in && any_pattern_takes(&s->units, t->in->unit))) &&
+		    (!s->containers.count || (t->in && any_pattern_takes(&s->containers, t->in->id))) &&
+		    (!s->pods.count || (t->in && (any_pattern_takes(&s->pods, t->in->pod) ||
+						  any_pattern_takes(&s->pods, t->in->pod_uid)))))
 			return (uint32_t)i;
 	}
 	return WATCHED_NONE;
@@ -102,10 +108,22 @@ static const char *cgroup_of(char *text)
 	return at;
 }
 
-static void decide_whose(struct watched_process *p, const struct daemon_config *c)
+/* PLACES_MOST: the oldest are not told from the newest, so all begin anew. */
+static uint32_t take_place(struct watched *w, const struct container *in)
+{
+	for (size_t i = 0; i < w->place_count; i++)
+		if (!memcmp(&w->places[i], in, sizeof(*in)))
+			return (uint32_t)i;
+	if (w->place_count >= PLACES_MOST || !PUSH(w->places, w->place_count, w->place_cap, 16, *in))
+		return WATCHED_NONE;
+	return (uint32_t)w->place_count - 1;
+}
+
+static void decide_whose(struct watched *w, struct watched_process *p, const struct daemon_config *c)
 {
 	char link[64], program[4096], cgroup[4096] = "";
-	struct watched_traits t = { .pid = p->pid, .comm = p->comm, .program = "", .cgroup = "" };
+	struct container in;
+	struct watched_traits t = { .pid = p->pid, .comm = p->comm, .program = "", .cgroup = "", .in = &in };
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
@@ -116,7 +134,10 @@ static void decide_whose(struct watched_process *p, const struct daemon_config *
 	}
 	if (read_of_process(p->pid, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		t.cgroup = cgroup_of(cgroup);
+	container_read(t.cgroup, &in);
+	snprintf(in.pod, sizeof(in.pod), "%s", pods_find(&w->pods, POD_LOGS, in.pod_uid, clock_now()));
 	p->service = watched_service_of(c, &t);
+	p->place = p->service == WATCHED_NONE ? WATCHED_NONE : take_place(w, &in);
 }
 
 static int by_pid(const void *a, const void *b)
@@ -139,10 +160,10 @@ static double age_of(const struct watched_process *p)
 }
 
 /* Nothing is read of one that was seen often enough; false: it has ended. */
-static bool look_at_process(const struct watched *w, const struct daemon_config *c, int pid, struct watched_process *p)
+static bool look_at_process(struct watched *w, const struct daemon_config *c, int pid, struct watched_process *p)
 {
 	const struct watched_process *known = watched_find(w, pid);
-	struct watched_process now = { .recorder = WATCHED_NONE, .service = WATCHED_NONE };
+	struct watched_process now = { .recorder = WATCHED_NONE, .service = WATCHED_NONE, .place = WATCHED_NONE };
 
 	if (known && known->decided && age_of(known) > YOUNG_S && (unsigned)pid % TURNS != w->looks % TURNS) {
 		*p = *known;
@@ -154,7 +175,7 @@ static bool look_at_process(const struct watched *w, const struct daemon_config 
 			now.cpu = known->cpu;
 		}
 		if (now.parent != KTHREADD && pid != KTHREADD)
-			decide_whose(&now, c);
+			decide_whose(w, &now, c);
 		now.decided = true;
 		*p = now;
 	}
@@ -196,6 +217,28 @@ static void find_roots(struct watched *w)
 	}
 }
 
+static void forget_places(struct watched *w)
+{
+	w->place_count = 0;
+	for (size_t i = 0; i < w->count; i++) {
+		w->at[i].place = WATCHED_NONE;
+		w->at[i].decided = false;
+	}
+}
+
+int watched_inner_pid(int pid)
+{
+	char text[4096], *at;
+	int outer = 0, inner = 0, n = 0;
+
+	if (read_of_process(pid, "status", text, sizeof(text)) <= 0 || !(at = strstr(text, "\nNSpid:")))
+		return 0;
+	at += strlen("\nNSpid:");
+	for (int got = 0; sscanf(at, "%*[ \t]%d%n", &outer, &got) == 1; at += got, n++)
+		inner = outer;
+	return n > 1 ? inner : 0;
+}
+
 int watched_look(struct watched *w, const struct daemon_config *c, struct err *e)
 {
 	struct watched next = { .looks = w->looks + 1 };
@@ -209,7 +252,7 @@ int watched_look(struct watched *w, const struct daemon_config *c, struct err *e
 			continue;
 		if (!GROW(next.at, next.count, next.cap, 256)) {
 			closedir(proc);
-			watched_release(&next);
+			free(next.at);
 			return err_set(e, -ENOMEM, "out of memory");
 		}
 		next.count += look_at_process(w, c, atoi(d->d_name), &next.at[next.count]);
@@ -217,8 +260,13 @@ int watched_look(struct watched *w, const struct daemon_config *c, struct err *e
 	closedir(proc);
 	if (next.count)
 		qsort(next.at, next.count, sizeof(*next.at), by_pid);
-	watched_release(w);
-	*w = next;
+	free(w->at);
+	w->at = next.at;
+	w->count = next.count;
+	w->cap = next.cap;
+	w->looks = next.looks;
+	if (w->place_count == PLACES_MOST)
+		forget_places(w);
 	find_roots(w);
 	watched_inherit(w);
 	return 0;
@@ -274,6 +322,7 @@ void watched_forget_services(struct watched *w)
 void watched_release(struct watched *w)
 {
 	free(w->at);
-	w->at = NULL;
-	w->count = w->cap = 0;
+	free(w->places);
+	pods_release(&w->pods);
+	*w = (struct watched){ 0 };
 }

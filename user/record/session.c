@@ -174,6 +174,8 @@ static void write_header(struct session *s)
 		store_meta(s->store, "kernel", u.release);
 		store_meta(s->store, "arch", u.machine);
 	}
+	if (*s->o.labels)
+		store_meta(s->store, META_LABELS, s->o.labels);
 	session_put_rate(s, "soft", &rate);
 }
 

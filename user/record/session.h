@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "record/labels.h"
 #include "attr/attr.h"
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/sampler.h"
@@ -40,6 +41,7 @@ struct session_opts {
 	bool no_inherit;
 	bool keep_old;
 	bool cmdline;                        /* store whole command lines */
+	char labels[LABELS_MOST];            /* "": none */
 	struct breakpoint_gate *breakpoints; /* the caller's; NULL: there are none */
 };
 

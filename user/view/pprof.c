@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "pprof.pb-c.h"
+#include "record/labels.h"
 #include "util/clean.h"
 #include "util/map.h"
 #include "view/export.h"
@@ -68,8 +69,8 @@ static void emit_head(struct writer *w)
 	Pprof__ValueType count = PPROF__VALUE_TYPE__INIT, cost = PPROF__VALUE_TYPE__INIT,
 			 flow = PPROF__VALUE_TYPE__INIT;
 	Pprof__ValueType *types[3] = { &count, &cost, &flow };
-	int64_t comments[3];
-	const char *engine = profile_meta(p, "engine");
+	int64_t comments[4];
+	const char *engine = profile_meta(p, "engine"), *labels = profile_meta(p, META_LABELS);
 	char text[400];
 
 	count.type = pprof_string(w, w->o->calls ? "calls" : "samples");
@@ -94,6 +95,8 @@ static void emit_head(struct writer *w)
 	comments[0] = pprof_string(w, text);
 	head.comment = comments;
 	head.n_comment = 1;
+	if (labels)
+		comments[head.n_comment++] = pprof_string(w, labels);
 	if (*p->recovery)
 		comments[head.n_comment++] = pprof_string(w, p->recovery);
 	if (w->o->flow)

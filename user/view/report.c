@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "record/labels.h"
 #include "util/json.h"
 #include "view/report_flow.h"
 #include "view/run_time_code.h"
@@ -595,6 +596,20 @@ static void json_callers(const struct report *r, struct json *j)
 	json_end(j);
 }
 
+/* Only where it has any: most profiles have none. */
+static void labels_json(const struct profile *p, struct json *j)
+{
+	const char *at = profile_meta(p, META_LABELS);
+	char key[LABELS_MOST], value[LABELS_MOST];
+
+	if (!at)
+		return;
+	json_obj(j, "labels");
+	while ((at = labels_next(at, key, value)))
+		json_str(j, key, value);
+	json_end(j);
+}
+
 void report_json(const struct report *r, struct buf *out)
 {
 	const struct profile *p = r->profile;
@@ -616,6 +631,7 @@ void report_json(const struct report *r, struct buf *out)
 		json_u64(&j, "lost", p->lost);
 	else
 		json_null(&j, "lost");
+	labels_json(p, &j);
 	json_obj(&j, "cost");
 	json_f64(&j, "target_slowdown", report_slowdown(p));
 	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
@@ -668,6 +684,7 @@ const char report_schema[] =
 	"," REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
+	"\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
 	",\"peak_rss\":" COUNT "}},"

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Words that a recording carries for whoever reads it: META_LABELS of the profile, "key=value,key=value". Pure.
+ * Included by whoever records, and by views. */
+#ifndef ACCPERF_LABELS_H
+#define ACCPERF_LABELS_H
+
+#include "util/buf.h"
+#include "util/err.h"
+
+#define META_LABELS "labels"
+#define LABELS_MOST 512 /* bytes of all, the last NUL included */
+
+/* Of "key=value" each: keys of a-z, 0-9 and _, each once; values without commas, at most 200 bytes. */
+int labels_join(const char *const *items, size_t count, char out[LABELS_MOST], struct err *e);
+/* One of "key=value,key=value", into key and value, of LABELS_MOST each; what stands behind it, NULL: none is left. */
+const char *labels_next(const char *all, char *key, char *value);
+/* What cannot stand in a value becomes '_'. */
+void labels_add(struct buf *out, const char *key, const char *value);
+
+#endif
