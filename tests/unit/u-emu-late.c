@@ -142,10 +142,54 @@ static void test_stack(void **state)
 	emu_free(e);
 }
 
+static bool never_written(void *ctx, uint64_t addr, size_t len)
+{
+	return addr == SECOND && len == EMU_PAGE;
+}
+
+/* Of a sample that is old, memory that did not come with it is not looked at: unknown, where somebody can write. */
+static void test_aged(void **state)
+{
+	static const uint8_t held[EMU_PAGE] = { 5 }, stack[16] = { 7 };
+	const struct sample_page page_of_first = { FIRST, held };
+	struct memory m = { .code = { bytes, sizeof(bytes) }, .changing = FIRST };
+	struct emu_env env = { .code = fake_code, .page = page, .fixed = never_written, .ctx = &m };
+	struct emu *e = emu_new(&env);
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_DI] = FIRST, [WREG_SI] = SECOND };
+	struct emu_start start = { .regs = regs, .insns = ALL, .page = &page_of_first, .aged = true };
+	struct emu_result out;
+	uint64_t v;
+
+	assert_non_null(e);
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_int_equal(out.insns, ALL);
+	assert_int_equal(m.reads, 0);
+	assert_false(emu_register(e, WREG_AX, &v));
+	assert_true(emu_register(e, WREG_BX, &v) && v == 0); /* nobody can write there */
+	start.pages = 1;
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_true(emu_register(e, WREG_AX, &v) && v == 5);
+	/* a piece of the stack that is shorter than its page */
+	start.stack = stack;
+	start.stack_bytes = sizeof(stack);
+	for (int beyond = 0; beyond < 2; beyond++) {
+		regs[WREG_DI] = SP + 16 * (uint64_t)beyond;
+		assert_int_equal(emu_run(e, &start, &out), 0);
+		assert_int_equal(emu_register(e, WREG_AX, &v), !beyond);
+		assert_true(beyond || v == 7);
+	}
+	assert_int_equal(m.reads, 0);
+	/* the same memory, of a fresh one */
+	start.aged = false;
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_true(emu_register(e, WREG_AX, &v));
+	emu_free(e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
-					    cmocka_unit_test(test_stack) };
+					    cmocka_unit_test(test_stack), cmocka_unit_test(test_aged) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

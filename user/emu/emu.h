@@ -8,7 +8,8 @@
  * instructions without a rule of their own write, results of both. A branch that depends on such a value is not
  * guessed: the call that led there is left at once with unknown results, or the run ends. Pages that came with the
  * sample are as they were then; all others are read when they are first touched, some time later: right for what is
- * not written meanwhile, otherwise younger than the registers, and whatever compares the two goes wrong.
+ * not written meanwhile, otherwise younger than the registers, and whatever compares the two goes wrong. So from a
+ * sample that comes late they are not read at all (`aged`).
  *
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
  * Included by cli and tests. To teach it an instruction: see emu_priv.h.
@@ -77,6 +78,9 @@ struct emu_start {
 	uint32_t stack_bytes;
 	const struct sample_page *page; /* others, as they were at the sample */
 	uint32_t pages;
+	/* The sample is so old that what is read now tells nothing: what neither came with it nor lies where nobody can
+	 * write is unknown. */
+	bool aged;
 	uint64_t insns; /* at most so many */
 	/* So many unknown branches may go the way that this branch commonly went where it was known, by chance; 0:
 	 * none. */

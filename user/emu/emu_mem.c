@@ -22,6 +22,7 @@ struct page {
 	struct written *by;                         /* GRANULES; NULL: nothing was written */
 	bool doubtful;                              /* a byte of it is unknown */
 	bool given;                                 /* with the sample */
+	bool unread;                                /* it did not come with the sample, and is not looked at now */
 	bool spared;                                /* see emu_touched */
 	uint64_t used[EMU_PAGE / LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
 	uint64_t unknown[WORDS];
@@ -39,6 +40,7 @@ struct emu_memory {
 	uint32_t stack_bytes;
 	const struct sample_page *given;
 	uint32_t givens;
+	bool aged; /* see emu_start */
 	bool full;
 	/* What was read of late pages, as it was: first come first. */
 	struct loaded {
@@ -85,6 +87,7 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	m->stack_bytes = start->stack && sp <= UINT64_MAX - start->stack_bytes ? start->stack_bytes : 0;
 	m->given = start->page;
 	m->givens = start->page ? start->pages : 0;
+	m->aged = start->aged;
 	m->tell = NULL;
 	m->now = (struct emu_access){ 0 };
 }
@@ -122,6 +125,12 @@ uint32_t emu_mem_unlisted(const struct emu_memory *m)
 	return m->unlisted;
 }
 
+/* Its bytes are younger than the sample. */
+static bool is_late(const struct page *p)
+{
+	return !p->given && !p->spared && !p->unread;
+}
+
 uint32_t emu_mem_changed(const struct emu_memory *m)
 {
 	uint8_t now[EMU_PAGE];
@@ -131,7 +140,7 @@ uint32_t emu_mem_changed(const struct emu_memory *m)
 		const struct page *p = m->page[i];
 		bool read = false, there = false;
 
-		if (p->given || p->spared)
+		if (!is_late(p))
 			continue;
 		for (uint32_t k = 0; k < m->loads && k < first; k++) {
 			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
@@ -173,6 +182,24 @@ static void lay_stack(const struct emu_memory *m, struct page *p)
 		memcpy(p->byte + (from - p->addr), m->stack + (from - m->sp), to - from);
 }
 
+static bool cannot_change(const struct emu_memory *m, uint64_t page)
+{
+	/* below the stack pointer leaf functions keep what is theirs, too */
+	return (m->stack_bytes >= EMU_PAGE && page >= m->sp && page - m->sp <= m->stack_bytes - EMU_PAGE) ||
+	       (m->env.fixed && m->env.fixed(m->env.ctx, page, EMU_PAGE));
+}
+
+/* Nothing of it is known but its piece of the stack. */
+static void leave_unread(const struct emu_memory *m, struct page *p)
+{
+	memset(p->byte, 0, EMU_PAGE);
+	memset(p->unknown, 0xff, sizeof(p->unknown));
+	p->doubtful = true;
+	for (unsigned i = 0; i < EMU_PAGE; i++)
+		if (p->addr + i >= m->sp && p->addr + i - m->sp < m->stack_bytes)
+			p->unknown[i / 64] &= ~(1ull << i % 64);
+}
+
 static struct page *page_of(struct emu_memory *m, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1);
@@ -199,18 +226,19 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 	free(p->by);
 	p->by = NULL;
 	given = given_at(m, start);
-	if (given)
-		memcpy(p->byte, given, EMU_PAGE);
-	else if (!m->env.page(m->env.ctx, start, p->byte))
-		return NULL;
 	p->addr = start;
 	p->given = given;
-	/* below the stack pointer leaf functions keep what is theirs, too */
-	p->spared = (m->stack_bytes >= EMU_PAGE && start >= m->sp && start - m->sp <= m->stack_bytes - EMU_PAGE) ||
-		    (m->env.fixed && m->env.fixed(m->env.ctx, start, EMU_PAGE));
-	memset(p->used, 0, sizeof(p->used));
+	p->spared = cannot_change(m, start);
+	p->unread = m->aged && !given && !p->spared;
 	p->doubtful = false;
+	memset(p->used, 0, sizeof(p->used));
 	memset(p->unknown, 0, sizeof(p->unknown));
+	if (given)
+		memcpy(p->byte, given, EMU_PAGE);
+	else if (p->unread)
+		leave_unread(m, p);
+	else if (!m->env.page(m->env.ctx, start, p->byte))
+		return NULL;
 	lay_stack(m, p);
 	m->slot[at] = (uint16_t)++m->pages;
 	return m->last = p;
@@ -382,7 +410,7 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		if (!p)
 			return false;
 		memcpy((uint8_t *)buf + done, p->byte + off, n);
-		if (!p->given && !p->spared)
+		if (is_late(p))
 			use_words(m, p, off, n, false);
 		unknown |= unknown_at(p, off, n) << done;
 		done += n;
@@ -403,7 +431,7 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 
 		if (!p)
 			return false;
-		if (!p->given && !p->spared)
+		if (is_late(p))
 			use_words(m, p, off, n, true);
 		memcpy(p->byte + off, (const uint8_t *)buf + done, n);
 		set_unknown(p, off, n, ~known >> done);

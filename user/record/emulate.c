@@ -19,7 +19,7 @@
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
-#define FRESH_NS 2000000 /* what an older sample's thread was about to do it has done, and its memory shows it */
+#define FRESH_NS 2000000 /* of an older sample only the memory that came with it is used */
 #define COUNTS_ROOM 65536
 #define WAIT_NS 1000000000
 
@@ -38,7 +38,7 @@ struct emulate {
 	struct emu_count *count;
 	struct {
 		uint64_t bursts, instructions, changed, unlisted, skipped, guessed, unknown, syscalls, pages, given,
-			own_ns, target_ns, stale, failed, end[EMU_ENDS];
+			own_ns, target_ns, aged, failed, end[EMU_ENDS];
 	} n;
 };
 
@@ -135,13 +135,15 @@ static void ask_for_pages(struct emulate *r, uint32_t pid, uint64_t now)
 	r->asked_at = now;
 }
 
-static int burst(struct emulate *r, const struct sample *m)
+/* aged: what the thread was about to do it has done, and memory shows it. */
+static int burst(struct emulate *r, const struct sample *m, bool aged)
 {
 	struct emu_start from = { .regs = m->regs,
 				  .stack = m->valid & SV_STACK ? m->stack : NULL,
 				  .stack_bytes = m->valid & SV_STACK ? sample_stack_known(m, m->regs[WREG_SP]) : 0,
 				  .page = m->page,
 				  .pages = m->pages,
+				  .aged = aged,
 				  .insns = BURST,
 				  .guesses = GUESSES,
 				  .access = emulate_data_access,
@@ -199,11 +201,8 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 		ledger_spend(session_ledger(r->s), ACCOUNT_BURSTS, session_coupled(r->s, m->pages_ns));
 		emulate_when_target(&r->when, session_coupled(r->s, m->pages_ns));
 		emulate_when_draw(&r->when);
-		if (now - m->time > FRESH_NS) {
-			r->n.stale++;
-			return 0;
-		}
-		return burst(r, m);
+		r->n.aged += now - m->time > FRESH_NS;
+		return burst(r, m, now - m->time > FRESH_NS);
 	}
 	if (r->asked && !waited(r, now))
 		return 0;
@@ -265,7 +264,7 @@ void emulate_report(struct emulate *r)
 		snprintf(name, sizeof(name), "bursts that ended: %s", emu_end_str((enum emu_end)i));
 		session_count_anew(r->s, name, r->n.end[i], false);
 	}
-	session_count_anew(r->s, "bursts not begun: the sample was old", r->n.stale, false);
+	session_count_anew(r->s, "bursts from old samples, on the memory that came with them", r->n.aged, false);
 	session_count_anew(r->s, "bursts that failed for want of memory", r->n.failed, true);
 	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->sees.denied, false);
 }
