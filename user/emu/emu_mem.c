@@ -126,7 +126,7 @@ uint32_t emu_mem_unlisted(const struct emu_memory *m)
 }
 
 /* Its bytes are younger than the sample. */
-static bool is_late(const struct page *p)
+static bool came_late(const struct page *p)
 {
 	return !p->given && !p->spared && !p->unread;
 }
@@ -140,7 +140,7 @@ uint32_t emu_mem_changed(const struct emu_memory *m)
 		const struct page *p = m->page[i];
 		bool read = false, there = false;
 
-		if (!is_late(p))
+		if (!came_late(p))
 			continue;
 		for (uint32_t k = 0; k < m->loads && k < first; k++) {
 			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
@@ -410,7 +410,7 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		if (!p)
 			return false;
 		memcpy((uint8_t *)buf + done, p->byte + off, n);
-		if (is_late(p))
+		if (came_late(p))
 			use_words(m, p, off, n, false);
 		unknown |= unknown_at(p, off, n) << done;
 		done += n;
@@ -431,7 +431,7 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 
 		if (!p)
 			return false;
-		if (is_late(p))
+		if (came_late(p))
 			use_words(m, p, off, n, true);
 		memcpy(p->byte + off, (const uint8_t *)buf + done, n);
 		set_unknown(p, off, n, ~known >> done);

@@ -8,7 +8,8 @@
 
 #include "util/buf.h"
 
-/* Appends `schema` with such lists written out and additionalProperties false wherever it is not told; false: it is no JSON. */
+/* Appends `schema` with such lists written out, and additionalProperties false wherever it is not told. False: it is no
+ * JSON. */
 bool schema_closed(const char *schema, struct buf *out);
 
 #endif

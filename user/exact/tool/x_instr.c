@@ -127,7 +127,7 @@ static void store_const_addr(Gen *g, ULong *where, IRExpr *value)
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind);
 
-static UInt op_of(UInt kind, UInt size)
+static UInt access_op(UInt kind, UInt size)
 {
 	UInt log = 0;
 
@@ -155,7 +155,7 @@ static void add_access_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr i
 	e->ip = ip;
 	e->ekey = ~0u;
 	e->ublk = e->block = ~0ull;
-	e->op = op_of(kind, size);
+	e->op = access_op(kind, size);
 	if (kind == EV_STORE || kind == EV_MODIFY)
 		e->census = opt.census;
 	store_const_addr(g, &evbuf[n_ev - g->base_ev], value);
