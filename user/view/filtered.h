@@ -20,8 +20,10 @@ void filtered_text(const struct filtered *f, const char *prefix, const struct te
 /* "filter":{"comm":["nginx"],"shown":0.38}; nothing where there is no filter */
 void filtered_json(const struct filtered *f, struct json *j);
 
-#define FILTERED_SCHEMA                                                                                                 \
-	"\"filter\":{\"type\":\"object\",\"required\":[\"of\",\"shown\"],\"properties\":{\"of\":{\"type\":\"string\"}," \
-	"\"shown\":{\"type\":[\"number\",\"null\"]}}}"
+#define FILTERED_NAMES "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
+#define FILTERED_SCHEMA                                                                                                   \
+	"\"filter\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"of\",\"shown\"],\"properties\":{" \
+	"\"of\":{\"type\":\"string\"},\"shown\":{\"type\":[\"number\",\"null\"]},\"pid\":" FILTERED_NAMES                 \
+	",\"comm\":" FILTERED_NAMES ",\"dso\":" FILTERED_NAMES ",\"symbol\":" FILTERED_NAMES "}}"
 
 #endif

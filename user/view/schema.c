@@ -6,7 +6,7 @@
 #include "view/schema.h"
 
 /* "numbers":["a","b"] beside a type stands for properties of these names that are numbers or null; and so on. */
-static void close_schema(json_t *at)
+static void spell_lists(json_t *at)
 {
 	static const struct {
 		const char *list, *of;
@@ -40,7 +40,7 @@ static void close_objects(json_t *at)
 		json_array_foreach(at, i, value) close_objects(value);
 	if (!json_is_object(at))
 		return;
-	close_schema(at);
+	spell_lists(at);
 	json_object_foreach(at, key, value) close_objects(value);
 	/* a property may be called so: that of a schema stands beside a type */
 	if (json_is_object(json_object_get(at, "properties")) && json_object_get(at, "type") &&
