@@ -23,7 +23,7 @@ complete() { # FILE: percent of samples with a complete stack, from the counters
 CHAIN='main;outer;inner'
 
 # stripped zlib, no frame pointers: the stack reaches main, the name comes from .eh_frame
-check "records a program in Debian's zlib" record -- "$WORKLOADS/zchain" --seconds 2
+check "records a program in Debian's zlib" record -- "$WORKLOADS/zchain" --rounds 130
 check "at least 95 % of the stacks reach main through the three functions" at_least 95 'main;chain_outer;chain_middle;chain_inner;'
 check "and are complete" complete
 check "zlib without a symbol is named by function bounds" at_least 30 'libz\.so\.[0-9.]*\+0x[0-9a-f]+ '
