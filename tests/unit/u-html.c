@@ -154,18 +154,33 @@ static void stacks_are_laid_over_each_other(void **state)
 	json_decref(other);
 }
 
+static json_int_t left_out(const json_t *parts, const char *part, const char *list)
+{
+	return json_integer_value(json_object_get(json_object_get(json_object_get(parts, part), "left_out"), list));
+}
+
 static void the_longest_lists_end(void **state)
 {
-	json_t *parts = json_pack("{s:{s:{s:[]}},s:{s:{s:[]}},s:{s:n}}", "flow", "data", "edges", "objects", "data",
-				  "objects", "diff", "data");
-	json_t *edges = json_object_get(json_object_get(json_object_get(parts, "flow"), "data"), "edges");
+	json_t *parts = json_pack("{s:{s:{s:[],s:[],s:{s:i}}},s:{s:{s:[]}},s:{s:n}}", "flow", "data", "edges",
+				  "functions", "left_out", "edges", 5, "objects", "data", "objects", "diff", "data");
+	json_t *flow = json_object_get(json_object_get(parts, "flow"), "data"), *edges = json_object_get(flow, "edges");
+	json_t *functions = json_object_get(flow, "functions");
 
-	for (int i = 0; i < HTML_ROWS_MOST + 7; i++)
-		json_array_append_new(edges, json_integer(i));
-	assert_int_equal(html_cut_lists(parts), 0);
-	assert_int_equal(json_array_size(edges), HTML_ROWS_MOST);
-	assert_int_equal(json_integer_value(json_array_get(edges, 0)), 0);
-	assert_int_equal(json_integer_value(json_object_get(json_object_get(parts, "flow"), "left_out")), 7);
+	for (int i = 0; i < 4000; i++)
+		json_array_append_new(edges, json_integer(1000000 + i));
+	for (int i = 0; i < 1000; i++)
+		json_array_append_new(functions, json_integer(1000000 + i));
+	/* eight bytes each: 40 KB, then 24, 16 */
+	assert_int_equal(html_cut_lists(parts, 50000), 0);
+	assert_int_equal(json_array_size(edges), 4000);
+	assert_int_equal(left_out(parts, "flow", "edges"), 5);
+	assert_null(json_object_get(flow, "left_out"));
+	assert_int_equal(html_cut_lists(parts, 17000), 0);
+	assert_int_equal(json_array_size(edges), 1000);
+	assert_int_equal(json_integer_value(json_array_get(edges, 0)), 1000000);
+	assert_int_equal(left_out(parts, "flow", "edges"), 3005);
+	assert_int_equal(json_array_size(functions), 1000);
+	assert_int_equal(left_out(parts, "flow", "functions"), 0);
 	assert_null(json_object_get(json_object_get(parts, "objects"), "left_out"));
 	json_decref(parts);
 }

@@ -14,6 +14,7 @@
 #include "cli/pager.h"
 #include "util/answers.h"
 #include "util/cachedir.h"
+#include "util/json.h"
 #include "util/openfile.h"
 #include "util/rights.h"
 
@@ -92,7 +93,7 @@ static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
 static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const void *opts)
 {
 	struct text_style style = pager_style();
-	const uint32_t look[] = { style.width, style.colour };
+	const uint32_t look[] = { style.width, style.colour, (uint32_t)json_rows_most() };
 	XXH3_state_t *h = XXH3_createState();
 	XXH128_hash_t hash;
 	struct stat st;

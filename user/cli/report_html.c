@@ -18,6 +18,7 @@
 #include "html/bundle.h"
 #include "html/page.h"
 #include "html/stacks.h"
+#include "util/json.h"
 
 #define MOST_AT_ONCE 4
 #define NOTE_MOST 2000
@@ -99,6 +100,7 @@ static int begin(const struct part_row *row, const struct html_files *files, str
 		return 0;
 	dup2(r->out, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
+	json_limit_rows(HTML_ROWS_MOST);
 	r->status = run_command(row, files);
 	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
 }

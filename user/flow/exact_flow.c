@@ -179,6 +179,22 @@ static int take_inclusive(const struct flow_input *in, const struct est_opts *o,
 	return 0;
 }
 
+static void take_times(const struct flow_input *in, struct flow *out)
+{
+	struct flow_names names;
+
+	if (!in->times)
+		return;
+	flow_names_index(&names, out);
+	for (uint32_t f = 0; f < in->func_count; f++) {
+		uint32_t id = flow_names_find(&names, in->funcs[f].name, in->funcs[f].object);
+
+		if (id != FLOW_NONE && in->times[f].self_ns > 0)
+			out->funcs[id].self_ns = in->times[f].self_ns;
+	}
+	flow_names_release(&names);
+}
+
 static int run_exact(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e)
 {
 	bool unique = in->x_run.has & FMT_X_HAS_UNIQUE, units = false;
@@ -246,12 +262,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		return -ENOMEM;
 	if (o->inclusive && take_inclusive(in, o, out))
 		return -ENOMEM;
-	for (uint32_t f = 0; f < in->func_count; f++) {
-		uint32_t id = in->times ? flow_find(out, in->funcs[f].name, in->funcs[f].object) : FLOW_NONE;
-
-		if (id != FLOW_NONE && in->times[f].self_ns > 0)
-			out->funcs[id].self_ns = in->times[f].self_ns;
-	}
+	take_times(in, out);
 	return 0;
 }
 

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 void flow_init(struct flow *f)
 {
@@ -102,6 +104,44 @@ uint32_t flow_find(const struct flow *f, const char *name, const char *object)
 		if (!strcmp(f->funcs[i].name, name) && (!object || !strcmp(f->funcs[i].object, object)))
 			return i;
 	return FLOW_NONE;
+}
+
+static uint64_t hash_names(const char *name, const char *object)
+{
+	return XXH3_64bits_withSeed(name, strlen(name), XXH3_64bits(object, strlen(object)));
+}
+
+void flow_names_index(struct flow_names *n, const struct flow *f)
+{
+	*n = (struct flow_names){ .f = f };
+	for (uint32_t i = 0; i < f->func_count; i++) {
+		bool added;
+		uint64_t *at = map_put(&n->at, hash_names(f->funcs[i].name, f->funcs[i].object), &added);
+
+		if (!at) {
+			map_release(&n->at);
+			return;
+		}
+		if (added)
+			*at = i;
+	}
+}
+
+void flow_names_release(struct flow_names *n)
+{
+	map_release(&n->at);
+}
+
+uint32_t flow_names_find(const struct flow_names *n, const char *name, const char *object)
+{
+	const uint64_t *at = map_get(&n->at, hash_names(name, object));
+	const struct flow_func *f = at ? &n->f->funcs[*at] : NULL;
+
+	if (!at && n->at.cap)
+		return FLOW_NONE;
+	if (f && !strcmp(f->name, name) && !strcmp(f->object, object))
+		return (uint32_t)*at;
+	return flow_find(n->f, name, object);
 }
 
 static uint64_t edge_key(uint32_t producer, uint32_t consumer)

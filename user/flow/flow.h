@@ -120,6 +120,14 @@ void flow_release(struct flow *f);
 uint32_t flow_func(struct flow *f, const char *name, const char *object);
 /* Index or FLOW_NONE; never adds. object NULL: the first of that name. */
 uint32_t flow_find(const struct flow *f, const char *name, const char *object);
+/* The same for many names: an index of the functions that f has now. Without memory for it, it only takes longer. */
+struct flow_names {
+	const struct flow *f;
+	struct map at;
+};
+void flow_names_index(struct flow_names *n, const struct flow *f);
+void flow_names_release(struct flow_names *n);
+uint32_t flow_names_find(const struct flow_names *n, const char *name, const char *object);
 /* The edge, added (0 bytes) on first use; valid until the next call. NULL when memory ran out. */
 struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer);
 const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32_t consumer);

@@ -420,12 +420,15 @@ static void join_system_calls(struct raw *r)
 uint32_t *flow_input_join(const struct flow_input *in, const struct flow *f, size_t count)
 {
 	uint32_t *of = malloc((count + 1) * sizeof(*of));
+	struct flow_names names;
 
+	flow_names_index(&names, f);
 	for (size_t i = 0; of && i < count; i++) {
 		const struct in_func *fn = in->func_of[i] ? &in->funcs[in->func_of[i] - 1] : NULL;
 
-		of[i] = fn ? flow_find(f, fn->name, fn->object) : FLOW_NONE;
+		of[i] = fn ? flow_names_find(&names, fn->name, fn->object) : FLOW_NONE;
 	}
+	flow_names_release(&names);
 	return of;
 }
 

@@ -52,23 +52,111 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 	return all;
 }
 
-int html_cut_lists(json_t *parts)
+#define ROWS_LEAST 100
+
+/* The list of a part that takes most bytes as the page has it; NULL: none that is long. */
+struct longest {
+	json_t *part, *rows;
+	const char *key;
+	size_t bytes;
+};
+
+static int packed_size(const json_t *v, size_t *bytes)
 {
-	static const struct {
-		const char *part, *list;
-	} of[] = { { "flow", "edges" }, { "objects", "objects" }, { "diff", "edges" } };
+	AUTO_BUF(out);
 
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
-		json_t *part = json_object_get(parts, of[i].part);
-		json_t *rows = json_object_get(json_object_get(part, "data"), of[i].list);
-		size_t n = json_array_size(rows), more = n > HTML_ROWS_MOST ? n - HTML_ROWS_MOST : 0;
+	if (!html_pack(v, &out))
+		return -ENOMEM;
+	*bytes = out.len;
+	return 0;
+}
 
-		while (n > HTML_ROWS_MOST)
-			json_array_remove(rows, --n);
-		if (more && json_object_set_new(part, "left_out", json_integer((json_int_t)more)))
-			return -ENOMEM;
+/* Of the lists that a command cut itself: what it told about it becomes the part's. */
+static int take_left_out(json_t *part)
+{
+	json_t *data = json_object_get(part, "data"), *left = json_object_get(data, "left_out");
+
+	if (!json_is_object(left))
+		return 0;
+	if (json_object_set(part, "left_out", left))
+		return -ENOMEM;
+	return json_object_del(data, "left_out") ? -ENOMEM : 0;
+}
+
+static int add_left_out(json_t *part, const char *key, size_t more)
+{
+	json_t *left = json_object_get(part, "left_out");
+
+	if (!left && json_object_set_new(part, "left_out", left = json_object()))
+		return -ENOMEM;
+	return json_object_set_new(left, key,
+				   json_integer((json_int_t)more + json_integer_value(json_object_get(left, key))));
+}
+
+static int halve_rows(const struct longest *l)
+{
+	size_t n = json_array_size(l->rows), keep = n / 2;
+
+	if (add_left_out(l->part, l->key, n - keep))
+		return -ENOMEM;
+	while (n > keep)
+		json_array_remove(l->rows, --n);
+	return 0;
+}
+
+static int look_at_lists(json_t *parts, struct longest *out, size_t *all)
+{
+	const char *name, *key;
+	json_t *part, *rows;
+
+	*out = (struct longest){ 0 };
+	*all = 0;
+	json_object_foreach(parts, name, part)
+	{
+		json_object_foreach(json_object_get(part, "data"), key, rows)
+		{
+			size_t bytes;
+
+			if (json_array_size(rows) <= ROWS_LEAST)
+				continue;
+			if (packed_size(rows, &bytes))
+				return -ENOMEM;
+			*all += bytes;
+			if (bytes > out->bytes)
+				*out = (struct longest){ part, rows, key, bytes };
+		}
 	}
 	return 0;
+}
+
+int html_cut_lists(json_t *parts, size_t most)
+{
+	struct longest longest;
+	const char *name;
+	json_t *part;
+	size_t all;
+	int err = 0;
+
+	json_object_foreach(parts, name, part) err = err ? err : take_left_out(part);
+	while (!err) {
+		err = look_at_lists(parts, &longest, &all);
+		if (err || all <= most || !longest.rows)
+			break;
+		err = halve_rows(&longest);
+	}
+	return err;
+}
+
+/* The flow's own figures stand in its own part. */
+static void drop_twice_told(json_t *parts)
+{
+	json_t *sharing = json_object_get(json_object_get(parts, "sharing"), "data");
+
+	if (json_is_object(json_object_get(json_object_get(parts, "flow"), "data")) && json_is_object(sharing)) {
+		json_object_del(sharing, "edges");
+		json_object_del(sharing, "functions");
+		json_object_del(sharing, "system_calls");
+	}
 }
 
 /* Where there is a base: both trees of stacks as one. */
@@ -118,7 +206,8 @@ int html_page(const char *file, const struct html_part *parts, size_t count, str
 	all = all_parts(parts, count, e);
 	if (!all)
 		return e->code;
-	if (html_cut_lists(all))
+	drop_twice_told(all);
+	if (html_cut_lists(all, HTML_LISTS_MOST))
 		err_set(e, -ENOMEM, "out of memory");
 	if (e->code || compare_stacks(all, e)) {
 		json_decref(all);

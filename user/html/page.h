@@ -33,11 +33,14 @@ struct json_t; /* jansson.h has names that util/json.h has, too: it is for this 
 int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e);
 
 /*
- * Part of html_page(): the longest lists end after their HTML_ROWS_MOST first and largest rows; how many more there
- * were stands beside them, as "left_out" of a list's part. -ENOMEM.
+ * What commands print for the page ends after HTML_ROWS_MOST rows of each list, the first and largest
+ * (json_limit_rows()), so that the page takes memory for no more, whatever the profile holds. Where what is left is
+ * yet too much for a page, html_cut_lists() halves the longest list until all of them take `most` bytes. How many rows
+ * a part's lists lack stands beside them, as "left_out" of the part: LIST -> rows. -ENOMEM.
  */
-#define HTML_ROWS_MOST 20000
-int html_cut_lists(struct json_t *parts);
+#define HTML_ROWS_MOST 10000
+#define HTML_LISTS_MOST 3500000
+int html_cut_lists(struct json_t *parts, size_t most);
 
 /* Part of html_page(): what stands there without a script. `parts` as in the page: name -> {"note","data"}. */
 void html_static(const char *file, const struct json_t *parts, struct buf *out);

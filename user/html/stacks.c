@@ -303,6 +303,21 @@ static int json_nodes(struct tree *t, struct json *j)
 	return 0;
 }
 
+/* Where all samples weigh the same, what one weighs is all there is to tell. */
+static void json_cell_weights(const struct tree *t, struct json *j)
+{
+	double each = t->cell_count ? t->cells[0].weight / (double)t->cells[0].samples : NAN;
+
+	for (size_t i = 0; i < t->cell_count && !isnan(each); i++)
+		if (t->cells[i].weight != each * (double)t->cells[i].samples)
+			each = NAN;
+	json_f64(j, "weight_each", each);
+	json_arr(j, "weight");
+	for (size_t i = 0; i < t->cell_count && isnan(each); i++)
+		json_f64(j, NULL, t->cells[i].weight);
+	json_end(j);
+}
+
 static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 {
 	json_obj(j, "time");
@@ -317,10 +332,7 @@ static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 	for (size_t i = 0; i < t->cell_count; i++)
 		json_u64(j, NULL, t->cells[i].node);
 	json_end(j);
-	json_arr(j, "weight");
-	for (size_t i = 0; i < t->cell_count; i++)
-		json_f64(j, NULL, t->cells[i].weight);
-	json_end(j);
+	json_cell_weights(t, j);
 	json_arr(j, "samples");
 	for (size_t i = 0; i < t->cell_count; i++)
 		json_u64(j, NULL, t->cells[i].samples);

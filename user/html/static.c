@@ -104,7 +104,8 @@ static void table(const json_t *parts, const char *part, const char *list, const
 	const json_t *rows = json_object_get(data_of(parts, part), list);
 	const char *note = json_string_value(json_object_get(json_object_get(parts, part), "note"));
 	size_t n = json_array_size(rows);
-	size_t more = (size_t)json_integer_value(json_object_get(json_object_get(parts, part), "left_out"));
+	size_t more = (size_t)json_integer_value(
+		json_object_get(json_object_get(json_object_get(parts, part), "left_out"), list));
 
 	buf_addf(out, "<section><h2>%s</h2>\n", title);
 	if (note) {

@@ -16,11 +16,27 @@
 
 #include "util/buf.h"
 
+#define JSON_LISTS_CUT 8
+
 struct json {
 	struct buf *out;
 	unsigned depth;
 	uint64_t is_array, has_items; /* a bit per level */
+	/* of json_limit_rows(): the list that is written, its items so far, where it was cut; lists that were */
+	const char *list;
+	uint64_t items;
+	size_t cut_at;
+	struct {
+		const char *list;
+		uint64_t left;
+	} cut[JSON_LISTS_CUT];
+	unsigned cuts;
 };
+
+/* For readers in this process that take no more: each list of a document's outermost object ends after its first
+ * `most` items, and the object with "left_out", how many more each such list had by its key. 0: all of them. */
+void json_limit_rows(uint64_t most);
+uint64_t json_rows_most(void);
 
 void json_obj(struct json *j, const char *key);
 void json_arr(struct json *j, const char *key);

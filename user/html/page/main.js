@@ -32,20 +32,20 @@ function sections(file, parts) {
 	const stacks = () => (made ??= raw?.nodes.parent.length ? makeStacks(raw) : null);
 	const selection = makeSelection(raw?.time.slices || 0);
 	const noStacks = report.unit === "instructions" && report.samples === null ? "The exact engine counts by function: it keeps no stacks and no time." : "The profile holds no sample.";
-	const rest = (part, what) => parts[part]?.left_out > 0 && unknown("The " + kinds.number(parts[part].left_out) + " smallest " + what + " are left out here; `accperf " + part + " --json` has them.");
+	const rest = (part, list, what) => parts[part]?.left_out?.[list] > 0 && unknown("The " + kinds.number(parts[part].left_out[list]) + " smallest " + what + " are left out here; `accperf " + part + " --json` has them.");
 	const beside = (panel, more) => (more ? { ...panel, element: el("div", {}, panel.element, more) } : panel);
 	const still = (element) => ({ element, draw() {} }), no = (part) => still(unknown(why(part)));
 	return [
 		["summary", "Summary", () => still(summaryPanel(report, raw?.recorded, parts, file))],
-		here("diff") && ["compare", "What changed", () => beside(comparePanel(data("diff"), parts.diff.note, data("stack_diff"), parts.stack_diff?.note), rest("diff", "changes of edges"))],
-		parts.advise && ["verdicts", "Verdicts", () => (here("advise") ? still(verdictsPanel(data("advise"))) : no("advise")), "advise"],
+		here("diff") && ["compare", "What changed", () => beside(comparePanel(data("diff"), parts.diff.note, data("stack_diff"), parts.stack_diff?.note), rest("diff", "edges", "changes of edges"))],
+		parts.advise && ["verdicts", "Verdicts", () => (here("advise") ? beside(still(verdictsPanel(data("advise"))), rest("advise", "candidates", "candidates")) : no("advise")), "advise"],
 		parts.advise && ["model", "What if", () => whatIfPanel(data("advise"))],
-		["functions", "Functions", () => (report.functions.length ? beside(still(functionsPanel(report, data("flow"), stacks(), selection, why("flow"))), rest("report", "functions")) : still(unknown("The profile holds no function."))), "report"],
+		["functions", "Functions", () => (report.functions.length ? beside(still(functionsPanel(report, data("flow"), stacks(), selection, why("flow"))), rest("report", "functions", "functions")) : still(unknown("The profile holds no function."))), "report"],
 		["flame", "Flame graph", () => (stacks() ? flamePanel(stacks(), selection) : still(unknown(noStacks)))],
-		["flow", "Flow", () => (data("flow") ? (data("flow").edges.length ? beside(flowPanel(data("flow"), selection), rest("flow", "edges")) : still(unknown("No edge was seen."))) : no("flow")), "flow"],
+		["flow", "Flow", () => (data("flow") ? (data("flow").edges.length ? beside(flowPanel(data("flow"), selection), rest("flow", "edges", "edges")) : still(unknown("No edge was seen."))) : no("flow")), "flow"],
 		["time", "Time", () => (stacks()?.slices ? timelinePanel(stacks(), data("timeline"), here("timeline") ? "" : why("timeline"), selection) : still(unknown(noStacks)))],
-		["objects", "Objects", () => (data("objects") ? beside(still(objectsPanel(data("objects"), stacks(), selection)), rest("objects", "objects")) : no("objects")), "objects"],
-		["threads", "Threads", () => (raw ? still(threadsPanel(raw, data("sharing"), why("sharing"), selection)) : no("stacks"))],
+		["objects", "Objects", () => (data("objects") ? beside(still(objectsPanel(data("objects"), stacks(), selection)), rest("objects", "objects", "objects")) : no("objects")), "objects"],
+		["threads", "Threads", () => (raw ? beside(still(threadsPanel(raw, data("sharing"), why("sharing"), selection)), rest("stacks", "threads", "threads")) : no("stacks"))],
 		parts.roofline && ["roof", "Roofline", () => (data("roofline") ? still(rooflinePanel(data("roofline"))) : no("roofline"))],
 		["offload", "Offload calls", () => (data("offload")?.calls.length ? still(offloadPanel(data("offload"))) : no("offload")), "offload"],
 	].filter(Boolean).map(([id, title, make, judged]) => ({ id, title, make, trust: () => judged && (judged !== "offload" || data("offload")?.calls.length) && data(judged)?.trust, heading: el("h2", { id: id + "-title" }, title) }));

@@ -5,6 +5,8 @@ import { wilson } from "./format.js";
 export function makeStacks(data) {
 	const { parent, function: fn, weight, samples } = data.nodes, n = parent.length;
 	const label = data.functions.name, object = data.functions.object, time = data.time;
+	// samples that all weigh the same carry no weights
+	if (time.weight_each !== null && time.weight_each !== undefined) time.weight = time.samples.map((n) => n * time.weight_each);
 	const totals = { weight: data.weight, samples: data.samples, effective: data.effective ?? Infinity };
 	// Of recursion, the outermost activation counts.
 	const outermost = new Uint8Array(n);
