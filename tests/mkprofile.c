@@ -7,7 +7,9 @@
  * Of every 100 samples (all of 10 ms): 50 deflate_slow < compress_file < main, 20 crc32 < compress_file
  * < main, 10 is_space inlined into parse < main, 5 parse < main, 8 the read system call < load < main,
  * 4 libmystery.so+0x1234 < main, 2 walk < walk < walk < main, 1 deflate_slow alone, stack cut.
- * stacks=N functions=N: N random stacks over so many functions (2,000) instead, for size. raw=1: chunks unpacked, for
+ * stacks=N functions=N: N random stacks over so many functions (2,000) instead, for size. accesses=N: besides, N reads
+ * of what a store wrote before, each function's by the three that follow it; plant=P: P of 1,000 of them (30) are what
+ * the second function reads of the first, seed=N draws them. raw=1: chunks unpacked, for
  * fuzzing seeds. exact=1: figures of the exact engine instead of samples: work 700 of 1000
  * instructions, main 300 and all. counts=1: execution counts, too: a loop in main runs 2,000 times a second
  * (measured), calls compress_file each time, which calls crc32 once (65,536 iterations of 4 instructions)
@@ -159,6 +161,37 @@ static void define_random(unsigned stacks, unsigned functions)
 			frames[d] = (struct fmt_frame){ .addr = addr + (unsigned)random() % 16, .module = M_APP };
 		}
 		stack(s, FMT_STACK_COMPLETE, 24, frames);
+	}
+}
+
+static void put_access(unsigned f, uint64_t time, uint64_t addr, uint32_t direction)
+{
+	struct fmt_access a = { .time = time,
+				.addr = addr,
+				.ip = f * 256 + direction,
+				.weight = 1000,
+				.module = M_APP,
+				.pid = 4242,
+				.tid = 4242,
+				.size = 8,
+				.flags = direction };
+
+	store_put(w, FMT_ACCESS, &a, sizeof(a));
+}
+
+/* Reads of what was stored just before: of the planted edge with its chance, else of any function by a later one. */
+static void define_accesses(unsigned long n, unsigned functions, unsigned long planted, uint64_t duration)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		bool plant = (unsigned long)random() % 1000 < planted;
+		unsigned from = 1 + (unsigned)random() % functions, after = 1 + (unsigned)random() % 3, to;
+		uint64_t time = 1000000000ull + i * (duration / n), addr = 0x7f0000000000ull + (i % 100000) * 64;
+
+		if (plant || (from == 1 && after == 1))
+			from = plant ? 1 : 3, after = 1;
+		to = (from + after - 1) % functions + 1;
+		put_access(from, time, addr, FMT_A_STORE);
+		put_access(to, time + 1, addr, FMT_A_LOAD);
 	}
 }
 
@@ -640,6 +673,7 @@ int main(int argc, char **argv)
 	unsigned long stacks = number(argc, argv, "stacks", 0), loss = number(argc, argv, "loss", 0),
 		      level = number(argc, argv, "level", 0);
 	uint32_t wide = (uint32_t)number(argc, argv, "wide", 0);
+	unsigned functions = (unsigned)number(argc, argv, "functions", 2000);
 	bool exact = wide || number(argc, argv, "exact", 0);
 	const char *elf = text(argc, argv, "elf");
 	unsigned long hostile;
@@ -675,9 +709,13 @@ int main(int argc, char **argv)
 	else if (elf)
 		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0));
 	else if (stacks)
-		define_random((unsigned)stacks, (unsigned)number(argc, argv, "functions", 2000));
+		define_random((unsigned)stacks, functions);
 	else
 		define_known();
+	srandom((unsigned)number(argc, argv, "seed", 1));
+	if (number(argc, argv, "accesses", 0))
+		define_accesses(number(argc, argv, "accesses", 0), functions, number(argc, argv, "plant", 30),
+				samples * 10000000ull);
 	if (number(argc, argv, "counts", 0))
 		define_counts((double)number(argc, argv, "lie", 0), (double)number(argc, argv, "bursts", 0),
 			      (double)number(argc, argv, "whole", 8));

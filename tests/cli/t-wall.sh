@@ -65,3 +65,9 @@ for view in "flow --view matrix" "flow --view matrix --svg --top 100" "flow --vi
 done
 cp large.data larger.data
 check "scale of 2,000 functions in under 2 s" bash -c 'ulimit -t 2; exec accperf "$@"' - scale --size 1,2 large.data larger.data
+
+"$TOP/build/mkprofile" sampled.data stacks=2000 functions=2000 samples=20000 accesses=40000
+for view in flow "flow --inclusive" "flow --threads" "flow --view matrix" "flow --view tree" "report --columns flow" objects timeline; do
+	# shellcheck disable=SC2086
+	check "$view of 2,000 functions from samples in under 2 s" bash -c 'ulimit -t 2; exec accperf "$@"' - $view -i sampled.data
+done

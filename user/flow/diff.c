@@ -155,11 +155,11 @@ static double freedom_of(double x, double fx, double y, double fy)
 }
 
 static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct flow_edge *y, const struct flow *base,
-		     const struct flow *other)
+		     const struct flow *other, const double *totals)
 {
 	const struct flow *names = x ? base : other;
 	const struct flow_edge *any = x ? x : y;
-	double bt = flow_total(base), ot = flow_total(other), vx, vy;
+	double bt = totals[0], ot = totals[1], vx, vy;
 
 	*r = (struct diff_row){
 		.a = names->funcs[any->producer].name,
@@ -181,13 +181,15 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 
 static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)
 {
+	const double totals[2] = { flow_total(base), flow_total(other) };
+
 	out->edges = calloc(base->edge_count + other->edge_count + 1, sizeof(*out->edges));
 	if (!out->edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < base->edge_count; i++) {
 		const struct flow_edge *x = &base->edges[i], *y = flow_twin(base, x, other);
 
-		edge_row(&out->edges[out->edge_count++], x, y, base, other);
+		edge_row(&out->edges[out->edge_count++], x, y, base, other, totals);
 		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
 	}
 	for (size_t i = 0; i < other->edge_count; i++) {
@@ -195,7 +197,7 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 
 		if (flow_twin(other, y, base))
 			continue;
-		edge_row(&out->edges[out->edge_count++], NULL, y, base, other);
+		edge_row(&out->edges[out->edge_count++], NULL, y, base, other, totals);
 		out->tv += out->edges[out->edge_count - 1].other / 2;
 	}
 	return adjust_and_sort(out->edges, out->edge_count, true);

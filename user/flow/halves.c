@@ -184,35 +184,51 @@ static int estimate_half(const struct halves *t, struct flow *out, struct err *e
 	return err;
 }
 
-static double share_in(const struct flow *half, const struct flow *whole, const struct flow_edge *e)
+/* Which of the half's functions each of the whole's is; NULL without memory. */
+static uint32_t *same_functions(const struct flow *whole, const struct flow *half)
 {
-	const struct flow_edge *same = flow_twin(whole, e, half);
+	uint32_t *same = malloc((whole->func_count + 1) * sizeof(*same));
+
+	for (uint32_t i = 0; same && i < whole->func_count; i++)
+		same[i] = flow_find(half, whole->funcs[i].name, whole->funcs[i].object);
+	return same;
+}
+
+/* Adds `sign` times half of each edge's share in this half of the recording. */
+static int add_shares(const struct flow *whole, const struct flow *half, double sign, double *apart)
+{
+	uint32_t *same = same_functions(whole, half);
 	double total = flow_total(half);
 
-	return same && total > 0 ? same->bytes / total : 0;
+	for (size_t i = 0; same && i < whole->edge_count; i++) {
+		const struct flow_edge *e =
+			flow_get(half, same[whole->edges[i].producer], same[whole->edges[i].consumer]);
+
+		apart[i] += e && total > 0 ? sign * e->bytes / total / 2 : 0;
+	}
+	free(same);
+	return same ? 0 : -ENOMEM;
 }
 
 /* Adds the square of half of the difference of two halves, as shares, to every edge's sum. */
 static int one_way(struct halves *t, unsigned way, struct err *e)
 {
-	struct flow half[2];
-	int err;
+	double *apart = calloc(t->whole->edge_count + 1, sizeof(*apart));
+	int err = apart ? 0 : err_set(e, -ENOMEM, "out of memory");
 
-	deal_out(&t->deal, way, false);
-	err = estimate_half(t, &half[0], e);
-	if (err)
-		return err;
-	deal_out(&t->deal, way, true);
-	err = estimate_half(t, &half[1], e);
-	for (size_t i = 0; !err && i < t->whole->edge_count; i++) {
-		const struct flow_edge *edge = &t->whole->edges[i];
-		double apart = (share_in(&half[0], t->whole, edge) - share_in(&half[1], t->whole, edge)) / 2;
+	for (int k = 0; !err && k < 2; k++) {
+		struct flow half;
 
-		t->sum[i] += apart * apart;
+		deal_out(&t->deal, way, k == 1);
+		err = estimate_half(t, &half, e);
+		if (err)
+			break;
+		err = add_shares(t->whole, &half, k ? -1 : 1, apart);
+		flow_release(&half);
 	}
-	flow_release(&half[0]);
-	if (!err)
-		flow_release(&half[1]);
+	for (size_t i = 0; !err && i < t->whole->edge_count; i++)
+		t->sum[i] += apart[i] * apart[i];
+	free(apart);
 	return err;
 }
 
