@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "util/clean.h"
 
 #define SELF "/proc/self/exe" /* also where it was replaced by a newer one: the two are of one version */
 
@@ -46,4 +49,24 @@ pid_t child_start(const struct child_opts *o, struct err *e)
 	if (!pid)
 		become_child(o, parent);
 	return pid > 0 ? pid : err_set(e, -errno, "no process can be started: %s", strerror(errno));
+}
+
+void child_last_line(int fd, char *out, size_t size)
+{
+	static const char *const before[] = { "accperf: ", "error: " };
+	char text[4096], *line;
+	off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)sizeof(text) - 1 ? end - ((off_t)sizeof(text) - 1) : 0;
+	ssize_t n = end > 0 ? pread(fd, text, sizeof(text) - 1, from) : 0;
+	AUTO_BUF(clean);
+
+	n = n > 0 ? n : 0;
+	while (n && text[n - 1] == '\n')
+		n--;
+	text[n] = 0;
+	line = strrchr(text, '\n');
+	line = line ? line + 1 : text;
+	for (unsigned i = 0; i < 2; i++)
+		line += !strncmp(line, before[i], strlen(before[i])) ? strlen(before[i]) : 0;
+	clean_add(&clean, line, CLEAN_TEXT);
+	snprintf(out, size, "%s", clean.data && *clean.data ? clean.data : "its command ended without a word");
 }

@@ -3,6 +3,7 @@
 #ifndef ACCPERF_DAEMON_CHILD_H
 #define ACCPERF_DAEMON_CHILD_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -19,5 +20,7 @@ struct child_opts {
 
 /* Its pid, or -errno. */
 pid_t child_start(const struct child_opts *o, struct err *e);
+/* The last line that it said, of a memfd that was its stderr. */
+void child_last_line(int fd, char *out, size_t size);
 
 #endif

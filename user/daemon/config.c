@@ -11,6 +11,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "daemon/clickhouse.h"
 #include "util/clean.h"
 #include "util/grow.h"
 #include "util/suggest.h"
@@ -31,7 +32,8 @@ enum key_type {
 	KEY_CHOICE,
 	KEY_LIST,
 	KEY_PIDS,
-	KEY_ADDRESS
+	KEY_ADDRESS,
+	KEY_SERVER
 };
 
 struct key {
@@ -76,6 +78,11 @@ static const struct key keys[] = {
 	  "wants it, and token_file" },
 	{ "http", "tls_key", KEY_FOLDER, C(tls_key), NULL, 0, 0, NULL,
 	  "the key of tls_cert, as PEM, for its owner alone" },
+	{ "fleet", "clickhouse", KEY_SERVER, C(clickhouse), NULL, 0, 0, NULL,
+	  "complete profiles are sent there, the oldest first, for `accperf fleet`: http://HOST:PORT or http://HOST:PORT/DATABASE; "
+	  "what cannot be sent waits on disk" },
+	{ "fleet", "user_file", KEY_FOLDER, C(clickhouse_user), NULL, 0, 0, NULL,
+	  "a file of USER:PASSWORD for it, that only its owner reads" },
 	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
 	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
@@ -105,6 +112,7 @@ static const char *const sections[][2] = {
 	{ "storage", "Profiles on disk" },
 	{ "limits", "What it may cost" },
 	{ "http", "What is served" },
+	{ "fleet", "Where profiles of many hosts come together" },
 	{ "services",
 	  "What is recorded: a name each, with pid, name, cgroup, unit, container or pod, all of which have to agree" },
 };
@@ -258,6 +266,8 @@ static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, 
 static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
 {
 	struct sockaddr_storage address;
+	struct clickhouse server;
+	struct err e = { 0 };
 	char **where = into;
 	bool loopback;
 
@@ -273,6 +283,8 @@ static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, co
 		complain(r, at,
 			 "%s wants an address and a port such as 127.0.0.1:9417 or [::1]:9417, or none; not '%.60s'",
 			 k->name, text);
+	else if (k->type == KEY_SERVER && clickhouse_read(&server, text, NULL, &e))
+		complain(r, at, "%s wants http://HOST:PORT or http://HOST:PORT/DATABASE, not '%.60s'", k->name, text);
 	else if (*where || !(*where = strdup(text)))
 		complain(r, at, "out of memory");
 }
@@ -297,7 +309,7 @@ static void take_item(struct reading *r, const struct key *k, const yaml_node_t 
 
 static bool is_text(enum key_type t)
 {
-	return t == KEY_TEXT || t == KEY_FOLDER || t == KEY_CHOICE || t == KEY_ADDRESS;
+	return t == KEY_TEXT || t == KEY_FOLDER || t == KEY_CHOICE || t == KEY_ADDRESS || t == KEY_SERVER;
 }
 
 static void take_value(struct reading *r, const struct key *k, const yaml_node_t *n, void *base)
@@ -433,6 +445,11 @@ static void take_section(struct reading *r, const yaml_node_t *n, size_t which, 
 {
 	const char *name = sections[which][0];
 
+	static const yaml_node_t empty = { .type = YAML_MAPPING_NODE };
+
+	/* all its keys are comments, as in the example */
+	if (strcmp(name, "services") && n->type == YAML_SCALAR_NODE && !n->data.scalar.length)
+		n = &empty;
 	if (n->type != YAML_MAPPING_NODE) {
 		complain(r, n->start_mark, "%s wants keys, one a line and further to the right", name);
 		return;
@@ -555,6 +572,8 @@ void config_release(struct daemon_config *c)
 	free(c->token_file);
 	free(c->tls_cert);
 	free(c->tls_key);
+	free(c->clickhouse);
+	free(c->clickhouse_user);
 	*c = (struct daemon_config){ 0 };
 }
 
@@ -578,23 +597,37 @@ bool config_same_service(const struct config_service *a, const struct config_ser
 
 /* ---- documentation */
 
+static const char *example_of(const struct key *k)
+{
+	static const struct {
+		const char *section, *name, *text;
+	} rows[] = {
+		{ "http", "token_file", "/etc/accperf/token" },
+		{ "http", "tls_cert", "/etc/accperf/tls.crt" },
+		{ "http", "tls_key", "/etc/accperf/tls.key" },
+		{ "fleet", "clickhouse", "http://127.0.0.1:8123/accperf" },
+		{ "fleet", "user_file", "/etc/accperf/clickhouse" },
+		{ "", "pid", "[1234, 5678]" },
+		{ "", "cgroup", "\"/system.slice/nginx.service\"" },
+		{ "", "unit", "nginx.service" },
+		{ "", "container", "\"3f2a*\"" },
+		{ "", "pod", "\"shop/cart-*\"" },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (!strcmp(rows[i].section, k->section) && !strcmp(rows[i].name, k->name))
+			return rows[i].text;
+	return "nginx";
+}
+
 static void example_key(const struct key *k, const char *indent, struct buf *out)
 {
+	bool needed = k->offset == S(names) && !*k->section; /* of those without a default */
+
 	buf_addf(out, "%s# %s%s%s%s\n", indent, k->help, k->choices ? " (" : "", k->choices ? k->choices : "",
 		 k->choices ? ")" : "");
-	if (k->standard)
-		buf_addf(out, "%s%s: %s\n", indent, k->name, k->standard);
-	else
-		buf_addf(out, "%s%s%s: %s\n", indent, k->offset == S(names) && !*k->section ? "" : "# ", k->name,
-			 k->type == KEY_FOLDER        ? k->offset == C(tls_cert)  ? "/etc/accperf/tls.crt"
-							: k->offset == C(tls_key) ? "/etc/accperf/tls.key"
-										  : "/etc/accperf/token"
-			 : k->type == KEY_PIDS        ? "[1234, 5678]"
-			 : k->offset == S(cgroups)    ? "\"/system.slice/nginx.service\""
-			 : k->offset == S(units)      ? "nginx.service"
-			 : k->offset == S(containers) ? "\"3f2a*\""
-			 : k->offset == S(pods)       ? "\"shop/cart-*\""
-						      : "nginx");
+	buf_addf(out, "%s%s%s: %s\n", indent, k->standard || needed ? "" : "# ", k->name,
+		 k->standard ? k->standard : example_of(k));
 }
 
 void config_example(struct buf *out)

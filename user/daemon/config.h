@@ -38,6 +38,7 @@ struct daemon_config {
 	uint64_t memory;
 	double scan;
 	char *listen, *token_file, *tls_cert, *tls_key; /* files; NULL: none */
+	char *clickhouse, *clickhouse_user;             /* NULL: nothing is sent */
 	struct config_service *services;
 	size_t service_count;
 };

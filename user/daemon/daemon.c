@@ -260,11 +260,13 @@ static void loop_until_stopped(struct daemon *d, int signals)
 		turns_reap(d);
 		readings_look(d);
 		queries_look(d);
+		pushes_look(d);
 		http_wake(d->http);
 	}
 	notify_say("STOPPING=1");
 	readings_forget(d);
 	queries_close(d);
+	pushes_close(d);
 	http_wake(d->http);
 	turns_end_all(d, RECORDER_STOP);
 	while (d->recorder_count) {

@@ -8,6 +8,7 @@
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
 #include "daemon/pace.h"
+#include "daemon/pushes.h"
 #include "daemon/queries.h"
 #include "daemon/readings.h"
 #include "daemon/recorder.h"
@@ -47,6 +48,7 @@ struct daemon {
 	unsigned cpus;
 	struct readings readings;
 	struct queries queries;
+	struct pushes pushes;
 	struct http *http; /* NULL: nothing is served */
 	bool stopping, full, reload;
 	uint64_t memory; /* of all of us */

@@ -193,6 +193,11 @@ void metrics_text(const struct daemon *d, struct buf *out)
 	buf_addf(out, "accperf_build_info{version=\"%s\"} 1\n", ACCPERF_VERSION);
 	one_counter(out, "accperf_daemon_cpu_seconds", "CPU time of the daemon alone.", d->own_cpu);
 	one_counter(out, "accperf_answers_cpu_seconds", "CPU time of answers from stored profiles.", d->queries.cost);
+	one_counter(out, "accperf_profiles_sent", "Profiles sent to ClickHouse.", (double)d->pushes.sent);
+	one_counter(out, "accperf_profiles_send_failures", "Tries that failed.", (double)d->pushes.failed);
+	one_gauge(out, "accperf_profiles_waiting",
+		  "Complete profiles that wait to be sent; NaN: none are sent anywhere.",
+		  d->c.clickhouse ? (double)pushes_waiting(d) : NAN);
 	one_gauge(out, "accperf_memory_bytes", "Memory of the daemon and its recorders.", (double)d->memory);
 	one_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
 	one_gauge(out, "accperf_profiles", "Profiles that are kept.", (double)d->keeper.kept.count);

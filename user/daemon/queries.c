@@ -16,7 +16,6 @@
 
 #include "daemon/child.h"
 #include "daemon/daemon_priv.h"
-#include "util/clean.h"
 #include "util/clock.h"
 
 #define FOLDER ".answers" /* below the keeper's: profiles that are put together for an answer */
@@ -393,27 +392,6 @@ static void begin_asked(struct daemon *d, struct asked *a)
 		next_step(d);
 }
 
-/* The last line that a child said. */
-static void last_line(int fd, char *out, size_t size)
-{
-	static const char *const before[] = { "accperf: ", "error: " };
-	char text[4096], *line;
-	off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)sizeof(text) - 1 ? end - ((off_t)sizeof(text) - 1) : 0;
-	ssize_t n = end > 0 ? pread(fd, text, sizeof(text) - 1, from) : 0;
-	AUTO_BUF(clean);
-
-	n = n > 0 ? n : 0;
-	while (n && text[n - 1] == '\n')
-		n--;
-	text[n] = 0;
-	line = strrchr(text, '\n');
-	line = line ? line + 1 : text;
-	for (unsigned i = 0; i < 2; i++)
-		line += !strncmp(line, before[i], strlen(before[i])) ? strlen(before[i]) : 0;
-	clean_add(&clean, line, CLEAN_TEXT);
-	snprintf(out, size, "%s", clean.data && *clean.data ? clean.data : "its command ended without a word");
-}
-
 static void end_step(struct daemon *d)
 {
 	struct queries *q = &d->queries;
@@ -441,7 +419,7 @@ static void end_step(struct daemon *d)
 	}
 	/* 3: it is readable, and not all of it is there */
 	if (WEXITSTATUS(status) && WEXITSTATUS(status) != 3) {
-		last_line(q->said, said, sizeof(said));
+		child_last_line(q->said, said, sizeof(said));
 		snprintf(why, sizeof(why), "%s", said);
 		end_asked(d, why);
 		return;

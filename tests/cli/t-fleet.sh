@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Profiles on their way to ClickHouse, and what is asked of all: Debian's own server where it is installed, and one of
+# ours that takes nothing but what it must, which also fails.
+. "$(dirname "$0")/../lib.sh"
+need jq && need python3 || { echo "needs jq and python3"; exit 77; }
+cat >server.py <<-'EOF'
+	# As ClickHouse for INSERT of known tables with the right number of columns, and count() of what was inserted.
+	# While a file "down" is there it answers 503; with "foreign" as a server whose tables are others.
+	import http.server, json, os, re, sys, urllib.parse
+	columns, rows = {"accperf_functions": 9, "accperf_edges": 11, "accperf_calls": 14, "accperf_segments": 11}, {}
+	class H(http.server.BaseHTTPRequestHandler):
+	    protocol_version = "HTTP/1.1"
+	    def answer(self, status, text):
+	        b = text.encode(); self.send_response(status); self.send_header("Transfer-Encoding", "chunked"); self.end_headers()
+	        for i in range(0, len(b), 3): self.wfile.write(b"%x\r\n" % len(b[i:i + 3]) + b[i:i + 3] + b"\r\n")
+	        self.wfile.write(b"0\r\n\r\n")
+	    def do_POST(self):
+	        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+	        q = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+	        if os.path.exists("down"): return self.answer(503, "down")
+	        if os.path.exists("foreign"): return self.answer(404, "Code: 60. DB::Exception: Table default.accperf_segments doesn't exist.")
+	        if self.headers["X-ClickHouse-Key"] != "se:cret": return self.answer(403, "wrong password")
+	        if "query" not in q:
+	            m = re.fullmatch(r"SELECT count\(\) FROM accperf_segments WHERE service = '(\w+)' AND host = '([\w.-]+)' AND segment = '([\w.-]+)'", body)
+	            if not m: return self.answer(400, "what? " + body)
+	            return self.answer(200, "%d\n" % ((m[2], m[1], m[3]) in rows))
+	        m = re.fullmatch(r"INSERT INTO (\w+) FORMAT TabSeparated", q["query"][0])
+	        if not m or m[1] not in columns or not body.endswith("\n"): return self.answer(400, "what? " + self.path)
+	        for l in body[:-1].split("\n"):
+	            f = l.split("\t")
+	            if len(f) != columns[m[1]]: return self.answer(400, "columns of " + m[1])
+	            if m[1] == "accperf_segments":
+	                rows[tuple(f[:3])] = f
+	                open("sent", "a").write(f[2] + "\n")
+	        if os.path.exists("cut"): os.remove("cut"); return self.connection.close()
+	        self.answer(200, "")
+	    def log_message(self, *a): pass
+	http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
+EOF
+port=$((20000 + ($$ + 7000) % 20000)); url=http://127.0.0.1:$port; echo user:se:cret >user; chmod 600 user
+start python3 server.py $port
+within() { local i n=$(($1 * 12)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; return 1; }
+kept=store/web/20260101T000000Z-7.00000; mkdir -p -m 700 store/web
+for i in 1 2 3; do cp "$TOP/tests/golden/live-kv.prof" $kept$i; touch -d "-$((60 - i)) minutes" $kept$i; done
+fleet() { accperf fleet "$1" --clickhouse "$url" --user-file user --service web "${@:2}"; }
+within 9 fleet push --host h1 ${kept}1
+check "a profile is sent" grep -q 000001 sent
+check "once" bash -c '[ "$(wc -l <sent)" = 1 ]'
+fleet push --host h1 ${kept}1 >out
+check "one that is there is not sent again" bash -c 'grep -q "there already" out && [ "$(wc -l <sent)" = 1 ]'
+echo damaged >damaged
+expect_status 3 "what is no profile is said, and the others are sent" fleet push --host h1 damaged ${kept}2
+check "indeed" grep -q 000002 sent
+touch cut
+expect_status 1 "a server that falls silent amid an answer is an error" fleet push --host h2 ${kept}1
+chmod 644 user; expect_status 2 "a password that others read is none" fleet push ${kept}1; chmod 600 user
+echo user:wrong >wrong; chmod 600 wrong
+expect_status 1 "a wrong one is the server's to refuse" accperf fleet push --clickhouse "$url" --user-file wrong --service web ${kept}1
+check "with its words" grep -q 'wrong password' err
+touch foreign; expect_status 1 "so is a server with other tables" fleet push ${kept}1; rm foreign
+check "with its words" grep -q "doesn't exist" err
+expect_status 2 "a URL that is none" accperf fleet report --clickhouse ftp://x --service a
+expect_status 2 "an unknown verb" accperf fleet repot
+
+# the daemon sends by itself, in order, over an outage
+rm sent; touch down
+cat >d.yaml <<-EOF
+	storage: {folder: $TMP/store, reserve: 0}
+	http: {listen: none}
+	fleet: {clickhouse: "$url", user_file: $TMP/user}
+	services: {web: {name: nobody-$$}}
+	EOF
+accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
+check "an outage is told" within 9 grep -q 'level=warn event=push msg=".*ClickHouse on 127.0.0.1.*profiles wait on disk, and the next try is in 1 s' log
+rm down
+all_sent() { [ "$(wc -l <sent)" = 3 ]; }
+check "when it is over all is sent" within 20 all_sent
+check "in order" bash -c 'sort sent | cmp - sent'
+check "and told" within 5 grep -q 'event=push msg="ClickHouse takes profiles again' log
+kill -TERM $daemon; wait $daemon
+
+# Debian's server
+command -v clickhouse-server >/dev/null || { skip "Debian's ClickHouse" "clickhouse-server is not installed"; exit 0; }
+real=$((port + 1)); url=http://127.0.0.1:$real; mkdir data tmp
+cat >c.xml <<-EOF
+	<?xml version="1.0"?><yandex><logger><level>warning</level><log>$TMP/ch.log</log><errorlog>$TMP/ch.err</errorlog></logger>
+	<http_port>$real</http_port><tcp_port>$((port + 2))</tcp_port><listen_host>127.0.0.1</listen_host><mark_cache_size>50000000</mark_cache_size>
+	<path>$TMP/data/</path><tmp_path>$TMP/tmp/</tmp_path><users_config>u.xml</users_config><default_profile>default</default_profile><default_database>default</default_database></yandex>
+EOF
+cat >u.xml <<-'EOF'
+	<?xml version="1.0"?><yandex><profiles><default/></profiles><users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
+	<quotas><default><interval><duration>3600</duration><queries>0</queries><errors>0</errors><result_rows>0</result_rows><read_rows>0</read_rows><execution_time>0</execution_time></interval></default></quotas></yandex>
+EOF
+start clickhouse-server --config-file="$TMP/c.xml"
+cat >sql.py <<-'EOF'
+	import sys, urllib.request
+	for s in sys.stdin.read().split(";\n\n"):
+	    if s.strip(): sys.stdout.write(urllib.request.urlopen(sys.argv[1], s.encode(), timeout=20).read().decode())
+EOF
+sql() { python3 sql.py "$url"; }
+within 20 bash -c 'echo "SELECT 1" | python3 sql.py "$1"' _ "$url"
+accperf fleet schema >schema.sql
+check "the tables are made" sql <schema.sql
+check "twice does no harm" sql <schema.sql
+asked() { accperf fleet "$1" --clickhouse "$url" --service web "${@:2}"; }
+for h in h1 h2; do asked push --host $h ${kept}1 ${kept}2 >/dev/null; done
+check "a profile's rows come to what its report says" bash -c 'echo "SELECT round(sum(self), 6) FROM accperf_functions FINAL WHERE host = '"'h1'"' AND segment LIKE '"'%1'"'" | python3 sql.py "$1" >self && jq -ne --argjson a "$(cat self)" --argjson b "$(accperf report --json -i "$2" 2>/dev/null | jq "[.functions[].self] | add")" "(\$a - \$b) | fabs < 1e-5"' _ "$url" ${kept}1
+# 12 hosts, and f costs two points more in the last hour
+cat >planted.sql <<-'EOF'
+	INSERT INTO accperf_segments SELECT concat('p', toString(number % 12)), 'pl', toString(number), now() - 300 - 3600 * (number >= 12), now(), 1, 10000, 0, '', '', '' FROM system.numbers LIMIT 24;
+
+	INSERT INTO accperf_functions SELECT concat('p', toString(number % 12)), 'pl', toString(intDiv(number, 2)), now() - 300, 1, if(number % 2 = 0, 'f', 'g'), 'o', 0.5, 5000 FROM system.numbers LIMIT 0
+EOF
+python3 - >>planted.sql <<-'EOF'
+	rows = []
+	for n in range(24):
+	    f = 0.3 + 0.01 * (n % 12) + (0.02 if n < 12 else 0) + 0.001 * (n * 7 % 5 - 2)
+	    for name, share in (("f", f), ("g", 1 - f)):
+	        rows.append(f"('p{n % 12}','pl','{n}',now() - 300 - 3600 * {int(n >= 12)},1,'{name}','{name}.so',{share},{share * 10000})")
+	print(";\n\nINSERT INTO accperf_functions VALUES " + ",".join(rows))
+EOF
+sql <planted.sql
+for i in 1 2; do sql <planted.sql; done # batches that come twice
+accperf fleet report --json --clickhouse "$url" --service pl --since -30m >report.json
+check "shares are those of all hosts, whatever came twice" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .share > 0.36 and .share < 0.39 and .low < .share and .share < .high)' report.json
+accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m >diff.json
+check "a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
+valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json")]'; }
+if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi
+expect_status 1 "a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Rows of a profile for ClickHouse, what its server answers, and what changed between two times of a fleet. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "daemon/clickhouse.h"
+#include "daemon/fleet.h"
+
+static void urls_are_read_or_refused(void **state)
+{
+	static const char *const wrong[] = { "",
+					     "https://a:1",
+					     "http://a",
+					     "http://:1",
+					     "http://a:",
+					     "http://a:1/b-c",
+					     "http://a:1/b?c=d",
+					     "http://a:123456",
+					     "http://a b:1/",
+					     "http://a\r\nX:1" };
+	struct clickhouse c;
+	struct err e = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (!clickhouse_read(&c, wrong[i], NULL, &e))
+			fail_msg("'%s' was taken", wrong[i]);
+	e = (struct err){ 0 };
+	assert_int_equal(clickhouse_read(&c, "http://db.example:8123/accperf", NULL, &e), 0);
+	assert_string_equal(c.host, "db.example");
+	assert_string_equal(c.port, "8123");
+	assert_string_equal(c.database, "accperf");
+	assert_int_equal(clickhouse_read(&c, "http://127.0.0.1:1", NULL, &e), 0);
+	assert_string_equal(c.database, "default");
+}
+
+static unsigned status_of(const char *text, char *body)
+{
+	char copy[400];
+	size_t at = 0, len = 0;
+	unsigned status;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	status = clickhouse_status(copy, strlen(copy), &at, &len);
+	memcpy(body, copy + at, len);
+	body[len] = 0;
+	return status;
+}
+
+static void answers_are_taken_apart(void **state)
+{
+	char body[400];
+
+	(void)state;
+	assert_int_equal(status_of("HTTP/1.1 200 OK\r\nX: y\r\n\r\nabc", body), 200);
+	assert_string_equal(body, "abc");
+	assert_int_equal(
+		status_of(
+			"HTTP/1.1 500 No\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nA\r\n0123456789\r\n0\r\n\r\n",
+			body),
+		500);
+	assert_string_equal(body, "abc0123456789");
+	assert_int_equal(status_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\nabc", body), 200);
+	assert_string_equal(body, "abc"); /* cut off */
+	assert_int_equal(status_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc", body), 200);
+	assert_int_equal(status_of("HTTP/1.1 200 OK", body), 0);
+	assert_int_equal(status_of("SSH-2.0\r\n\r\n", body), 0);
+}
+
+static void rows_of(const char *report, const char *flow, const char *offload, const char *segment,
+		    struct buf rows[FLEET_TABLES])
+{
+	struct fleet_segment s = { "h1", "web", segment, 1000 };
+	struct err e = { 0 };
+
+	assert_int_equal(fleet_rows(&s, report, flow, offload, rows, &e), 0);
+	for (unsigned t = 0; t < FLEET_TABLES; t++)
+		buf_addch(&rows[t], 0);
+}
+
+static void a_profile_becomes_rows(void **state)
+{
+	static const char report[] =
+		"{\"duration_ns\": 100000000000, \"samples\": 500, \"lost\": null, "
+		"\"labels\": {\"pod\": \"a/b\", \"rested\": \"300\"}, \"functions\": ["
+		"{\"name\": \"f\\t\\\\\", \"object\": \"o\", \"self\": 0.5}, {\"name\": \"g\", \"self\": 0}]}";
+	struct buf rows[FLEET_TABLES] = { { 0 } };
+	struct fleet_segment s = { "h", "s", "x", 1 };
+	struct err e = { 0 };
+
+	(void)state;
+	rows_of(report, "{\"edges\": [{\"producer\": \"p\", \"consumer\": \"c\", \"bytes\": null, \"share\": 0.25}]}",
+		"{\"calls\": [{\"api\": \"zlib\", \"name\": \"deflate\", \"calls\": 7, \"time_ns\": {\"mean\": 9}}]}",
+		"20260101T000000Z-1.000001", rows);
+	assert_string_equal(rows[FLEET_FUNCTIONS].data,
+			    "h1\tweb\t20260101T000000Z-1.000001\t900\t4\tf?\\\\\to\t0.5\t250\n");
+	assert_string_equal(rows[FLEET_EDGES].data,
+			    "h1\tweb\t20260101T000000Z-1.000001\t900\t4\tp\tc\t\\N\t\\N\t\\N\t0.25\n");
+	assert_string_equal(rows[FLEET_CALLS].data,
+			    "h1\tweb\t20260101T000000Z-1.000001\t900\t4\tzlib\tdeflate\t\t\t7\t\\N\t\\N\t9\t\\N\n");
+	assert_string_equal(rows[FLEET_SEGMENTS].data,
+			    "h1\tweb\t20260101T000000Z-1.000001\t900\t1000\t4\t500\t\\N\t\t\ta/b\n");
+	for (unsigned t = 0; t < FLEET_TABLES; t++)
+		buf_release(&rows[t]);
+	rows_of(report, "", "", "20260101T000000Z-1.000002", rows); /* only the first stands for the rest */
+	assert_non_null(strstr(rows[FLEET_SEGMENTS].data, "\t1000\t1\t500"));
+	assert_int_equal(rows[FLEET_EDGES].len, 1);
+	for (unsigned t = 0; t < FLEET_TABLES; t++)
+		buf_release(&rows[t]);
+	assert_true(fleet_rows(&s, "{}", "", "", rows, &e) < 0);
+}
+
+/* ---- a fleet */
+
+#define HOSTS 50
+#define FUNCTIONS 40
+#define SAMPLES 60000.0 /* of a host in ten minutes: a CPU at 100 Hz */
+
+static double normal(void)
+{
+	double u = (random() + 1.0) / 2147483649.0, v = (double)random() / 2147483648.0;
+
+	return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/* Shares that differ by a fifth from host to host, each with the noise of its samples; grown: what function 3 costs
+ * more; moved: what function 5 gives function 6. */
+static struct fleet_functions compare(double grown, double moved)
+{
+	struct fleet_functions f = { .hosts = HOSTS, .count = FUNCTIONS };
+
+	f.at = calloc(FUNCTIONS, sizeof(*f.at));
+	assert_non_null(f.at);
+	for (unsigned k = 0; k < FUNCTIONS; k++) {
+		struct fleet_function *o = &f.at[k];
+		double sum = 0, squares = 0;
+
+		snprintf(o->function, sizeof(o->function), "f%u", k);
+		snprintf(o->object, sizeof(o->object), "o%u", k / 20);
+		for (unsigned h = 0; h < HOSTS; h++) {
+			double share = (k == 3 ? 0.1 : 0.9 / (FUNCTIONS - 1)) * exp(0.2 * normal()), after = share, d;
+
+			after *= k == 3 ? (1 + grown) / (1 + 0.1 * grown) : 1 / (1 + 0.1 * grown);
+			after += k == 5 ? -moved : k == 6 ? moved : 0;
+			d = after + sqrt(after / SAMPLES) * normal() - share - sqrt(share / SAMPLES) * normal();
+			o->before += share / HOSTS;
+			sum += d;
+			squares += d * d;
+		}
+		o->change = sum / HOSTS;
+		o->error = sqrt((squares - HOSTS * o->change * o->change) / (HOSTS - 1) / HOSTS);
+	}
+	fleet_judge(&f);
+	return f;
+}
+
+static unsigned found(const struct fleet_functions *f, const char *name)
+{
+	for (size_t i = 0; i < f->count; i++)
+		if (!strcmp(f->at[i].function, name))
+			return f->at[i].verdict;
+	return FLEET_NOISE;
+}
+
+static void a_regression_is_found_and_equal_fleets_are_equal(void **state)
+{
+	unsigned alarms = 0, finds = 0;
+
+	(void)state;
+	srandom(1);
+	for (int i = 0; i < 200; i++) {
+		struct fleet_functions f = compare(0, 0);
+		bool any = false;
+
+		for (size_t k = 0; k < f.count; k++)
+			any |= f.at[k].verdict != FLEET_NOISE;
+		alarms += any;
+		fleet_release(&f);
+		f = compare(0.02, 0);
+		finds += found(&f, "f3") == FLEET_REAL;
+		fleet_release(&f);
+	}
+	print_message("2 %% more in one function: found in %u of 200; equal fleets: %u of 200 had an alarm\n", finds,
+		      alarms);
+	assert_true(alarms <= 10);
+	assert_true(finds >= 198);
+}
+
+static void time_that_moved_within_an_object_is_no_gain(void **state)
+{
+	struct fleet_functions f = compare(0, 0.004);
+
+	(void)state;
+	assert_int_equal(found(&f, "f5"), FLEET_MOVED);
+	assert_int_equal(found(&f, "f6"), FLEET_MOVED);
+	fleet_release(&f);
+	f = compare(0.2, 0); /* all others lose by that, in the other object as well */
+	assert_int_equal(found(&f, "f3"), FLEET_REAL);
+	fleet_release(&f);
+}
+
+static void one_host_tells_no_change(void **state)
+{
+	struct fleet_functions f = { .hosts = 1, .count = 1 };
+
+	(void)state;
+	f.at = calloc(1, sizeof(*f.at));
+	assert_non_null(f.at);
+	f.at->change = 0.5;
+	f.at->error = NAN;
+	fleet_judge(&f);
+	assert_int_equal(f.at->verdict, FLEET_NOISE);
+	fleet_release(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(urls_are_read_or_refused),
+		cmocka_unit_test(answers_are_taken_apart),
+		cmocka_unit_test(a_profile_becomes_rows),
+		cmocka_unit_test(a_regression_is_found_and_equal_fleets_are_equal),
+		cmocka_unit_test(time_that_moved_within_an_object_is_no_gain),
+		cmocka_unit_test(one_host_tells_no_change),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

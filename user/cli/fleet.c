@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* accperf fleet: profiles of many hosts, in ClickHouse. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "daemon/clickhouse.h"
+#include "daemon/fleet.h"
+#include "daemon/fleet_view.h"
+#include "daemon/query.h"
+
+struct fleet_cmd {
+	const char *clickhouse, *user_file, *service, *since, *until, *against, *host, *cluster;
+	uint64_t rows;
+	bool json, all;
+};
+
+static const struct fleet_cmd defaults = { .since = "-1h", .until = "now", .rows = 20 };
+
+#define O(field) offsetof(struct fleet_cmd, field)
+static const struct opt options[] = {
+	{ OPT_STRING, 0, "clickhouse", O(clickhouse), "URL",
+	  "the server: http://HOST:PORT, or http://HOST:PORT/DATABASE", 0 },
+	{ OPT_STRING, 0, "user-file", O(user_file), "FILE", "a file of USER:PASSWORD that only its owner reads", 0 },
+	{ OPT_STRING, 's', "service", O(service), "NAME", "the service", 0 },
+	{ OPT_STRING, 0, "since", O(since), "TIME", "from then on: 2026-11-26T05:00:00Z, -90s, now-2h (-1h)", 0 },
+	{ OPT_STRING, 0, "until", O(until), "TIME", "until then (now)", 0 },
+	{ OPT_STRING, 0, "against", O(against), "TIME",
+	  "diff: what began then and lasted as long (just before --since)", 0 },
+	{ OPT_STRING, 0, "cluster", O(cluster), "NAME",
+	  "schema: shards whose tables are seen as one; report, diff: over all of them", 0 },
+	{ OPT_STRING, 0, "host", O(host), "NAME", "push: whose profiles these are (this machine)", 0 },
+	{ OPT_UINT, 'n', "rows", O(rows), "N", "functions listed (20)", 0 },
+	{ OPT_BOOL, 'a', "all", O(all), NULL, "diff: changes that may be noise, too", 0 },
+	{ OPT_BOOL, 0, "json", O(json), NULL, "print accperf.fleet/1", 0 },
+	OPT_END,
+};
+
+static int take_spans(const struct fleet_cmd *o, struct fleet_span *of, struct fleet_span *before, struct err *e)
+{
+	int64_t now = (int64_t)time(NULL) * 1000000000, since, until, against;
+
+	if (!query_moment(o->since, now, &since) || !query_moment(o->until, now, &until) || since >= until)
+		return err_set(e, -EINVAL,
+			       "--since and --until want times in order, such as -2h and now, or "
+			       "2026-11-26T05:00:00Z");
+	against = since - (until - since);
+	if (o->against && (!query_moment(o->against, now, &against) || against >= since))
+		return err_set(e, -EINVAL, "--against wants a time before --since, such as -1d");
+	*of = (struct fleet_span){ since / 1000000000, until / 1000000000 };
+	*before = (struct fleet_span){ against / 1000000000, (against + (until - since)) / 1000000000 };
+	if (before->to > of->from)
+		before->to = of->from;
+	return 0;
+}
+
+static int push_files(const struct fleet_cmd *o, const struct clickhouse *c, int argc, char **argv)
+{
+	struct utsname u;
+	struct stat st;
+	int status = EXIT_DONE;
+
+	uname(&u);
+	for (int i = 0; i < argc; i++) {
+		const char *slash = strrchr(argv[i], '/');
+		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, slash ? slash + 1 : argv[i], 0 };
+		struct err e = { 0 };
+		bool there = false;
+
+		if (stat(argv[i], &st))
+			err_set(&e, -EINVAL, "%s: %s", argv[i], strerror(errno));
+		s.ended = (int64_t)st.st_mtim.tv_sec;
+		if (!e.code && !fleet_push(c, &s, argv[i], &there, &e)) {
+			printf("%s: %s\n", argv[i], there ? "there already" : "sent");
+			continue;
+		}
+		err_prefix(&e, "%s", argv[i]);
+		if (e.code != -EINVAL)
+			return cli_fail(&e, EXIT_FAILED);
+		status = cli_fail(&e, EXIT_DEGRADED); /* the others may be readable */
+	}
+	return status;
+}
+
+static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, bool diff)
+{
+	struct fleet_view v = { .asked = { .service = o->service, .all = o->cluster },
+				.diff = diff,
+				.all = o->all,
+				.rows = (size_t)o->rows };
+	struct fleet_functions f = { 0 };
+	struct err e = { 0 };
+	AUTO_BUF(out);
+
+	if (take_spans(o, &v.asked.of, &v.asked.before, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	if (diff)
+		fleet_diff(c, &v.asked, &f, &e);
+	else
+		fleet_report(c, &v.asked, &f, &e);
+	if (!e.code && !f.hosts)
+		err_set(&e, -ENOENT, "no host has profiles of service %s %s", o->service,
+			diff ? "in both times" : "in that time");
+	if (!e.code)
+		(o->json ? fleet_json : fleet_text)(&v, &f, &out);
+	fleet_release(&f);
+	if (e.code)
+		return cli_fail(&e, EXIT_FAILED);
+	fputs(buf_failed(&out) ? "" : out.data, stdout);
+	return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int cmd_fleet(void *opts, int argc, char **argv)
+{
+	const struct fleet_cmd *o = opts;
+	const char *verb = argv[0];
+	struct clickhouse c;
+	struct err e = { 0 };
+	AUTO_BUF(out);
+
+	if (!strcmp(verb, "schema") && argc == 1) {
+		fleet_schema(o->cluster, &out);
+		fputs(buf_failed(&out) ? "" : out.data, stdout);
+		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+	}
+	if (strcmp(verb, "report") && strcmp(verb, "diff") && strcmp(verb, "push"))
+		err_set(&e, -EINVAL, "'%s' is none of schema, push, report and diff", verb);
+	else if (!o->clickhouse || !o->service)
+		err_set(&e, -EINVAL, "%s wants --clickhouse URL and --service NAME", verb);
+	else if ((argc > 1) != !strcmp(verb, "push"))
+		err_set(&e, -EINVAL, argc > 1 ? "%s takes no files" : "%s wants profiles", verb);
+	else
+		clickhouse_read(&c, o->clickhouse, o->user_file, &e);
+	if (e.code)
+		return cli_fail(&e, EXIT_USAGE);
+	return !strcmp(verb, "push") ? push_files(o, &c, argc - 1, argv + 1) : show_fleet(o, &c, !strcmp(verb, "diff"));
+}
+
+static const struct cli_schema schemas[] = { { "fleet", fleet_view_schema }, { 0 } };
+
+CLI_COMMAND(fleet) = {
+	.name = "fleet",
+	.summary = "profiles of many hosts, in ClickHouse: shares over all, what changed",
+	.order = 16,
+	.run = cmd_fleet,
+	.options = options,
+	.opt_size = sizeof(struct fleet_cmd),
+	.defaults = &defaults,
+	.schemas = schemas,
+	.min_args = 1,
+	.max_args = -1,
+	.usage = "schema|push|report|diff [options] [FILE...]",
+	.details =
+		"schema prints the statements that make the tables: of functions, edges, offload calls and profiles, and a\n"
+		"view by function and time. push sends profiles, whole: one that is there is not sent again, and one that was\n"
+		"cut off replaces itself. `accperf daemon` does so by itself where its configuration has fleet.clickhouse.\n\n"
+		"report shows functions by their share of a service's CPU time over all hosts. Its interval is from how hosts\n"
+		"differ; of one host it is unknown. A host counts by the samples that it gave, times the weight of each\n"
+		"profile: one that was recorded by turns stands for the time between as well.\n\n"
+		"diff compares the shares of each host before and after, host by host, so that what differs between hosts is\n"
+		"no change. q is the false discovery rate over all functions; real: q <= 0.025; moved: real, but another\n"
+		"function of its object lost what it gained, so the object as a whole did not change. A share may also change\n"
+		"because all others did.\n\n"
+		"It speaks HTTP without TLS; to a server elsewhere go through a proxy or a network that may see it. Works with\n"
+		"ClickHouse from 18.16 on. The exit status of push is 3 where a file is no profile.",
+	.examples =
+		"accperf fleet schema | clickhouse-client -n\tThe tables\n"
+		"accperf fleet report --clickhouse http://127.0.0.1:8123 --service web --since -1d\tOver all hosts\n"
+		"accperf fleet diff --clickhouse http://127.0.0.1:8123 --service web --since -1h --against -1d\tSince yesterday\n",
+};

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "daemon/fleet.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/child.h"
+#include "daemon/clickhouse.h"
+#include "util/grow.h"
+#include "util/normal.h"
+
+#define NICE 15
+#define MEMORY (256u << 20)
+#define JSON_MOST (64u << 20)
+#define ROWS_MOST 20000 /* of an answer: more functions than anybody reads */
+#define MOVED 0.8       /* of a change: where others of its object lost so much, it has only moved */
+#define REAL_Q 0.025    /* under it, fewer than one of twenty comparisons of equal fleets finds anything */
+
+/* ---- a profile's rows */
+
+/* What a reading command of ours prints; status 3, that not all is there, is as good as 0. */
+static int read_by(const char *const argv[], struct buf *out, struct err *e)
+{
+	int fd = memfd_create("json", MFD_CLOEXEC), status = 0;
+	struct child_opts o = { .argv = argv,
+				.out = fd,
+				.said = -1,
+				.end_by = SIGKILL,
+				.nice = NICE,
+				.memory = MEMORY,
+				.file_size = JSON_MOST };
+	pid_t pid = fd >= 0 ? child_start(&o, e) : -EMFILE;
+	char piece[65536];
+	ssize_t n;
+
+	if (pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+	    (!WEXITSTATUS(status) || WEXITSTATUS(status) == 3) && !lseek(fd, 0, SEEK_SET))
+		while ((n = read(fd, piece, sizeof(piece))) > 0)
+			buf_add(out, piece, (size_t)n);
+	else if (!e->code)
+		err_set(e, -EINVAL, "accperf %s cannot read it", argv[1]);
+	if (fd >= 0)
+		close(fd);
+	buf_addch(out, 0);
+	return buf_failed(out) ? err_set(e, -ENOMEM, "out of memory") : e->code;
+}
+
+static void within_span(const char *column, struct fleet_span t, struct buf *out)
+{
+	buf_addf(out, "(%s >= toDateTime(%" PRId64 ") AND %s < toDateTime(%" PRId64 "))", column, t.from, column, t.to);
+}
+
+static int is_there(const struct clickhouse *c, const struct fleet_segment *s, bool *there, struct err *e)
+{
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+
+	buf_addf(&query, "SELECT count() FROM %s WHERE service = ", fleet_table_name(FLEET_SEGMENTS));
+	clickhouse_quote(s->service, &query);
+	buf_addstr(&query, " AND host = ");
+	clickhouse_quote(s->host, &query);
+	buf_addstr(&query, " AND segment = ");
+	clickhouse_quote(s->segment, &query);
+	if (buf_failed(&query))
+		return err_set(e, -ENOMEM, "out of memory");
+	if (clickhouse_ask(c, query.data, NULL, &answer, e))
+		return e->code;
+	*there = answer.len && answer.data[0] != '0';
+	return 0;
+}
+
+int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const char *path, bool *there, struct err *e)
+{
+	const char *const report[] = { "accperf", "report", "--fresh", "--json", "-i", path, NULL };
+	const char *const flow[] = { "accperf", "flow", "--fresh", "--json", "-i", path, NULL };
+	const char *const offload[] = { "accperf", "offload", "--json", "-i", path, NULL };
+	struct buf rows[FLEET_TABLES] = { { 0 } };
+	struct err none = { 0 };
+	char insert[80];
+	AUTO_BUF(r);
+	AUTO_BUF(f);
+	AUTO_BUF(o);
+
+	if (is_there(c, s, there, e) || *there || read_by(report, &r, e))
+		return e->code;
+	/* a profile without accesses has no flow */
+	if (read_by(flow, &f, &none) || read_by(offload, &o, &none))
+		none.code = 0;
+	fleet_rows(s, r.data, f.data, o.data ? o.data : "", rows, e);
+	for (unsigned t = 0; t < FLEET_TABLES && !e->code; t++) {
+		snprintf(insert, sizeof(insert), "INSERT INTO %s FORMAT TabSeparated", fleet_table_name(t));
+		if (rows[t].len)
+			clickhouse_ask(c, insert, &rows[t], NULL, e);
+	}
+	for (unsigned t = 0; t < FLEET_TABLES; t++)
+		buf_release(&rows[t]);
+	return e->code;
+}
+
+/* ---- what is asked */
+
+/* The next field of a line of TabSeparated, in place; *at moves on, NULL behind the last. */
+static char *next_tsv_field(char **at)
+{
+	char *field = *at, *to = field, *from = field;
+
+	if (!field)
+		return NULL;
+	for (; *from && *from != '\t'; from++) {
+		if (*from == '\\' && from[1])
+			from++;
+		*to++ = *from;
+	}
+	*at = *from ? from + 1 : NULL;
+	*to = 0;
+	return field;
+}
+
+static unsigned take_numbers(char **at, double *out, unsigned most)
+{
+	unsigned n = 0;
+	char *field;
+
+	while (n < most && (field = next_tsv_field(at)))
+		out[n++] = strtod(field, NULL);
+	return n;
+}
+
+struct asking {
+	const struct clickhouse *c;
+	const char *service;
+	bool all;
+	struct err *e;
+};
+
+static void from_table(const struct asking *a, enum fleet_table t, struct buf *out)
+{
+	buf_addf(out, "%s%s FINAL WHERE service = ", fleet_table_name(t), a->all ? "_all" : "");
+	clickhouse_quote(a->service, out);
+}
+
+static int ask_server(const struct asking *a, struct buf *query, struct buf *answer)
+{
+	if (buf_failed(query))
+		return err_set(a->e, -ENOMEM, "out of memory");
+	clickhouse_ask(a->c, query->data, NULL, answer, a->e);
+	buf_addch(answer, 0);
+	return a->e->code;
+}
+
+static int ask_row(const struct asking *a, struct buf *query, double *out, unsigned count)
+{
+	AUTO_BUF(answer);
+	char *at;
+
+	if (ask_server(a, query, &answer))
+		return a->e->code;
+	answer.data[strcspn(answer.data, "\n")] = 0;
+	at = answer.data;
+	return take_numbers(&at, out, count) == count
+		       ? 0
+		       : err_set(a->e, -EPROTO,
+				 "ClickHouse answered with %u columns at most, not %u: `accperf fleet schema` "
+				 "prints the tables that this version wants",
+				 count - 1, count);
+}
+
+static int take_rows_of(struct buf *answer, struct fleet_functions *f, unsigned count,
+			void (*take)(struct fleet_functions *f, struct fleet_function *to, const double *v),
+			struct err *e)
+{
+	char *line = answer->data, *next;
+	double v[8] = { 0 };
+
+	for (; line && *line; line = next) {
+		struct fleet_function one = { .low = NAN, .high = NAN, .error = NAN, .q = NAN };
+		char *at = line, *function, *object;
+
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = 0;
+		function = next_tsv_field(&at);
+		object = next_tsv_field(&at);
+		if (!object || take_numbers(&at, v, count) != count)
+			return err_set(e, -EPROTO, "ClickHouse answered with other columns than were asked for");
+		snprintf(one.function, sizeof(one.function), "%s", function);
+		snprintf(one.object, sizeof(one.object), "%s", object);
+		take(f, &one, v);
+		if (!PUSH(f->at, f->count, f->cap, 256, one))
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* v: hosts, sum p, sum p*p, sum p*t */
+static void take_share(struct fleet_functions *f, struct fleet_function *to, const double *v)
+{
+	double n = f->hosts, r = f->t > 0 ? v[1] / f->t : NAN;
+	double left = v[2] - 2 * r * v[3] + r * r * f->tt;
+	double half = n > 1 ? Z95 * sqrt((left > 0 ? left : 0) * n / (n - 1)) / f->t : NAN;
+
+	to->hosts = (unsigned)v[0];
+	to->share = r;
+	to->low = r - half < 0 ? 0 : r - half;
+	to->high = r + half > 1 ? 1 : r + half;
+}
+
+static void add_host_times(const struct asking *a, struct fleet_span span, struct buf *out)
+{
+	buf_addstr(out, "(SELECT host, sum(weight * samples) AS t, count() AS n FROM ");
+	from_table(a, FLEET_SEGMENTS, out);
+	buf_addstr(out, " AND ");
+	within_span("began", span, out);
+	buf_addstr(out, " GROUP BY host)");
+}
+
+int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	double v[4];
+	AUTO_BUF(totals);
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+
+	buf_addstr(&totals, "SELECT count(), sum(t), sum(t * t), sum(n) FROM ");
+	add_host_times(&a, q->of, &totals);
+	if (ask_row(&a, &totals, v, 4))
+		return e->code;
+	f->hosts = (unsigned)v[0];
+	f->t = v[1];
+	f->tt = v[2];
+	f->segments = v[3];
+	buf_addstr(&query, "SELECT function, object, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t) FROM "
+			   "(SELECT host, function, object, sum(weight * samples) AS p FROM ");
+	from_table(&a, FLEET_FUNCTIONS, &query);
+	buf_addstr(&query, " AND ");
+	within_span("began", q->of, &query);
+	buf_addstr(&query, " GROUP BY host, function, object) ANY INNER JOIN ");
+	add_host_times(&a, q->of, &query);
+	buf_addf(&query, " USING host GROUP BY function, object ORDER BY parts DESC LIMIT %d", ROWS_MOST);
+	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 4, take_share, e);
+}
+
+/* v: hosts, sums of before, after, their difference d, d*d; each over hosts */
+static void take_change(struct fleet_functions *f, struct fleet_function *to, const double *v)
+{
+	double n = f->hosts, mean = n > 0 ? v[3] / n : NAN, var = n > 1 ? (v[4] - n * mean * mean) / (n - 1) / n : NAN;
+
+	to->hosts = (unsigned)v[0];
+	to->before = n > 0 ? v[1] / n : NAN;
+	to->after = n > 0 ? v[2] / n : NAN;
+	to->change = mean;
+	to->error = isfinite(var) ? sqrt(var > 0 ? var : 0) : NAN;
+}
+
+static void add_both(const struct asking *a, enum fleet_table t, struct fleet_span before, struct fleet_span after,
+		     struct buf *out)
+{
+	char one = t == FLEET_SEGMENTS ? 't' : 'p';
+
+	buf_addf(out, "(SELECT host, %ssumIf(weight * samples, ", t == FLEET_FUNCTIONS ? "function, object, " : "");
+	within_span("began", before, out);
+	buf_addf(out, ") AS %ca, sumIf(weight * samples, ", one);
+	within_span("began", after, out);
+	buf_addf(out, ") AS %cb FROM ", one);
+	from_table(a, t, out);
+	buf_addstr(out, " AND (");
+	within_span("began", before, out);
+	buf_addstr(out, " OR ");
+	within_span("began", after, out);
+	buf_addstr(out, t == FLEET_SEGMENTS ? ") GROUP BY host HAVING ta > 0 AND tb > 0)"
+					    : ") GROUP BY host, function, object)");
+}
+
+int fleet_diff(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	AUTO_BUF(totals);
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+	double hosts;
+
+	buf_addstr(&totals, "SELECT count() FROM ");
+	add_both(&a, FLEET_SEGMENTS, q->before, q->of, &totals);
+	if (ask_row(&a, &totals, &hosts, 1))
+		return e->code;
+	f->hosts = (unsigned)hosts;
+	buf_addstr(&query, "SELECT function, object, count(), sum(pa / ta), sum(pb / tb), sum(pb / tb - pa / ta), "
+			   "sum((pb / tb - pa / ta) * (pb / tb - pa / ta)) AS squares FROM ");
+	add_both(&a, FLEET_FUNCTIONS, q->before, q->of, &query);
+	buf_addstr(&query, " ANY INNER JOIN ");
+	add_both(&a, FLEET_SEGMENTS, q->before, q->of, &query);
+	buf_addf(&query, " USING host GROUP BY function, object ORDER BY squares DESC LIMIT %d", ROWS_MOST);
+	if (ask_server(&a, &query, &answer) || take_rows_of(&answer, f, 5, take_change, e))
+		return e->code;
+	fleet_judge(f);
+	return 0;
+}
+
+/* ---- the verdict */
+
+/* Of Student's t with so many degrees of freedom, both sides; by a normal quantile, which is near from 5 on. */
+static double both_tails(double t, double freedom)
+{
+	double z = fabs(t) * (1 - 1 / (4 * freedom)) / sqrt(1 + t * t / (2 * freedom));
+
+	return erfc(z / sqrt(2));
+}
+
+static int by_q(const void *a, const void *b)
+{
+	const struct fleet_function *x = a, *y = b;
+
+	return (x->q > y->q) - (x->q < y->q);
+}
+
+static int by_size_of_change(const void *a, const void *b)
+{
+	double x = fabs(((const struct fleet_function *)a)->change),
+	       y = fabs(((const struct fleet_function *)b)->change);
+
+	return (x < y) - (x > y);
+}
+
+/* Time that only moved: other functions of its object, by changes that are no noise, lost most of what it gained. */
+static bool has_moved(const struct fleet_functions *f, const struct fleet_function *one)
+{
+	double others = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		const struct fleet_function *o = &f->at[i];
+
+		if (o->verdict != FLEET_NOISE && (o->change > 0) != (one->change > 0) &&
+		    !strcmp(o->object, one->object))
+			others += fabs(o->change);
+	}
+	return others >= MOVED * fabs(one->change);
+}
+
+void fleet_judge(struct fleet_functions *f)
+{
+	double least = 1, tests = 0;
+
+	for (size_t i = 0; i < f->count; i++) {
+		struct fleet_function *o = &f->at[i];
+
+		o->q = o->error > 0 ? both_tails(o->change / o->error, f->hosts - 1.0) : 1;
+		tests += o->error > 0;
+	}
+	if (f->count)
+		qsort(f->at, f->count, sizeof(*f->at), by_q);
+	for (size_t i = f->count; i-- > 0;) { /* Benjamini and Hochberg */
+		double q = f->at[i].q * tests / (double)(i + 1);
+
+		least = q < least ? q : least;
+		f->at[i].q = least;
+		f->at[i].verdict = f->hosts > 1 && least <= REAL_Q ? FLEET_REAL : FLEET_NOISE;
+	}
+	for (size_t i = 0; i < f->count; i++)
+		if (f->at[i].verdict != FLEET_NOISE && has_moved(f, &f->at[i]))
+			f->at[i].verdict = FLEET_MOVED;
+	if (f->count)
+		qsort(f->at, f->count, sizeof(*f->at), by_size_of_change);
+}
+
+void fleet_release(struct fleet_functions *f)
+{
+	free(f->at);
+	*f = (struct fleet_functions){ 0 };
+}

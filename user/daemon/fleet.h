@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Profiles of many hosts in ClickHouse: their tables, the rows of one profile, and what is asked of all. A profile's
+ * rows replace themselves where they come twice, and its row in accperf_segments comes last, so a profile that is there
+ * is there whole. Included by user/daemon and user/cli/fleet.c.
+ */
+#ifndef ACCPERF_DAEMON_FLEET_H
+#define ACCPERF_DAEMON_FLEET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "util/buf.h"
+#include "util/err.h"
+
+struct clickhouse;
+
+enum fleet_table { FLEET_FUNCTIONS, FLEET_EDGES, FLEET_CALLS, FLEET_SEGMENTS, FLEET_TABLES };
+
+/* Statements that make tables and views, each followed by ";\n\n". cluster: NULL, or shards whose tables are seen as
+ * one by names that end in _all. */
+void fleet_schema(const char *cluster, struct buf *out);
+const char *fleet_table_name(enum fleet_table t);
+
+struct fleet_segment {
+	const char *host, *service, *segment; /* segment: the file's name */
+	int64_t ended;                        /* seconds of the time of day */
+};
+
+/* Rows as TabSeparated, from what report, flow and offload print with --json; flow and offload may be "". Pure. */
+int fleet_rows(const struct fleet_segment *s, const char *report, const char *flow, const char *offload,
+	       struct buf rows[FLEET_TABLES], struct err *e);
+/* All rows of one profile, unless it is there. *there: it was. */
+int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const char *path, bool *there, struct err *e);
+
+/* ---- what is asked */
+
+struct fleet_span {
+	int64_t from, to; /* seconds of the time of day */
+};
+
+struct fleet_function {
+	char function[256], object[256];
+	double share, low, high; /* of the CPU time of all; report */
+	double before, after;    /* diff */
+	double change, error, q; /* of diff: after less before, its standard error */
+	unsigned hosts;
+	enum { FLEET_NOISE, FLEET_REAL, FLEET_MOVED } verdict;
+};
+
+struct fleet_functions {
+	struct fleet_function *at;
+	size_t count, cap;
+	unsigned hosts;
+	double segments;
+	double t, tt; /* sums over hosts: of samples, and of their squares */
+};
+
+struct fleet_question {
+	const char *service;
+	struct fleet_span of, before; /* before: of diff */
+	bool all;                     /* tables end in _all */
+};
+
+/* Shares over all hosts; intervals from how hosts differ: NaN of one host. Largest first. */
+int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+/* Pairs each host's shares before and after. */
+int fleet_diff(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+/* From the sums over hosts: errors, q of all, verdicts. Pure. */
+void fleet_judge(struct fleet_functions *f);
+void fleet_release(struct fleet_functions *f);
+
+#endif
