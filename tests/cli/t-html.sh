@@ -166,6 +166,8 @@ page = re.sub('"why_not":"[^"]*"', '"why_not":null', page).replace('"params":nul
 open("fitted.html", "w", encoding="utf-8").write(page.replace('"from_low":null,"from_high":null', '"from_low":2200,"from_high":3600'))
 P
 accperf logca show --json --params L=0.05,o=3000,C=1.2,A=12,beta=1.01,t0=20,latency=dep >fitted.model.json
+cp "$GOLDEN/offload-deflate.prof" c.data && accperf report --html c.html c.data 2>>said
+accperf advise --json -i c.data >c.advise.json
 accperf flow --json -i a.data >a.flow.json
 accperf objects --json --slices 120 -i a.data >a.objects.json
 accperf flow --json --min-share 1 -i a.data >a.flow-1.json
@@ -179,7 +181,6 @@ if [ ! -e "$axe" ]; then
 	skip "accessibility" "axe-core is missing (scripts/deps --test fetches it from npm)"
 	exit 0
 fi
-cp "$GOLDEN/offload-deflate.prof" c.data && accperf report --html c.html c.data 2>>said
 for f in a m; do python3 - $f <<-'P'
 	import re, sys
 	page = open(sys.argv[1] + '.html', encoding='utf-8').read()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page in a browser, against what the commands print: run by tests/cli/t-html.sh, which makes the files.
-//	node checks.js FOLDER	prints "ok - NAME" or "not ok - NAME" a line
+//	node checks.js FOLDER [PART]	prints "ok - NAME" or "not ok - NAME" a line
 "use strict";
 const fs = require("fs");
 const { launch } = require("./browser.js");
@@ -183,6 +183,14 @@ async function model(browser) {
 	await page.close();
 }
 
+async function filtered(browser) {
+	const page = await browser.open(url("c.html")), wanted = json("c.advise.json").candidates.flatMap((c) => (c.options || []).map((o) => o.verdict)).filter((v) => v === "keep").length;
+	await page.run(`{ const s = document.querySelector('[aria-label="Only this verdict"]'); s.value = "keep"; s.dispatchEvent(new Event("change")); }`);
+	const rows = await page.run(table("verdicts", 999));
+	check("verdicts: only those of one kind, as many as advise --json has", wanted > 0 && (await page.run(count("verdicts"))) === wanted + " rows" && rows.every((r) => r[1] === "keep") && (await page.run(`location.hash.includes("verdicts.only=keep")`)), wanted + " " + JSON.stringify(rows.slice(0, 3)));
+	await page.close();
+}
+
 async function hostile(browser) {
 	const names = json("hostile.report.json").functions.map((f) => f.name), page = await browser.open(url("hostile.html"));
 	const shown = await page.run(`[...document.querySelectorAll("#functions-table .more button")].forEach((b) => b.click()), [...document.querySelectorAll("#functions-table tbody tr")].length`);
@@ -214,7 +222,7 @@ async function forms(browser) {
 (async () => {
 	const browser = launch();
 	try {
-		for (const part of [quick, figures, pictures, compared, model, hostile, forms]) {
+		for (const part of [quick, figures, pictures, compared, model, filtered, hostile, forms].filter((part) => !process.argv[3] || part.name === process.argv[3])) {
 			try {
 				await part(browser);
 			} catch (e) {

@@ -121,7 +121,8 @@ static const struct station {
 	  .degraded = true },
 	{ "Record a live service",
 	  "The service runs already; record attaches to it, and it is never stopped.",
-	  "The closing line tells what it cost: about a hundredth of the service's time at most.",
+	  "The line that counts the samples tells their cost, too: how much slower the service was, and the recorder's own\n"
+	  "CPU time. On a machine that has some time left, recordings keep to about 1 %.",
 	  { "record", "-p", "@pid", "--breakpoints", "on", "--offload", "zlib", "--duration", "@duration", "-o",
 	    "@data" },
 	  .must = true,
@@ -133,7 +134,8 @@ static const struct station {
 	  .degraded = true },
 	{ "Whose bytes are read by whom?",
 	  "flow tells what an accelerator would have to be sent: which function's bytes another one reads.",
-	  "receive_batch writes what the others read; shares carry their interval, and amounts where the speed is known.",
+	  "(before attach) was written before the recording began. Shares carry their interval; what cannot be told, such as\n"
+	  "amounts where the speed is not known, stands as ?, with the reason below.",
 	  { "flow", "-i", "@data" },
 	  .degraded = true },
 	{ "What would an accelerator be worth?",
@@ -143,7 +145,8 @@ static const struct station {
 	  .degraded = true },
 	{ "All of it as a page",
 	  "One file for any browser, without a server and without the network.",
-	  "Open it: sort, search, brush over time, follow flows, and move the what-if sliders.",
+	  "Open it: sort, search, brush over time, follow flows, and move the what-if sliders.\n"
+	  "Over ssh, `accperf open` shows such a page of any profile.",
 	  { "report", "-i", "@data", "--html", "@page" },
 	  .degraded = true },
 };

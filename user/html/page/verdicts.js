@@ -2,6 +2,7 @@
 // What `accperf advise` says: a row for each candidate and what could take it, the verdict first; then why not.
 import { el, name, shortened } from "./dom.js";
 import { figure, kinds, range } from "./format.js";
+import * as state from "./state.js";
 import { makeTable } from "./table.js";
 
 const MARK = { offload: "good", batch: "good", switch: "weak", idle: "weak" };
@@ -32,10 +33,20 @@ export function verdictsPanel(advice) {
 		{ key: "calls_per_s", title: "calls", kind: "rate", low: "calls_per_s_low", high: "calls_per_s_high", wide: true, why: "nothing counted its calls" },
 		{ key: "ns_per_call", title: "time of a call", kind: "time", low: "ns_per_call_low", high: "ns_per_call_high", wide: true, why: "nothing timed its calls" },
 	];
+	// One kind of verdict at a time, where there are several.
+	const kindsOf = [...new Set(rows.map((r) => r.verdict))].sort(), chosen = () => (kindsOf.includes(state.get("verdicts.only")) ? state.get("verdicts.only") : "");
+	const only = el("select", { "aria-label": "Only this verdict", on: { change: () => state.set("verdicts.only", only.value) } }, el("option", { value: "" }, "all verdicts"), kindsOf.map((v) => el("option", { value: v }, v)));
 	const search = (r) => r.candidate + " " + r.accelerator + " " + r.verdict + " " + r.says + " " + r.functions;
 	const rest = others.map((c) => rowOf(c, null));
+	const table = rows.length && makeTable({ id: "verdicts", label: "Verdicts", columns, rows, search, sort: ["share_of_time", true], first: 12, tools: kindsOf.length > 1 ? [only] : [] });
+	function choose() {
+		only.value = chosen();
+		if (table) table.setRows(chosen() ? rows.filter((r) => r.verdict === chosen()) : rows);
+	}
+	state.watch("verdicts.only", choose);
+	choose();
 	return el("div", {},
-		rows.length ? makeTable({ id: "verdicts", label: "Verdicts", columns, rows, search, sort: ["share_of_time", true], first: 12 }).element : el("p", { class: "unknown" }, "No candidate can be judged; below is why."),
+		table ? table.element : el("p", { class: "unknown" }, "No candidate can be judged; below is why."),
 		rest.length > 0 && el("details", { open: !rows.length && rest.length < 12 }, el("summary", {}, kinds.number(rest.length) + " functions that cannot be judged, the largest with " + figure(rest[0].share_of_time, "share") + " of the time" + (range(rest[0].share_of_time_low, rest[0].share_of_time_high, "share") ? " (" + range(rest[0].share_of_time_low, rest[0].share_of_time_high, "share") + ")" : "")),
 			makeTable({ id: "unjudged", label: "Functions that cannot be judged", rows: rest, search, sort: ["share_of_time", true], first: 12, columns: [{ key: "candidate", title: "function", kind: "text" }, share, says] }).element));
 }
