@@ -411,7 +411,7 @@ double fields_judge(const struct fields *x, uint32_t site, uint64_t addr, const 
 		return name_fits(s, addr, by, a->addr) ? update(right, 1 - x->apart, CHANCE)
 						       : update(right, x->apart, 1 - CHANCE);
 	}
-	if (a->near > NEAR_GRANULE && a->near <= NEAR_OBJECT && same_object(x->in, a->producer, s->func)) {
+	if (a->near > NEAR_GRANULE && a->near <= NEAR_PAGE && same_object(x->in, a->producer, s->func)) {
 		bool could = writer_of(s, x->in, a->producer) != FLOW_NONE;
 
 		return could ? right : update(right, x->others, 1);

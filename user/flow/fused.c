@@ -60,6 +60,7 @@ struct fit {
 	size_t cell_cap;
 	struct map cell_at;       /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell;      /* by read */
+	uint32_t *beside_cell;    /* by read: of who writes beside it; FLOW_NONE: nobody */
 	double *compared, *agree; /* by site: reads of which the neighbourhood could be checked, and was right */
 	double *read_right;       /* by read: probability that its record tells who writes there, if not of late */
 	double *read_valid;       /* by read: probability that nobody else has written since its record */
@@ -91,6 +92,7 @@ enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 struct scratch {
 	double *a, *e;         /* by cell */
 	double *firm;          /* of a: told by the very place */
+	double *beside;        /* by cell: bytes that nobody was seen to write, by who writes beside them */
 	double *any;           /* by site: bytes of whom anything tells, neighbourhoods, too */
 	double *volume, *seen; /* by site: bytes, window evidence */
 	double *alike, *group; /* bytes of whom is known at instructions alike: of one producer, of all */
@@ -113,6 +115,7 @@ static void fit_release(struct fit *f)
 	free(f->cell);
 	map_release(&f->cell_at);
 	free(f->read_cell);
+	free(f->beside_cell);
 	free(f->read_valid);
 	free(f->read_right);
 	free(f->compared);
@@ -208,7 +211,7 @@ static double told_right(const struct fit *f, uint32_t site, uint64_t addr, cons
 {
 	double right = 1;
 
-	if (a->near >= NEAR_LINE && a->near <= NEAR_OBJECT && !a->overwritten)
+	if (a->near >= NEAR_LINE && a->near <= NEAR_PAGE && !a->overwritten)
 		right = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) /
 			(f->compared[site] + CHECKED);
 	return fields_judge(&f->fields, site, addr, a, right);
@@ -282,12 +285,13 @@ static int count_site_reads(struct fit *f)
 	f->site_func = malloc((c->site_count + 1) * sizeof(*f->site_func));
 	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
 	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
+	f->beside_cell = malloc((c->read_count + 1) * sizeof(*f->beside_cell));
 	f->read_valid = malloc((c->read_count + 1) * sizeof(*f->read_valid));
 	f->read_right = malloc((c->read_count + 1) * sizeof(*f->read_right));
 	f->compared = calloc(c->site_count + 1, sizeof(*f->compared));
 	f->agree = calloc(c->site_count + 1, sizeof(*f->agree));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->read_right || !f->compared ||
-	    !f->agree) {
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->beside_cell || !f->read_valid ||
+	    !f->read_right || !f->compared || !f->agree) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -314,7 +318,10 @@ static int count_site_reads(struct fit *f)
 		f->read_right[i] = c->reads[i].a.near < NEAR_NONE
 					   ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a)
 					   : 0;
-		if (f->read_cell[i] == FLOW_NONE)
+		f->beside_cell[i] = FLOW_NONE;
+		if (c->reads[i].beside != FLOW_NONE)
+			f->beside_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].beside, KNOWN);
+		if (f->read_cell[i] == FLOW_NONE || (f->beside_cell[i] == FLOW_NONE && c->reads[i].beside != FLOW_NONE))
 			return -ENOMEM;
 	}
 	return 0;
@@ -561,6 +568,8 @@ static void add_reads(const struct fit *f, enum use use, const struct drawn *dra
 		if (volume_times && f->c.reads[i].site < f->bursts.sites)
 			bytes *= volume_times[f->c.reads[i].site];
 		s->a[f->read_cell[i]] += bytes * sure;
+		if (f->beside_cell[i] != FLOW_NONE)
+			s->beside[f->beside_cell[i]] += bytes * f->c.reads[i].beside_sure;
 		/* whoever wrote there may have been followed by others, but is one who writes there */
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
@@ -579,7 +588,8 @@ static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
 			continue; /* windows alone may know nothing about this load */
 		s->e[i] *= s->left[c->site] / (seen + prior);
 		s->a[i] *= prior / (seen + prior);
-		s->firm[i] = s->recent[i] + s->e[i] + s->firm[i] * prior / (seen + prior);
+		s->beside[i] *= s->left[c->site] / volume;
+		s->firm[i] = s->recent[i] + s->e[i] + (s->firm[i] + s->beside[i]) * prior / (seen + prior);
 		if (c->kind == KNOWN) {
 			s->any[c->site] += s->recent[i] + s->e[i] + s->a[i];
 			s->known[c->site] += s->firm[i];
@@ -660,6 +670,7 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 		{ &s->a, cells },
 		{ &s->e, cells },
 		{ &s->firm, cells },
+		{ &s->beside, cells },
 		{ &s->recent, cells },
 		{ &s->before, cells },
 		{ &s->any, sites },
@@ -760,13 +771,6 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	free(d.call);
 	free(d.call_factor);
 	return err;
-}
-
-static double farther_of(double a, double w, double fused)
-{
-	double x = fabs(a - fused), y = isnan(w) ? 0 : fabs(w - fused);
-
-	return x > y ? x : y;
 }
 
 /* Samples and the share of them whose producer was told by the very granule, by edge. */

@@ -2,6 +2,7 @@
 #include "flow/last_writer.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,16 +18,15 @@
  * calls on a gigabyte each, true or made up, keep the sweep busy for minutes. */
 #define MAX_WIDE_PAGES (1u << 21)
 #define WIDE_PAGES (1u << 12)
-#define READ_PARTS 16          /* questions asked for a wide load */
-#define WATCH_MAX 64           /* bytes of one hardware watchpoint, on any processor */
-#define IO_PARTS 16            /* questions asked for a range that the kernel reads */
-#define RELRO_KEY (1ull << 63) /* shares a map with objects */
+#define READ_PARTS 16 /* questions asked for a wide load */
+#define WATCH_MAX 64  /* bytes of one hardware watchpoint, on any processor */
+#define IO_PARTS 16   /* questions asked for a range that the kernel reads */
 #define IO_RANGE_LIMIT (1ull << 40)
 
 struct record { /* a store, as evidence */
 	uint64_t time, addr;
 	uint32_t func, site; /* site FLOW_NONE: the kernel */
-	uint32_t stack;
+	uint32_t stack, pid;
 };
 
 struct range { /* a wide store, or what a system call filled; a list per page, newest first */
@@ -49,9 +49,10 @@ struct sweep_state {
 	uint32_t rec_count, rec_cap;
 	struct range *range; /* [0] unused */
 	uint32_t range_count, range_cap;
-	uint64_t wide_pages;                                 /* spent of MAX_WIDE_PAGES */
-	struct map granule, weak, line, block, page, object; /* -> record */
-	struct event *written;                               /* writes that windows saw, by time */
+	uint64_t wide_pages;                         /* spent of MAX_WIDE_PAGES */
+	struct map granule, weak, line, block, page; /* -> record */
+	struct map relro;                            /* region << 32, and process -> record */
+	struct event *written;                       /* writes that windows saw, by time */
 	size_t written_count;
 	struct map page_ranges; /* -> range */
 	struct map io_sites;    /* function of a system call -> site */
@@ -63,13 +64,14 @@ static uint64_t unit_key(uint32_t pid, uint64_t unit)
 	return unit ^ (uint64_t)pid << 48;
 }
 
-static uint32_t new_record(struct sweep_state *s, uint64_t time, uint64_t addr, uint32_t func, uint32_t site)
+static uint32_t new_record(struct sweep_state *s, uint32_t pid, uint64_t time, uint64_t addr, uint32_t func,
+			   uint32_t site)
 {
 	if (!GROW(s->rec, s->rec_count, s->rec_cap, 4096)) {
 		s->no_memory = true;
 		return 0;
 	}
-	s->rec[s->rec_count] = (struct record){ .time = time, .addr = addr, .func = func, .site = site };
+	s->rec[s->rec_count] = (struct record){ .time = time, .addr = addr, .func = func, .site = site, .pid = pid };
 	return s->rec_count++;
 }
 
@@ -163,12 +165,11 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	uint32_t size = a->size ? a->size : 1;
 	uint64_t end = a->addr + size;
 	const struct in_region *region;
-	const struct in_object *obj;
 	uint32_t r;
 
 	if (!census)
 		overwrite_store(s->ow, a);
-	r = new_record(s, a->time, a->addr, a->func, a->site);
+	r = new_record(s, a->pid, a->time, a->addr, a->func, a->site);
 	if (!r)
 		return;
 	s->rec[r].stack = a->stack;
@@ -180,9 +181,9 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 		return;
 	region = in_region_at(s->in, a->pid, a->addr);
 	if (region && region->kind == IN_R_RELRO) {
-		set_record(s, &s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32, r);
+		set_record(s, &s->relro, (uint64_t)(region - s->in->region) << 32, r);
 		if (!region->lazy)
-			set_record(s, &s->object, RELRO_KEY | a->pid, r);
+			set_record(s, &s->relro, a->pid, r);
 	}
 	/* nothing but what it was seen to write: it says nothing of the neighbourhood, and must not hide who does */
 	if (s->complete[a->site])
@@ -191,9 +192,6 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 		set_near(s, &s->line, unit_key(a->pid, l), r);
 	set_near(s, &s->block, unit_key(a->pid, a->addr >> 8), r);
 	set_near(s, &s->page, unit_key(a->pid, a->addr >> 12), r);
-	obj = in_object_at(s->in, a->pid, a->addr, a->time);
-	if (obj)
-		set_near(s, &s->object, (uint64_t)(obj - s->in->object), r);
 }
 
 static struct answer answer_of(const struct record *r, enum near near)
@@ -304,9 +302,9 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	}
 	if (region && region->kind == IN_R_RELRO) {
 		/* the dynamic linker fills all of it: whoever was seen at it */
-		r = get(&s->object, RELRO_KEY | (uint64_t)(region - s->in->region) << 32);
+		r = get(&s->relro, (uint64_t)(region - s->in->region) << 32);
 		if (!r && !region->lazy)
-			r = get(&s->object, RELRO_KEY | pid);
+			r = get(&s->relro, pid);
 		return r ? answer_of(&s->rec[r], NEAR_CONSTANT) : nowhere(s, region, NEAR_CONSTANT);
 	}
 	p.obj = in_object_at(s->in, pid, addr, time);
@@ -314,11 +312,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	if (!r)
 		r = near_record(s, around(&s->block, &p, 8, NEAR_BLOCK), &p, &a);
 	if (!r) {
-		struct neighbourhood same = { &s->object, (uint64_t)(p.obj - s->in->object), NEAR_OBJECT };
-
 		r = near_record(s, around(&s->page, &p, 12, NEAR_PAGE), &p, &a);
-		if (!r && p.obj)
-			r = near_record(s, same, &p, &a);
 		if (!r)
 			a = nowhere(s, region, NEAR_NONE);
 		weak = get(&s->weak, unit_key(pid, addr / GRANULE));
@@ -355,6 +349,7 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	const struct in_object *obj = in_object_at(s->in, a->pid, a->addr, a->time);
 	struct read_answer r = { .site = a->site,
 				 .func = a->func,
+				 .pid = a->pid,
 				 .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
 				 .stack = a->stack };
 
@@ -398,7 +393,8 @@ static void sweep_sysio(struct sweep_state *s, const struct in_sysio *io)
 		return; /* somewhere */
 	if (io->dir != FMT_IO_KERNEL_READS) {
 		/* fresh memory was written by nobody, what a call filled by the kernel */
-		r = new_record(s, io->time, io->addr, io->dir == FMT_IO_MAPS ? s->in->outside : io->func, FLOW_NONE);
+		r = new_record(s, io->pid, io->time, io->addr, io->dir == FMT_IO_MAPS ? s->in->outside : io->func,
+			       FLOW_NONE);
 		if (r)
 			add_range(s, io->pid, io->addr, io->addr + len, r);
 		return;
@@ -419,6 +415,7 @@ static void sweep_sysio(struct sweep_state *s, const struct in_sysio *io)
 			a = (struct answer){ .producer = s->in->unknown, .site = FLOW_NONE, .near = NEAR_BLIND };
 		add_read(s, (struct read_answer){ .site = (uint32_t)*site,
 						  .func = io->func,
+						  .pid = io->pid,
 						  .object = FLOW_NONE,
 						  .addr = io->addr + len * i / parts,
 						  .size = (uint32_t)(len / parts),
@@ -455,6 +452,7 @@ static void sweep_burst(struct sweep_state *s, const struct in_burst *b)
 		if (it[i].site != FLOW_NONE && it[i].size)
 			add_read(s, (struct read_answer){ .site = it[i].site,
 							  .func = s->in->sites[it[i].site].func,
+							  .pid = b->pid,
 							  .addr = it[i].addr,
 							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
 							  .size = it[i].size,
@@ -463,9 +461,10 @@ static void sweep_burst(struct sweep_state *s, const struct in_burst *b)
 	}
 	for (uint32_t i = b->loads; i < b->loads + b->stores; i++) {
 		uint64_t end = it[i].addr + it[i].size;
-		uint32_t r = it[i].site != FLOW_NONE && it[i].size
-				     ? new_record(s, b->time, it[i].addr, s->in->sites[it[i].site].func, it[i].site)
-				     : 0;
+		uint32_t r =
+			it[i].site != FLOW_NONE && it[i].size
+				? new_record(s, b->pid, b->time, it[i].addr, s->in->sites[it[i].site].func, it[i].site)
+				: 0;
 
 		if (r && it[i].size > WIDE_STORE)
 			add_range(s, b->pid, it[i].addr, end, r);
@@ -508,7 +507,8 @@ static void sweep_hit(struct sweep_state *s, const struct event *ev)
 {
 	const struct in_window *w = &s->in->window[ev->window];
 	const struct in_hit *h = &s->in->hit[ev->hit];
-	uint32_t r = new_record(s, h->time, w->addr, h->func, h->flags & FMT_A_KERNEL ? FLOW_NONE : h->site);
+	uint32_t r =
+		new_record(s, w->arm.pid, h->time, w->addr, h->func, h->flags & FMT_A_KERNEL ? FLOW_NONE : h->site);
 	/* no hardware watches more; a longer claim is damage, and would fill memory with granules */
 	uint64_t len = w->len > WATCH_MAX ? WATCH_MAX : w->len ? w->len : 1;
 
@@ -550,6 +550,126 @@ static void sweep(struct sweep_state *s)
 	}
 }
 
+/* ---- who writes next to what nobody was seen to write ---- */
+
+static int records_by_place(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* Of records in order of their place the nearest one to an address in its mapping, before `lo` or from `hi` on. */
+static const struct record *nearest_record(const struct sweep_state *s, const struct in_region *region, uint64_t addr,
+					   size_t lo, size_t hi)
+{
+	const struct record *below = lo > 1 ? &s->rec[lo - 1] : NULL, *above = hi < s->rec_count ? &s->rec[hi] : NULL;
+
+	if (below && (below->pid != region->pid || below->addr < region->start))
+		below = NULL;
+	if (above && (above->pid != region->pid || above->addr >= region->end))
+		above = NULL;
+	if (below && above)
+		return addr - below->addr <= above->addr - addr ? below : above;
+	return below ? below : above;
+}
+
+/* How often a store is by whom the nearest one of another page of its mapping is. */
+static double how_often_right(const struct sweep_state *s)
+{
+	double right = 0, asked = 0;
+	size_t page = 1, end; /* the records of one page: from there to there */
+
+	for (; page < s->rec_count; page = end) {
+		for (end = page + 1; end < s->rec_count && s->rec[end].pid == s->rec[page].pid &&
+				     s->rec[end].addr >> 12 == s->rec[page].addr >> 12;
+		     end++)
+			;
+		for (size_t i = page; i < end; i++) {
+			const struct in_region *region = in_region_at(s->in, s->rec[i].pid, s->rec[i].addr);
+			const struct record *n = region ? nearest_record(s, region, s->rec[i].addr, page, end) : NULL;
+
+			asked += n != NULL;
+			right += n && n->func == s->rec[i].func;
+		}
+	}
+	return (right + .5) / (asked + 1);
+}
+
+static bool count_read(struct map *pages, const struct read_answer *r)
+{
+	uint64_t *at = map_put(pages, unit_key(r->pid, r->addr >> 12), NULL);
+
+	if (at)
+		++*at;
+	return at;
+}
+
+/* Stores seen per read seen, where any store was. */
+static double stores_per_read(const struct sweep_state *s, const struct map *pages)
+{
+	double reads = 0, stores = 0;
+
+	for (uint32_t i = 1, end; i < s->rec_count; i = end) {
+		const uint64_t *at = map_get(pages, unit_key(s->rec[i].pid, s->rec[i].addr >> 12));
+
+		for (end = i + 1; end < s->rec_count && s->rec[end].pid == s->rec[i].pid &&
+				  s->rec[end].addr >> 12 == s->rec[i].addr >> 12;
+		     end++)
+			;
+		reads += at ? (double)*at : 0;
+		stores += end - i;
+	}
+	return stores / (reads + 1);
+}
+
+static const struct record *record_beside(const struct sweep_state *s, const struct read_answer *r)
+{
+	const struct in_region *region =
+		r->a.near == NEAR_NONE && !r->a.overwritten ? in_region_at(s->in, r->pid, r->addr) : NULL;
+	struct record here = { .pid = r->pid, .addr = r->addr };
+	size_t lo = 1, hi = s->rec_count;
+
+	if (!region || region->kind == IN_R_STACK)
+		return NULL;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (records_by_place(&s->rec[mid], &here) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return nearest_record(s, region, r->addr, lo, lo);
+}
+
+/* Records are in order of their place then, and sweep no more. Where much was read and no store was seen nobody writes:
+ * were it written as other pages are, it would have been missed by chance so often. */
+static void look_beside(struct sweep_state *s)
+{
+	struct last_writer *c = s->c;
+	struct map pages = { 0 };
+	double right, per_read;
+
+	qsort(s->rec + 1, s->rec_count - 1, sizeof(*s->rec), records_by_place);
+	for (size_t i = 0; i < c->read_count; i++)
+		if (!count_read(&pages, &c->reads[i]))
+			s->no_memory = true;
+	right = how_often_right(s);
+	per_read = stores_per_read(s, &pages);
+	for (size_t i = 0; i < c->read_count; i++) {
+		struct read_answer *r = &c->reads[i];
+		const struct record *n = record_beside(s, r);
+		const uint64_t *at = n ? map_get(&pages, unit_key(r->pid, r->addr >> 12)) : NULL;
+
+		r->beside = n ? n->func : FLOW_NONE;
+		r->beside_sure = at ? (float)(right * exp(-per_read * (double)*at)) : 0;
+	}
+	map_release(&pages);
+}
+
 int last_writer_run(const struct flow_input *in, const struct est_opts *o, struct last_writer *c, struct err *e)
 {
 	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
@@ -567,6 +687,8 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 	if (!s.no_memory)
 		prepare_windows(&s);
 	sweep(&s);
+	if (!s.no_memory)
+		look_beside(&s);
 	overwrite_free(s.ow);
 	free(s.complete);
 	free(s.rec);
@@ -577,7 +699,7 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 	map_release(&s.line);
 	map_release(&s.block);
 	map_release(&s.page);
-	map_release(&s.object);
+	map_release(&s.relro);
 	map_release(&s.page_ranges);
 	map_release(&s.io_sites);
 	if (!s.no_memory)

@@ -17,7 +17,6 @@ enum near {
 	NEAR_LINE,
 	NEAR_BLOCK,
 	NEAR_PAGE,
-	NEAR_OBJECT,
 	NEAR_NONE,
 	NEAR_BLIND /* unlocated_loads.h */
 };
@@ -38,15 +37,17 @@ struct answer {
 
 /* One read (or a part of a wide one) and its producer. */
 struct read_answer {
-	uint32_t site, func; /* reading instruction and function */
-	double bytes;        /* it stands for */
+	uint32_t site, func, pid; /* reading instruction and function */
+	double bytes;             /* it stands for */
 	uint64_t addr;
 	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
 	uint32_t stack;        /* of the read, index of in->stack + 1; 0 unknown */
 	/* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose,
 	 * and stand for none */
 	uint32_t burst;
-	uint32_t call; /* of a system call: index into in->sysio + 1; 0 none */
+	uint32_t call;     /* of a system call: index into in->sysio + 1; 0 none */
+	uint32_t beside;   /* NEAR_NONE: who writes nearest to it in its mapping; FLOW_NONE: nobody */
+	float beside_sure; /* how likely it is that the same wrote here, and was missed */
 	struct answer a;
 };
 

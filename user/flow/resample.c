@@ -46,3 +46,10 @@ void spread_range(double value, double half, double *low, double *high)
 	*low = value > half ? value - half : 0;
 	*high = value + half;
 }
+
+double farther_of(double a, double w, double fused)
+{
+	double x = fabs(a - fused), y = isnan(w) ? 0 : fabs(w - fused);
+
+	return x > y ? x : y;
+}

@@ -25,4 +25,7 @@ double spread_half_width(const struct spread *sp, size_t i, const struct est_opt
 /* Of what cannot be negative. */
 void spread_range(double value, double half, double *low, double *high);
 
+/* How far the farther one of two other estimates is; w may be NAN: unknown. */
+double farther_of(double a, double w, double fused);
+
 #endif
