@@ -97,7 +97,7 @@ struct row_head {
 	double weight;
 };
 
-static void begin_row(const struct row_head *h, struct buf *out)
+static void open_row(const struct row_head *h, struct buf *out)
 {
 	clickhouse_field(h->s->host, out);
 	text_field(out, h->s->service);
@@ -117,7 +117,7 @@ static void rows_of_functions(const struct row_head *h, const json_t *report, st
 
 		if (!(self > 0))
 			continue;
-		begin_row(h, out);
+		open_row(h, out);
 		number_field(out, h->weight);
 		text_field(out, fleet_word(o, "name"));
 		text_field(out, fleet_word(o, "object"));
@@ -135,7 +135,7 @@ static void rows_of_edges(const struct row_head *h, const json_t *flow, struct b
 
 	json_array_foreach(json_object_get(flow, "edges"), i, o)
 	{
-		begin_row(h, out);
+		open_row(h, out);
 		number_field(out, h->weight);
 		text_field(out, fleet_word(o, "producer"));
 		text_field(out, fleet_word(o, "consumer"));
@@ -154,7 +154,7 @@ static void rows_of_calls(const struct row_head *h, const json_t *offload, struc
 
 	json_array_foreach(json_object_get(offload, "calls"), i, o)
 	{
-		begin_row(h, out);
+		open_row(h, out);
 		number_field(out, h->weight);
 		for (unsigned k = 0; k < 4; k++)
 			text_field(out, fleet_word(o, texts[k]));
@@ -192,7 +192,7 @@ int fleet_rows(const struct fleet_segment *s, const char *report, const char *fl
 		rows_of_functions(&h, r, &rows[FLEET_FUNCTIONS]);
 		rows_of_edges(&h, f, &rows[FLEET_EDGES]);
 		rows_of_calls(&h, o, &rows[FLEET_CALLS]);
-		begin_row(&h, segment);
+		open_row(&h, segment);
 		buf_addf(segment, "\t%" PRId64, s->ended);
 		number_field(segment, h.weight);
 		number_field(segment, isfinite(samples) ? samples : 0);
