@@ -596,19 +596,52 @@ static void test_jit_names_before_the_end(void **state)
 	assert_int_not_equal(attr_stack(a, &s), 0);
 	s.ip += 0x100;
 	assert_int_not_equal(attr_stack(a, &s), 0);
-	assert_int_equal(attr_name_more(a), 0);
+	assert_int_equal(attr_name_more(a, NULL, NULL), 0);
 	assert_int_equal(store_flush(w, NULL), 0);
 	assert_true(has_function("early_code"));
 	/* what has no name by then gets it later */
 	fprintf(f, "%lx 100 later_code\n", (unsigned long)code + 0x100);
 	fclose(f);
-	assert_int_equal(attr_name_more(a), 0);
+	assert_int_equal(attr_name_more(a, NULL, NULL), 0);
 	assert_int_equal(store_flush(w, NULL), 0);
 	unlink(map);
 	assert_true(has_function("later_code"));
 	attr_free(a);
 	store_close(w, NULL);
 	munmap(code, 4096);
+}
+
+static bool count_down(void *left)
+{
+	return !(*(int *)left)--;
+}
+
+/* What a recording that is due to end leaves unnamed is named later, and once. */
+static void test_enough_names(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr *a = attr_new(w, NULL, NULL);
+	uint32_t pid = (uint32_t)getpid();
+	struct sample s = { .kind = SAMPLE_TICK,
+			    .valid = SV_TIME | SV_IP,
+			    .pid = pid,
+			    .tid = pid,
+			    .time = 1,
+			    .ip = (uint64_t)(uintptr_t)test_enough_names + 4 };
+	int left = 0;
+
+	assert_int_equal(attr_attach(a, pid, NULL), 0);
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	assert_int_equal(attr_name_more(a, count_down, &left), 0);
+	assert_int_equal(store_flush(w, NULL), 0);
+	assert_false(has_function("test_enough_names"));
+	left = 100000;
+	assert_int_equal(attr_name_more(a, count_down, &left), 0);
+	assert_int_equal(store_flush(w, NULL), 0);
+	assert_true(has_function("test_enough_names"));
+	assert_in_range(left, 0, 99999);
+	attr_free(a);
+	store_close(w, NULL);
 }
 
 static void test_gone(void **state)
@@ -642,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_replaced),
 		cmocka_unit_test(test_not_a_file),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_enough_names),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_rotations),
 		cmocka_unit_test(test_jit_names_before_the_end),

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -407,6 +409,8 @@ static void calls_are_not_joined_across_a_gap(void **state)
 	lib = uprobe_library(u, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), &point, 1, &first, &e);
 	assert_true(lib >= 0);
 	pid = fork();
+	if (pid == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (unsigned i = 0; pid == 0 && i < 4; i++) {
 		flag[8 + i] = 1; /* on the way in */
 		u_uprobe_held(&flag[i]);

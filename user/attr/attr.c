@@ -677,10 +677,10 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 	return old;
 }
 
-int attr_name_more(struct attr *a)
+int attr_name_more(struct attr *a, bool (*enough)(void *ctx), void *ctx)
 {
 	name_jits(a, false);
-	return naming_files(a->naming, a->modules);
+	return naming_files(a->naming, a->modules, enough, ctx);
 }
 
 int attr_name_all(struct attr *a, struct naming *old, struct err *e)

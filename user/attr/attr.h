@@ -71,8 +71,9 @@ void attr_tick(struct attr *a, uint64_t now);
 /* Symbolises all code addresses seen and writes FMT_FUNCTION, FMT_SYMBOL and final FMT_PROCESS. */
 int attr_finish(struct attr *a, struct err *e);
 
-/* Names what came since the last time, as far as it has a name by now: done now and then, what is killed has names. */
-int attr_name_more(struct attr *a);
+/* Names what came since the last time, as far as it has a name by now: done now and then, what is killed has names.
+ * enough: see naming.h. */
+int attr_name_more(struct attr *a, bool (*enough)(void *ctx), void *ctx);
 
 /* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep
  * their ids as long as somebody maps them, and are not known any more otherwise. The names of the former are still to

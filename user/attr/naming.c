@@ -223,7 +223,7 @@ static int name_file(struct naming *n, struct module *m)
 	return err;
 }
 
-int naming_files(struct naming *n, struct modules *ms)
+int naming_files(struct naming *n, struct modules *ms, bool (*enough)(void *ctx), void *ctx)
 {
 	int err = 0;
 
@@ -234,7 +234,7 @@ int naming_files(struct naming *n, struct modules *ms)
 			continue;
 		if (m->kind == FMT_MOD_KERNEL)
 			name_kernel(n, m);
-		else if (m->kind != FMT_MOD_JIT && m->kind != FMT_MOD_ANON)
+		else if (m->kind != FMT_MOD_JIT && m->kind != FMT_MOD_ANON && (!enough || !enough(ctx)))
 			err = name_file(n, m);
 	}
 	return err;

@@ -27,8 +27,9 @@ void naming_want(struct naming *n, uint32_t module, uint64_t addr);
 void naming_jit(struct naming *n, const struct module *m, struct jitmap *j);
 /* While it runs: what the map names by now, and no more. */
 void naming_jit_known(struct naming *n, const struct module *m, struct jitmap *j);
-/* What is not named yet, of files and the kernel alone: while recording goes on. */
-int naming_files(struct naming *n, struct modules *ms);
+/* What is not named yet, of files and the kernel alone: while recording goes on. The next round has what is left once
+ * `enough` says so before a file; NULL: nothing is left. */
+int naming_files(struct naming *n, struct modules *ms, bool (*enough)(void *ctx), void *ctx);
 /* Everything else. */
 int naming_all(struct naming *n, struct modules *ms, struct err *e);
 void naming_counters(const struct naming *n, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),

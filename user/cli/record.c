@@ -23,6 +23,7 @@
 #include "record/part_counts.h"
 #include "record/part_segments.h"
 #include "record/part_waits.h"
+#include "cli/record_asked.h"
 #include "cli/record_cost.h"
 #include "cli/record_heap.h"
 #include "cli/record_tell.h"
@@ -43,8 +44,7 @@
 #define COST_PAIRS 8
 #define TIMER_SLACK_NS 1000ul
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
-#define NAMES_NS 60000000000ull
-#define NAMES_REST 100   /* as long as they took, times this: a hundredth of a CPU at most */
+#define FOREVER_S 1e9
 #define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
@@ -344,22 +344,6 @@ static int find_targets(const struct record_opts *o, int argc, char **argv, stru
 	return 0;
 }
 
-static int open_signals(bool next)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	if (next)
-		sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* Stacks and pages of the target pass through our memory: nobody else may look into it, and it goes into no core file.
  * After the command was forked, whose own core files are its own. */
 static void keep_to_ourselves(void)
@@ -368,69 +352,14 @@ static void keep_to_ourselves(void)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
-static bool next_asked; /* a signal asked for the next of --rotate's profiles */
-
-/* True when a signal asks us to stop. With a command, Ctrl-C reaches it as well: it decides. */
-static bool asked_to_stop(int fd)
-{
-	struct signalfd_siginfo si;
-	bool stop = false;
-
-	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
-		next_asked |= si.ssi_signo == SIGUSR1;
-		stop |= si.ssi_signo != SIGCHLD && si.ssi_signo != SIGUSR1;
-	}
-	return stop;
-}
-
-/* While names are sought in the midst of a recording, the first Ctrl-C is for that: it ends when they are there. */
-static struct {
-	bool now, heard;
-} between;
-
-static bool asked_to_hurry(int fd)
-{
-	bool asked = asked_to_stop(fd);
-
-	if (!asked || !between.now || between.heard)
-		return asked;
-	between.heard = true;
-	return false;
-}
-
 static bool time_for_next(const struct record_opts *o, struct session *s, uint64_t began, uint64_t now)
 {
 	const struct rotation *g = o->rotation;
 
 	return g && session_may_next(s) &&
-	       (next_asked       ? true
-		: g->seconds > 0 ? (double)(now - began) >= g->seconds * 1e9
-				 : session_profile_bytes(s) >= g->bytes);
-}
-
-static int next_profile(const struct record_opts *o, struct session *s, struct err *e)
-{
-	int err;
-
-	next_asked = false;
-	between.now = true;
-	err = session_next(s, rotation_next(o->rotation), e);
-	between.now = false;
-	return err ? err : rotation_made(o->rotation, e);
-}
-
-/* When to look for names next, so that a recorder that is killed leaves some. */
-static int name_now(struct session *s, uint64_t now, uint64_t *next, struct err *e)
-{
-	uint64_t rest;
-	int err;
-
-	between.now = true;
-	err = session_name(s, e);
-	between.now = false;
-	rest = (clock_now() - now) * NAMES_REST;
-	*next = now + (rest > NAMES_NS ? rest : NAMES_NS);
-	return err;
+	       (record_asked_next() ? true
+		: g->seconds > 0    ? (double)(now - began) >= g->seconds * 1e9
+				    : session_profile_bytes(s) >= g->bytes);
 }
 
 static int pass_on(int status)
@@ -465,7 +394,7 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	struct err e = { 0 };
 	struct pollfd pf[2] = { { .fd = sigfd, .events = POLLIN }, { .fd = session_fd(s), .events = POLLIN } };
 	enum fmt_end_reason why = FMT_END_DONE;
-	uint64_t start, began, next_line, next_names, next_look = 0, now;
+	uint64_t start, until, began, next_line, next_names, next_look = 0, now;
 	const char *fallback;
 	int status = EXIT_DONE, err = 0;
 
@@ -482,8 +411,9 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	/* it wakes for ticks, each of which is over in some 10 us; the command was started before */
 	prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0);
 	/* names are sought when all is recorded, and a second Ctrl-C ends that */
-	contained_stop_when(sigfd, asked_to_hurry);
+	record_hurry_when_asked(sigfd);
 	start = began = clock_now();
+	until = o->duration > 0 && o->duration < FOREVER_S ? start + (uint64_t)(o->duration * 1e9) : UINT64_MAX;
 	next_line = start + 1000000000;
 	next_names = start + FIRST_NAMES_NS;
 	for (;;) {
@@ -491,16 +421,18 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 		now = clock_now();
 		if (pf[0].revents)
 			next_look = 0; /* a child's end, perhaps */
-		if (between.heard || (pf[0].revents && asked_to_stop(sigfd))) {
+		if (record_asked_between() || (pf[0].revents && record_asked_to_stop(sigfd))) {
 			why = FMT_END_SIGNAL;
 			break;
 		}
+		if (now >= until)
+			break;
 		if (time_for_next(o, s, began, now)) {
-			err = next_profile(o, s, &e);
+			err = record_next(s, o->rotation, &e);
 			began = now;
 		}
 		if (!err && now >= next_names)
-			err = name_now(s, now, &next_names, &e);
+			err = record_name_now(s, until, &next_names, &e);
 		if (err || session_poll(s, &e)) {
 			why = FMT_END_ERROR;
 			status = cli_fail(&e, EXIT_FAILED);
@@ -512,8 +444,6 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 		}
 		if (now >= next_look)
 			next_look = now + LOOK_NS;
-		if (o->duration > 0 && (double)(now - start) >= o->duration * 1e9)
-			break;
 		if (!o->quiet && now >= next_line) {
 			next_line += 1000000000;
 			record_tell_progress(session_totals(s));
@@ -789,7 +719,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	}
 	tell_breakpoints(asked, so.breakpoints);
 	targets_init(&t);
-	sigfd = open_signals(o->rotate);
+	sigfd = record_signals(o->rotate);
 	if (sigfd < 0) {
 		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s",
 			strerror(errno));
@@ -889,7 +819,7 @@ static int measure_cost(struct record_opts *o)
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	c.pids = pids;
-	c.sigfd = open_signals(false);
+	c.sigfd = record_signals(false);
 	status = c.sigfd < 0 ? EXIT_FAILED : record_cost(&c);
 	if (c.sigfd >= 0)
 		close(c.sigfd);

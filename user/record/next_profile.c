@@ -183,12 +183,12 @@ int session_next(struct session *s, const char *output, struct err *e)
 	return name_former(s, former, names, &end, e);
 }
 
-int session_name(struct session *s, struct err *e)
+int session_name(struct session *s, bool (*enough)(void *ctx), void *ctx, struct err *e)
 {
 	int err;
 
 	contained_meanwhile(go_on_meanwhile, s);
-	err = attr_name_more(s->attr);
+	err = attr_name_more(s->attr, enough, ctx);
 	contained_meanwhile(NULL, NULL);
 	if (s->meanwhile)
 		*e = s->meanwhile_why;

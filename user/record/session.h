@@ -69,8 +69,8 @@ int session_fd(const struct session *s);
 /* The profile ends, names and all, and the recording goes on in another file of this name; nothing is detached, and no
  * sample is in neither or both. Names are sought while the recording goes on. */
 int session_next(struct session *s, const char *output, struct err *e);
-/* Looks up the names that came since the last time; the recording goes on. */
-int session_name(struct session *s, struct err *e);
+/* Looks up the names that came since the last time, file by file until there are `enough`; the recording goes on. */
+int session_name(struct session *s, bool (*enough)(void *ctx), void *ctx, struct err *e);
 /* Whether this is a good moment within the second: at one time of two it is. */
 bool session_may_next(const struct session *s);
 /* What is in the file so far. */
