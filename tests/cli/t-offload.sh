@@ -29,7 +29,7 @@ still() { local kind id; while read -r kind id; do bpftool "$kind" show id "$id"
 # begun FILE [FILTER]: waits until the recording into FILE has written its counters, once a second after
 # all probes are in place
 begun() {
-	local deadline=$((SECONDS + 120))
+	local deadline=$((SECONDS + 300))
 	until [ "$(accperf offload -i "$1" --json 2>/dev/null | jq "(.counters|length) > 0 and (${2:-true})" 2>/dev/null)" = true ]; do
 		[ $SECONDS -lt $deadline ] || return 1
 		sleep 0.1
@@ -72,7 +72,7 @@ mkfifo go; exec 9<>go
 "$W/off_deflate" 400 100000 wait <&9 >late.json &
 pid=$!; STARTED+=($pid)
 accperf record -q -o late.data --offload zlib --offload-exact -p $pid 2>late.err & rec=$!; STARTED+=($rec)
-begun late.data; echo >&9
+begun late.data || fail "the recording has begun before the library is loaded"; echo >&9
 wait $pid $rec
 told_late() { # DATA JSON: fewer calls than there were, and how long after its loading the first of them could be seen
 	same "$1" "$2" && return 0
@@ -84,7 +84,7 @@ mkdir -p new # a file that was not there when recording began is looked at when 
 LD_LIBRARY_PATH=$PWD/new "$W/off_deflate" 400 100000 wait <&9 >new.json &
 pid=$!; STARTED+=($pid)
 accperf record -q -o new.data --offload zlib --offload-exact -p $pid 2>new.err & rec=$!; STARTED+=($rec)
-begun new.data; cp -L "$(ldd "$W/zchain" | awk '/libz/ { print $3 }')" new/libz.so.1; echo >&9
+begun new.data || fail "the recording has begun before the file is there"; cp -L "$(ldd "$W/zchain" | awk '/libz/ { print $3 }')" new/libz.so.1; echo >&9
 wait $pid $rec
 check "a library of a file that was not there before: all calls, or since when they are" told_late new.data new.json
 check "and it is counted as found already loaded" [ "$(counter new.data 'offload: libraries found already loaded, their first calls unseen')" -gt 0 ]
