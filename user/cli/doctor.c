@@ -64,7 +64,7 @@ static void judge_engines(const struct features *f, struct engine out[3])
 		.usable = live && soft,
 		.accuracy =
 			watch ? "time shares with their intervals; flows and call counts from watchpoints, weighted by time"
-			      : "time shares with their intervals; no flows, no call counts (no breakpoints here)",
+			      : "time shares with their intervals; flows and counts from bursts alone, less sure (no breakpoints here)",
 		.cost = "0.5, 1 or 5 % slow-down at most (--effort low, default, high); every watchpoint hit costs the target about 10 us"
 	};
 	out[2] = (struct engine){ .name = "exact",

@@ -188,9 +188,7 @@ void probe_breakpoints(struct feature *f)
 		} else {
 			perf_refused(f, "a breakpoint on an own variable is refused", error);
 		}
-		feature_means(
-			f,
-			"no watchpoints: flows between functions and call rates cannot be measured by the soft engine");
+		feature_means(f, "no watchpoints: flows and counts come from bursts alone, with wider intervals");
 		return;
 	}
 	if (w == (int)rounds && rw == (int)rounds && x == (int)rounds) {
@@ -204,8 +202,7 @@ void probe_breakpoints(struct feature *f)
 		    "self-test: %d of %u stores, %d of %u loads, %d of %u calls were seen", w, rounds, rw, rounds, x,
 		    rounds);
 	feature_means(
-		f,
-		"the processor or its hypervisor %s; flows and call rates are not measured where they would be wrong",
+		f, "the processor or its hypervisor %s; flows and counts come from bursts alone, with wider intervals",
 		w > 0 ? "does not deliver all kinds of breakpoints" : "accepts breakpoints and delivers none");
 	feature_enable(f, "virsh edit DOMAIN   (remove <launchSecurity type='sev'/>; or use bare metal)");
 }
