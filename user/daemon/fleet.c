@@ -16,6 +16,7 @@
 #include "daemon/clickhouse.h"
 #include "util/grow.h"
 #include "util/normal.h"
+#include "util/whole.h"
 
 #define NICE 15
 #define MEMORY (256u << 20)
@@ -207,7 +208,7 @@ static void take_share(struct fleet_functions *f, struct fleet_function *to, con
 	double left = v[2] - 2 * r * v[3] + r * r * f->tt;
 	double half = n > 1 ? Z95 * sqrt((left > 0 ? left : 0) * n / (n - 1)) / f->t : NAN;
 
-	to->hosts = (unsigned)v[0];
+	to->hosts = (unsigned)whole_number(v[0]);
 	to->share = r;
 	to->low = r - half < 0 ? 0 : r - half;
 	to->high = r + half > 1 ? 1 : r + half;
@@ -234,7 +235,7 @@ int fleet_report(const struct clickhouse *c, const struct fleet_question *q, str
 	add_host_times(&a, q->of, &totals);
 	if (ask_row(&a, &totals, v, 4))
 		return e->code;
-	f->hosts = (unsigned)v[0];
+	f->hosts = (unsigned)whole_number(v[0]);
 	f->t = v[1];
 	f->tt = v[2];
 	f->segments = v[3];
@@ -254,7 +255,7 @@ static void take_change(struct fleet_functions *f, struct fleet_function *to, co
 {
 	double n = f->hosts, mean = n > 0 ? v[3] / n : NAN, var = n > 1 ? (v[4] - n * mean * mean) / (n - 1) / n : NAN;
 
-	to->hosts = (unsigned)v[0];
+	to->hosts = (unsigned)whole_number(v[0]);
 	to->before = n > 0 ? v[1] / n : NAN;
 	to->after = n > 0 ? v[2] / n : NAN;
 	to->change = mean;
@@ -292,7 +293,7 @@ int fleet_diff(const struct clickhouse *c, const struct fleet_question *q, struc
 	add_both(&a, FLEET_SEGMENTS, q->before, q->of, &totals);
 	if (ask_row(&a, &totals, &hosts, 1))
 		return e->code;
-	f->hosts = (unsigned)hosts;
+	f->hosts = (unsigned)whole_number(hosts);
 	buf_addstr(&query, "SELECT function, object, count(), sum(pa / ta), sum(pb / tb), sum(pb / tb - pa / ta), "
 			   "sum((pb / tb - pa / ta) * (pb / tb - pa / ta)) AS squares FROM ");
 	add_both(&a, FLEET_FUNCTIONS, q->before, q->of, &query);

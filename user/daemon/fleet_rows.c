@@ -10,6 +10,8 @@
 
 #include "daemon/clickhouse.h"
 
+#define LONGEST_S 1e9
+
 /* The columns that all tables begin with. */
 #define KEY "host String, service String, segment String, began DateTime, "
 static const struct {
@@ -177,13 +179,21 @@ static double stands_for(const struct fleet_segment *s, const json_t *labels, do
 	return (r + seconds) / seconds;
 }
 
+/* 0: not known, or longer than any recording. */
+static double seconds_of(const json_t *report)
+{
+	double s = fleet_figure(report, "duration_ns") / 1e9;
+
+	return s > 0 && s < LONGEST_S ? s : 0;
+}
+
 int fleet_rows(const struct fleet_segment *s, const char *report, const char *flow, const char *offload,
 	       struct buf rows[FLEET_TABLES], struct err *e)
 {
 	json_t *r = json_loads(report, 0, NULL), *f = json_loads(flow, 0, NULL), *o = json_loads(offload, 0, NULL);
 	const json_t *labels = json_object_get(r, "labels");
-	double seconds = fleet_figure(r, "duration_ns") / 1e9, samples = fleet_figure(r, "samples");
-	struct row_head h = { s, s->ended - (int64_t)(seconds > 0 ? seconds : 0), stands_for(s, labels, seconds) };
+	double seconds = seconds_of(r), samples = fleet_figure(r, "samples");
+	struct row_head h = { s, s->ended - (int64_t)seconds, stands_for(s, labels, seconds) };
 	struct buf *segment = &rows[FLEET_SEGMENTS];
 
 	if (!json_is_array(json_object_get(r, "functions"))) {
