@@ -37,6 +37,7 @@
 #include "record/rotation.h"
 #include "util/clock.h"
 #include "util/rights.h"
+#include "util/signals.h"
 
 /* of --measure-cost: shorter, and attaching and the first windows, dearer than the rest, are most of it */
 #define LEAST_TURN_S 1.0
@@ -44,8 +45,8 @@
 #define COST_PAIRS 8
 #define TIMER_SLACK_NS 1000ul
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
-#define FOREVER_S 1e9
-#define LOOK_NS 20000000 /* whether the target has ended: the loop turns hundreds of times a second */
+#define FOREVER_S 1e9                 /* thirty years: the clock in ns could not hold much more */
+#define LOOK_NS 20000000              /* whether the target has ended: the loop turns hundreds of times a second */
 
 struct record_opts {
 	struct opt_list pids, tids, names;
@@ -719,7 +720,7 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	}
 	tell_breakpoints(asked, so.breakpoints);
 	targets_init(&t);
-	sigfd = record_signals(o->rotate);
+	sigfd = signals_open(o->rotate ? SIGUSR1 : 0);
 	if (sigfd < 0) {
 		err_set(&e, -errno, "signals cannot be read, so Ctrl-C would not end the recording: %s",
 			strerror(errno));
@@ -819,7 +820,7 @@ static int measure_cost(struct record_opts *o)
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	c.pids = pids;
-	c.sigfd = record_signals(false);
+	c.sigfd = signals_open(0);
 	status = c.sigfd < 0 ? EXIT_FAILED : record_cost(&c);
 	if (c.sigfd >= 0)
 		close(c.sigfd);

@@ -8,24 +8,8 @@
 #include "symbol/contained_child.h"
 #include "util/clock.h"
 
-#define NAMES_NS 60000000000ull
-#define NAMES_REST 100 /* as long as they took, times this: a hundredth of a CPU at most */
-
-int record_signals(bool next)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	if (next)
-		sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
+#define NAMES_NS 60000000000ull /* between two looks: a recorder that is killed lacks the names of a minute */
+#define NAMES_REST 100          /* as long as they took, times this: a hundredth of a CPU at most */
 
 static bool next_asked;
 

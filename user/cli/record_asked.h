@@ -12,8 +12,6 @@
 #include "record/rotation.h"
 #include "record/session.h"
 
-/* A descriptor that tells of them; next: SIGUSR1 is one. */
-int record_signals(bool next);
 /* True when a signal asks us to stop. With a command, Ctrl-C reaches it as well: it decides. */
 bool record_asked_to_stop(int fd);
 /* One asked while names were sought in between. */

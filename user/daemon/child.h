@@ -9,6 +9,8 @@
 
 #include "util/err.h"
 
+#define CHILD_READS_NICE 15 /* of a child that only reads profiles: after all that the host is there for */
+
 struct child_opts {
 	const char *const *argv; /* ends with NULL */
 	int out, said;           /* its stdout and stderr; -1: nowhere */

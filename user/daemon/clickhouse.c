@@ -16,9 +16,9 @@
 #include "util/clock.h"
 #include "util/openfile.h"
 
-#define PATIENCE_MS 60000
-#define ANSWER_MOST (64u << 20)
-#define SECOND_MS 1000000ull
+#define PATIENCE_MS 60000       /* a server that merges its parts answers late */
+#define ANSWER_MOST (64u << 20) /* bytes: three kilobytes for each of the rows that are asked for at most */
+#define MS_NS 1000000ull
 
 static bool good_word(const char *text, const char *more)
 {
@@ -203,7 +203,7 @@ static void begin_request(const struct clickhouse *c, const char *query, const s
 
 static int receive_answer(int fd, struct buf *all, struct err *e)
 {
-	uint64_t until = clock_now() + PATIENCE_MS * SECOND_MS;
+	uint64_t until = clock_now() + PATIENCE_MS * MS_NS;
 	char piece[65536];
 	ssize_t n = 1;
 

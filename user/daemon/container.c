@@ -7,8 +7,8 @@
 
 #include "util/grow.h"
 
-#define ID_LEN 64u
-#define UID_LEN 36u
+#define ID_LEN 64u  /* hexadecimal digits of a container */
+#define UID_LEN 36u /* of a pod, with its dashes */
 #define PODS_MOST 4096u
 #define READ_AGAIN_NS 5000000000ull
 

@@ -19,6 +19,7 @@
 #include "daemon/http.h"
 #include "daemon/notify.h"
 #include "util/clock.h"
+#include "util/signals.h"
 
 #define CONFIG_MOST (1u << 20)
 #define SECOND 1000000000ull
@@ -156,21 +157,6 @@ static void reload_config(struct daemon *d)
 
 /* ---- the loop */
 
-static int daemon_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 static void take_signals(struct daemon *d, int fd)
 {
 	struct signalfd_siginfo si;
@@ -279,7 +265,7 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 {
 	struct daemon d = { .config_path = path, .c = *c, .next_number = 1, .keeper.dir = -1, .readings.out = -1 };
 	struct rlimit most = { c->memory, c->memory };
-	int signals = daemon_signals();
+	int signals = signals_open(SIGUSR1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct err served = { 0 };
 

@@ -18,7 +18,6 @@
 #include "util/normal.h"
 #include "util/whole.h"
 
-#define NICE 15
 #define MEMORY (256u << 20)
 #define JSON_MOST (64u << 20)
 #define ROWS_MOST 20000 /* of an answer: more functions than anybody reads */
@@ -35,7 +34,7 @@ static int read_by(const char *const argv[], struct buf *out, struct err *e)
 				.out = fd,
 				.said = -1,
 				.end_by = SIGKILL,
-				.nice = NICE,
+				.nice = CHILD_READS_NICE,
 				.memory = MEMORY,
 				.file_size = JSON_MOST };
 	pid_t pid = fd >= 0 ? child_start(&o, e) : -EMFILE;

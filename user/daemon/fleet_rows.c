@@ -10,7 +10,7 @@
 
 #include "daemon/clickhouse.h"
 
-#define LONGEST_S 1e9
+#define LONGEST_S 1e9 /* thirty years: no recording lasts so long */
 
 /* The columns that all tables begin with. */
 #define KEY "host String, service String, segment String, began DateTime, "

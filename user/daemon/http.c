@@ -18,10 +18,10 @@
 
 #define CONNECTIONS 200
 #define CONNECTION_MEMORY 16384
-#define PATIENCE_S 10 /* with a client that is silent */
-#define PER_CLIENT 50 /* connections of one address, where other machines reach us */
-#define SUSPENDED 64u /* that wait for an answer; the others stay for who scrapes */
-#define PEM_MOST 65536
+#define PATIENCE_S 10  /* with a client that is silent */
+#define PER_CLIENT 50  /* connections of one address, where other machines reach us */
+#define SUSPENDED 64u  /* that wait for an answer; the others stay for who scrapes */
+#define PEM_MOST 65536 /* bytes of a certificate with its chain */
 /* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
  * does a wrong token. */
 #define ASKED_AT_ONCE 400.0

@@ -13,7 +13,6 @@
 #include "daemon/daemon_priv.h"
 #include "util/clock.h"
 
-#define NICE 15
 #define LONGEST_NS 180000000000ull
 #define SECOND 1000000000ull
 #define RETRY_MOST_S 300u
@@ -45,9 +44,12 @@ static void begin_push(struct daemon *d, const struct kept_file *f)
 	const char *folder = d->keeper.folders[f->folder], *argv[12] = { "accperf", "fleet", "push" };
 	char path[PATH_MAX + 2 * NAME_MAX];
 	unsigned n = 3;
-	struct child_opts o = {
-		.argv = argv, .out = -1, .end_by = SIGKILL, .nice = NICE, .memory = d->c.memory, .file_size = ROWS_MOST
-	};
+	struct child_opts o = { .argv = argv,
+				.out = -1,
+				.end_by = SIGKILL,
+				.nice = CHILD_READS_NICE,
+				.memory = d->c.memory,
+				.file_size = ROWS_MOST };
 	struct err e = { 0 };
 
 	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, folder, f->name);

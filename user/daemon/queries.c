@@ -18,8 +18,7 @@
 #include "daemon/daemon_priv.h"
 #include "util/clock.h"
 
-#define FOLDER ".answers" /* below the keeper's: profiles that are put together for an answer */
-#define NICE 15
+#define FOLDER ".answers"          /* below the keeper's: profiles that are put together for an answer */
 #define LONGEST_NS 120000000000ull /* of one answer, all its steps */
 #define ANSWER_MOST (64u << 20)
 #define KEPT_MOST (128u << 20) /* of all answers together */
@@ -337,7 +336,7 @@ static void begin_step(struct daemon *d)
 				.out = q->step == STEP_VIEW ? a->out : -1,
 				.said = q->said,
 				.end_by = SIGKILL,
-				.nice = NICE,
+				.nice = CHILD_READS_NICE,
 				.memory = d->c.memory,
 				.file_size = q->step == STEP_VIEW ? ANSWER_MOST
 								  : (uint64_t)PROFILES_MOST * d->c.segment_size };
