@@ -24,7 +24,7 @@ accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
 # get PATH [HEADER...]: the status on stdout, the body in body, headers in headers
 get() { python3 - "$port" "$@" <<-'EOF'
 	import http.client, sys
-	c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=10)
+	c = http.client.HTTPConnection("127.0.0.1", int(sys.argv[1]), timeout=90)
 	method, path = (["GET"] + sys.argv[2].split(" "))[-2:]
 	c.putrequest(method, path, skip_host=any(h.startswith("Host:") for h in sys.argv[3:]))
 	for h in sys.argv[3:]: c.putheader(*h.split(": ", 1))
@@ -33,7 +33,7 @@ get() { python3 - "$port" "$@" <<-'EOF'
 	open("body", "wb").write(r.read()); open("headers", "w").write(str(r.headers)); print(r.status)
 	EOF
 }
-gets() { local want=$1 got; shift; got=$(get "$@") && [ "$got" = "$want" ] || { echo "status ${got:-none}, wanted $want"; head -c 300 body; return 1; }; }
+gets() { local want=$1 got; shift; got=$(get "$@") && [ "$got" = "$want" ] || { echo "status ${got:-none}, wanted $want"; head -c 300 body | tr -cd "[:print:]\n"; return 1; }; }
 within() { local i n=$(($1 * 12)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 with="Authorization: Bearer $(cat token)"
 
@@ -120,7 +120,7 @@ many() { python3 - "$port" <<-'EOF'
 	import socket, sys
 	all = []
 	for i in range(200):
-	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=10); s.sendall(b"GET /metrics HTTP/1.0\r\n"); all.append(s)
+	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=90); s.sendall(b"GET /metrics HTTP/1.0\r\n"); all.append(s)
 	for s in all: s.sendall(b"\r\n")
 	answered = sum(s.recv(12) == b"HTTP/1.1 200" for s in all)
 	print(answered); sys.exit(answered < 190)
@@ -130,7 +130,7 @@ questions() { python3 - "$port" "$with" <<-'EOF'
 	import socket, sys
 	all, got = [], {}
 	for i in range(30):
-	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=20); all.append(s)
+	    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])), timeout=90); all.append(s)
 	    s.sendall(f"GET /pprof?service=kept&from=-{i + 1}h HTTP/1.0\r\n{sys.argv[2]}\r\n\r\n".encode())
 	for s in all: w = s.recv(12).decode()[-3:]; got[w] = got.get(w, 0) + 1
 	print(got); sys.exit(not (got.get("200", 0) >= 1 and got.get("429", 0) >= 1 and set(got) <= {"200", "429", "503"}))
@@ -163,7 +163,7 @@ if openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -da
 	second tls.yaml
 	over_tls() { python3 - $((port + 1)) "$@" <<-'EOF'
 		import http.client, ssl, sys
-		c = http.client.HTTPSConnection("127.0.0.1", int(sys.argv[1]), timeout=10, context=ssl._create_unverified_context())
+		c = http.client.HTTPSConnection("127.0.0.1", int(sys.argv[1]), timeout=90, context=ssl._create_unverified_context())
 		c.request("GET", sys.argv[3], headers=dict(h.split(": ", 1) for h in sys.argv[4:])); sys.exit(c.getresponse().status != int(sys.argv[2]))
 		EOF
 	}
