@@ -116,6 +116,7 @@ enum fmt_section {
 	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
 	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
 	FMT_SEGMENT = 86,       /* struct fmt_segment: what a thread did between two system calls */
+	FMT_COUNTS_DRAWN = 87,  /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
 };
 
 struct fmt_process {
@@ -836,6 +837,9 @@ enum fmt_segment_cause {
 	FMT_SEGCS = 15
 };
 
+/* `weight` of a segment is for so much time of the recording. */
+#define FMT_SEGMENT_STRETCH_NS 20000000.0
+
 /* From the return of a system call to the next entry of the same thread. Drawn by count: `weight` is the number of such
  * segments that this one stands for, among those of its kind (TIMED, or carried on). */
 struct fmt_segment {
@@ -852,4 +856,13 @@ struct fmt_segment {
 	int32_t nr, entry_nr;  /* system calls at both ends; -1: unknown */
 };
 _Static_assert(sizeof(struct fmt_segment) == 72, "fmt_segment");
+
+/* What verified segments ran of one function. Sums over stretches: of the weighted instructions y in it, of y * y, and
+ * of y * x, where x are those of all functions. */
+struct fmt_counts_drawn {
+	uint32_t function;  /* id; 0: all code of which no function is known */
+	uint32_t stretches; /* that it ran in */
+	double instructions, square, with_all;
+};
+_Static_assert(sizeof(struct fmt_counts_drawn) == 32, "fmt_counts_drawn");
 #endif

@@ -247,7 +247,7 @@ int judge_links(struct truth *truth, const char *profile, bool all, const char *
 	j.self = calloc(j.r.funcs + 1, sizeof(*j.self));
 	j.runs = calloc(j.r.nodes + 1, sizeof(*j.runs));
 	rc = j.p && j.object && j.name && j.self && j.runs ? counts_record_tree(&j.r, &j.b, &e) : -ENOMEM;
-	rc = rc ? rc : counts_solve(&j.b.tree);
+	rc = rc ? rc : counts_record_solve(&j.r, &j.b);
 	if (!rc) {
 		name_all(&j);
 		print_all(&j);

@@ -32,6 +32,7 @@ static const struct {
 	{ FMT_COUNTS_LINK, sizeof(struct fmt_counts_link) },
 	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window) },
 	{ FMT_SEGMENT, sizeof(struct fmt_segment) },
+	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn) },
 	{ FMT_MODULE, sizeof(struct fmt_module) },
 	{ FMT_SYMBOL, 0 },
 	{ FMT_FUNCTION, sizeof(struct fmt_function) },
@@ -71,6 +72,7 @@ static void put(struct store_writer *w, unsigned kind, uint8_t *rec, unsigned n)
 		fold(rec + offsetof(struct fmt_counts_link, child), 24);
 		fold(rec + offsetof(struct fmt_counts_link, how), 6);
 		break;
+	case FMT_COUNTS_DRAWN: fold(rec, 8); break;
 	case FMT_SEGMENT:
 		fold(rec + offsetof(struct fmt_segment, state), FMT_SEG_STATES + 1);
 		fold(rec + offsetof(struct fmt_segment, cause), FMT_SEGCS + 1);

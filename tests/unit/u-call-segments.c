@@ -360,9 +360,42 @@ static void entries_are_compared(void **state)
 	assert_int_equal(judged(&k, &m, &e).cause, FMT_SEGC_SIGNAL);
 	e.nr = -1;
 	assert_int_equal(judged(&k, &m, &e).cause, FMT_SEGC_UNSEEN);
-	e.timed = false;
+	regs[WREG_AX] = SYS_getpid;
 	e.nr = SYS_getpid;
+	e.timed = false;
 	assert_int_equal(judged(&k, &m, &e).state, FMT_SEG_LOST);
+	/* what it ran is known without its time */
+	regs[WREG_AX] = k.regs[WREG_AX];
+	assert_int_equal(segment_run_begin(k.run, &m), 0);
+	assert_true(segment_run_end(k.run, &e, &k.segment));
+	assert_int_equal(k.segment.cause, FMT_SEGC_TIME);
+	end_test(s, &k);
+}
+
+/* It cannot have gone round so often in the time that it took: it waited for something that changed. */
+static void what_is_too_fast_is_not_verified(void **state)
+{
+	struct seen k;
+	struct call_segments *s = begin_test(&k);
+	struct sample m = { .kind = SAMPLE_TICK, .valid = SV_REGS, .pid = (uint32_t)getpid() };
+	uint64_t regs[WREG_MAX];
+	struct call_segment_end e;
+	struct fmt_segment out;
+
+	carry(s, &k, 50000);
+	e = changed_end(&k, regs);
+	memcpy(m.regs, regs, sizeof(regs));
+	m.regs[WREG_IP] = (uintptr_t)came_back;
+	m.regs[WREG_CX] = 50000;
+	m.time = e.begun;
+	m.tid = e.tid;
+	out = judged(&k, &m, &e);
+	if (out.instructions < 100000)
+		fail_msg("only %lu instructions", (unsigned long)out.instructions);
+	e.ran_ns = 1000;
+	out = judged(&k, &m, &e);
+	assert_int_equal(out.state, FMT_SEG_DIVERGED);
+	assert_int_equal(out.cause, FMT_SEGC_STUCK);
 	end_test(s, &k);
 }
 
@@ -513,6 +546,7 @@ int main(void)
 		cmocka_unit_test(instructions_in_between),
 		cmocka_unit_test(what_is_not_verified),
 		cmocka_unit_test(entries_are_compared),
+		cmocka_unit_test(what_is_too_fast_is_not_verified),
 		cmocka_unit_test(refused_entries_are_not_seen),
 		cmocka_unit_test(restarted_calls_are_none),
 		cmocka_unit_test(what_does_not_end_is_told),

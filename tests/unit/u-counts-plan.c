@@ -606,6 +606,42 @@ static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, (void *)w), 0);
 }
 
+/* Two stretches: sums of what functions ran in each, weighted, and of their products. */
+static void segments_add_up(void **state)
+{
+	struct world *w = *state;
+	const struct emu_count once[] = { { (uintptr_t)caller, 2 }, { (uintptr_t)walk, 3 }, { 16, 5 } };
+	struct counts_record r;
+	double all = 0, square = 0;
+	struct err e;
+
+	plan_segment(w->plan, once, 3, runtime_place, w);
+	plan_segment(w->plan, once, 2, runtime_place, w);
+	plan_stretch(w->plan, 10);
+	plan_segment(w->plan, once, 1, runtime_place, w);
+	plan_stretch(w->plan, 100);
+	plan_stretch(w->plan, 7);
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(r.dropped, 0);
+	assert_int_equal(r.drawns, 3);
+	for (size_t i = 0; i < r.drawns; i++) {
+		const struct fmt_counts_drawn *d = &r.drawn[i];
+		bool of_caller = d->function != UINT32_MAX && r.func[d->function].start == vaddr(w, caller);
+
+		all += d->instructions;
+		square += d->with_all;
+		/* 150 in the first, of which 40 in caller; 200 in the second, all of them */
+		assert_true(d->function != UINT32_MAX || (d->instructions == 50 && d->square == 2500));
+		assert_true(!of_caller || (d->instructions == 240 && d->square == 41600 && d->with_all == 46000));
+		assert_int_equal(d->stretches, of_caller ? 2 : 1);
+	}
+	assert_true(all == 350 && square == 150.0 * 150 + 200.0 * 200);
+	counts_record_release(&r);
+}
+
 static struct counts_ratio said(const struct world *w, const struct counts_record *r, const struct counts_built *b,
 				const char *from, const char *to, uint32_t kind)
 {
@@ -824,6 +860,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
+		cmocka_unit_test_setup_teardown(segments_add_up, begin, end),
 		cmocka_unit_test_setup_teardown(knots_hang_on_what_runs, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_cut_is_doubted, begin, end),
 		cmocka_unit_test_setup_teardown(what_calls_itself, begin, end),

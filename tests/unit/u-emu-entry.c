@@ -151,6 +151,30 @@ static void nothing_is_left_early(void **state)
 	emu_free(e);
 }
 
+/* Memory that was mapped just now and is gone again was 0; any other that is not there ends the run. */
+static void new_memory_is_zero(void **state)
+{
+	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = (uintptr_t)sum_up,
+				    [WREG_DI] = 0x50000000,
+				    [WREG_SP] = (uintptr_t)&stack[32],
+				    [WREG_AX] = 0x50001000 };
+	struct emu_start start = { .regs = regs, .insns = 1000, .to_entry = true };
+	struct emu_result out;
+
+	assert_non_null(e);
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_int_equal(out.end, EMU_ENTRY);
+	assert_int_equal(held(e, WREG_BX), 0);
+	regs[WREG_AX] = 0;
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_int_equal(out.end, EMU_FAULT);
+	regs[WREG_AX] = 0x60000000;
+	assert_int_equal(emu_run(e, &start, &out), 0);
+	assert_int_equal(out.end, EMU_FAULT);
+	emu_free(e);
+}
+
 static bool is_clock(void *ctx, uint64_t addr)
 {
 	return addr >= (uintptr_t)unknown_way && addr < (uintptr_t)entry_end;
@@ -181,9 +205,8 @@ static void the_clock_is_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_up_to_the_entry),
-		cmocka_unit_test(beyond_the_horizon_is_none),
-		cmocka_unit_test(nothing_is_left_early),
+		cmocka_unit_test(all_up_to_the_entry),   cmocka_unit_test(beyond_the_horizon_is_none),
+		cmocka_unit_test(nothing_is_left_early), cmocka_unit_test(new_memory_is_zero),
 		cmocka_unit_test(the_clock_is_left),
 	};
 

@@ -180,6 +180,9 @@ static void limits_are_of_the_account_above(void **state)
 	OPEN(&g, 0.01, ACCOUNT_TIMER, ACCOUNT_COUNTS, ACCOUNT_OFFLOAD);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_OFFLOAD) - 0.0033) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_COUNTS) - 0.0067 * 0.4) < 1e-12);
+	/* without windows bursts and segments have all; with them, what they leave */
+	assert_true(fabs(ledger_rate(&g, ACCOUNT_BURSTS) + ledger_rate(&g, ACCOUNT_SEGMENTS) - 0.0067 * 0.4) < 1e-12);
+	ledger_use(&g, ACCOUNT_WINDOWS);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_BURSTS) - 0.0067 * 0.1) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_LOOKS) - 0.0005) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_SWITCHES) - 0.002) < 1e-12);

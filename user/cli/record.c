@@ -626,27 +626,11 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 	return ledger_left_by_timer(took, so->timer_part);
 }
 
-static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
-{
-	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints),
-				  .bursts = effort_named(o->effort)->bursts };
-	struct err e = { 0 };
-	int err = counts_part_add(s, &co, &e);
-
-	ledger_cut(session_ledger(s), ACCOUNT_COUNTS, left_by_timer(o, so, s));
-	if (!err && !e.code)
-		return 0;
-	log_warn(err ? "no execution counts: %s" : "execution counts from bursts alone: %s", e.text);
-	if (!strcmp(o->counts, "on"))
-		*status = EXIT_DEGRADED;
-	return err == -ENOMEM ? err : 0;
-}
-
 /* Beside counts, which tell shares where no rate was measured. */
-static int add_segments(const struct record_opts *o, struct session *s, int *status)
+static int add_segments(const struct record_opts *o, struct session *s, struct counts_part *counts, int *status)
 {
 	struct err e = { 0 };
-	int err = o->call_segments ? segments_part_add(s, effort_named(o->effort)->bursts, &e) : 0;
+	int err = o->call_segments ? segments_part_add(s, effort_named(o->effort)->bursts, counts, &e) : 0;
 
 	if (!err)
 		return 0;
@@ -654,6 +638,23 @@ static int add_segments(const struct record_opts *o, struct session *s, int *sta
 	if (o->call_segments_set)
 		*status = EXIT_DEGRADED;
 	return err == -ENOMEM ? err : 0;
+}
+
+static int add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
+{
+	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints),
+				  .bursts = effort_named(o->effort)->bursts };
+	struct counts_part *part;
+	struct err e = { 0 };
+	int err = counts_part_add(s, &co, &part, &e);
+
+	ledger_cut(session_ledger(s), ACCOUNT_COUNTS, left_by_timer(o, so, s));
+	if (err || e.code) {
+		log_warn(err ? "no execution counts: %s" : "execution counts from bursts alone: %s", e.text);
+		if (!strcmp(o->counts, "on"))
+			*status = EXIT_DEGRADED;
+	}
+	return err == -ENOMEM ? err : add_segments(o, s, part, status);
 }
 
 static int add_waits(const struct record_opts *o, struct session *s, int *status)
@@ -732,9 +733,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 	if (check_hardware_options(o, hw) != EXIT_DONE)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
-	    (wants_counts(o, hw) && (add_counts(o, &so, s, &degraded) || add_segments(o, s, &degraded))) ||
-	    add_waits(o, s, &degraded) || record_heap_add(&o->heap, s, &degraded) ||
-	    add_unasked_offload(o, &t, &offload, &e))
+	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded) ||
+	    record_heap_add(&o->heap, s, &degraded) || add_unasked_offload(o, &t, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)

@@ -27,14 +27,15 @@
 #include <stdint.h>
 
 enum counts_how {
-	COUNTS_UNKNOWN, /* not measured, or too little: the time share decides */
-	COUNTS_ONCE,    /* follows from the control flow: exactly once */
-	COUNTS_TRIPS,   /* induction register, read before and behind the loop */
-	COUNTS_RATIO,   /* hits of breakpoints armed together */
-	COUNTS_RATE,    /* hits per second of CPU time; the parent is the node that stands for it */
-	COUNTS_CACHED,  /* from other recordings of the same code */
-	COUNTS_REPLAY,  /* runs of both where the recorder carried out the code itself */
-	COUNTS_TIME,    /* by the time of both at constant instructions per time: no window saw it */
+	COUNTS_UNKNOWN,  /* not measured, or too little: the time share decides */
+	COUNTS_ONCE,     /* follows from the control flow: exactly once */
+	COUNTS_TRIPS,    /* induction register, read before and behind the loop */
+	COUNTS_RATIO,    /* hits of breakpoints armed together */
+	COUNTS_RATE,     /* hits per second of CPU time; the parent is the node that stands for it */
+	COUNTS_CACHED,   /* from other recordings of the same code */
+	COUNTS_REPLAY,   /* runs of both where the recorder carried out the code itself */
+	COUNTS_TIME,     /* by the time of both at constant instructions per time: no window saw it */
+	COUNTS_SEGMENTS, /* what ran between system calls that were drawn by count */
 };
 const char *counts_how_str(enum counts_how how);
 
@@ -107,6 +108,7 @@ struct counts_group {
 	double by_ratios;    /* NaN: no counts reach it */
 	double by_time;      /* NaN: no samples */
 	double trust;        /* 0: its time share decides alone, 1: the counts alone */
+	double by_segments;  /* part of it that segments told (segment_shares.h) */
 };
 
 struct counts_tree {

@@ -3,6 +3,7 @@
 #include "counts/counts_cache.h"
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
+#include "counts/segment_shares.h"
 
 #include <errno.h>
 #include <math.h>
@@ -499,6 +500,20 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 		return err_set(e, err, "out of memory");
 	}
 	return 0;
+}
+
+int counts_record_solve(const struct counts_record *r, struct counts_built *b)
+{
+	struct segment_shares s;
+	int err = counts_solve(&b->tree);
+
+	if (err)
+		return err;
+	err = segment_shares(r, &s);
+	if (!err)
+		segment_shares_apply(&s, r, &b->tree);
+	segment_shares_release(&s);
+	return err;
 }
 
 void counts_built_release(struct counts_built *b)

@@ -57,6 +57,7 @@ const char *counts_how_str(enum counts_how how)
 	case COUNTS_CACHED: return "other recordings";
 	case COUNTS_REPLAY: return "replay";
 	case COUNTS_TIME: return "time inside";
+	case COUNTS_SEGMENTS: return "segments";
 	}
 	return "unknown";
 }

@@ -96,7 +96,7 @@ static void fill_rows(struct maker *m)
 {
 	struct counts_report *out = m->out;
 	const struct counts_tree *t = &m->built.tree;
-	double all = 0, time = 0, counted = 0;
+	double all = 0, time = 0, counted = 0, in_segments = 0;
 
 	for (size_t i = 0; i < m->r->funcs; i++) {
 		all += isnan(t->group[i].instructions) ? 0 : t->group[i].instructions;
@@ -116,6 +116,7 @@ static void fill_rows(struct maker *m)
 		row->blocks = f->blocks;
 		row->samples = g->samples;
 		row->trust = g->trust;
+		row->by_segments = g->by_segments;
 		row->time = g->samples && time > 0 ? f->self_ns / time : NAN;
 		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all }
 				     : unknown;
@@ -124,8 +125,10 @@ static void fill_rows(struct maker *m)
 		row->calls = row->per_call = NAN;
 		row->how = COUNTS_UNKNOWN;
 		counted += g->trust > 0.5 && !isnan(g->instructions) ? g->instructions / all : 0;
+		in_segments += isnan(g->instructions) ? 0 : g->by_segments * g->instructions;
 	}
 	out->counted = all > 0 ? counted : 0;
+	out->in_segments = all > 0 ? in_segments / all : 0;
 }
 
 static const struct counts_row *sort_rows;
@@ -243,8 +246,9 @@ static int add_counted_call(struct maker *m, size_t i)
 
 static int better_how(enum counts_how how)
 {
-	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1,  [COUNTS_CACHED] = 2, [COUNTS_ONCE] = 3,
-				    [COUNTS_TRIPS] = 4,   [COUNTS_RATIO] = 5, [COUNTS_REPLAY] = 6, [COUNTS_RATE] = 7 };
+	static const int rank[] = { [COUNTS_UNKNOWN] = 0, [COUNTS_TIME] = 1,  [COUNTS_CACHED] = 2,
+				    [COUNTS_ONCE] = 3,    [COUNTS_TRIPS] = 4, [COUNTS_RATIO] = 5,
+				    [COUNTS_REPLAY] = 6,  [COUNTS_RATE] = 7,  [COUNTS_SEGMENTS] = 8 };
 
 	return rank[how];
 }
@@ -325,6 +329,9 @@ static void fill_entries(struct maker *m)
 		if (row && row->trust > 0.5 && better_how(l->ratio.how) > better_how(row->how))
 			row->how = l->ratio.how;
 	}
+	for (size_t i = 0; i < m->out->row_count; i++)
+		if (m->out->row[i].by_segments > 0.5)
+			m->out->row[i].how = COUNTS_SEGMENTS;
 }
 
 /* What is so many a second, or in all. Ratios, shares and instructions a call do not depend on the speed. */
@@ -428,7 +435,7 @@ static int solve_detail(struct maker *m)
 	m->want[0] = false;
 	t->want = m->want;
 	t->runs_var = m->var;
-	return counts_solve(t);
+	return counts_record_solve(m->r, &m->built);
 }
 
 int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
@@ -446,7 +453,7 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	m.row_of = calloc(r->funcs + 1, sizeof(*m.row_of));
 	m.want = calloc(r->nodes + 1, sizeof(*m.want));
 	m.var = calloc(r->nodes + 1, sizeof(*m.var));
-	rc = out->row && m.row_of && m.want && m.var ? counts_solve(&m.built.tree) : -ENOMEM;
+	rc = out->row && m.row_of && m.want && m.var ? counts_record_solve(r, &m.built) : -ENOMEM;
 	if (!rc) {
 		fill_rows(&m);
 		rc = sort_functions(&m);

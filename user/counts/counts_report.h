@@ -59,6 +59,7 @@ struct counts_row {
 	double time;                 /* share of user time; NaN: no samples */
 	uint64_t samples;
 	double trust;        /* 0: its share is its time share; 1: by counts alone */
+	double by_segments;  /* part of it that segments told */
 	enum counts_how how; /* UNKNOWN: time share */
 	/* per second of CPU time, in proportion to instructions; NaN unknown */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
@@ -79,12 +80,13 @@ struct counts_report {
 	struct segment_rate segments;
 	struct counts_speed speed; /* where it was not measured, what is so many a second is unknown */
 	double spread, stretch;    /* see counts.h */
-	uint32_t links, by_how[COUNTS_TIME + 1], broken, cycles;
+	uint32_t links, by_how[COUNTS_SEGMENTS + 1], broken, cycles;
 	uint64_t windows;
 	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */
 	double hits;                         /* breakpoint hits that the windows hold */
 	uint32_t dropped;
-	double counted; /* share of instructions of functions whose trust is above one half */
+	double counted;     /* share of instructions of functions whose trust is above one half */
+	double in_segments; /* share of instructions that verified segments told */
 };
 
 /* detail: loops, callers and intervals of the first `detail` functions. 0, -errno with *e. */

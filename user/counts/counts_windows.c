@@ -11,6 +11,7 @@
 #include <xxhash.h>
 
 #define MAX_RECORDS (16u << 20) /* of one kind */
+#define MAX_SQUARE 1e36         /* of an amount */
 #define MAX_WORK 1e9            /* instructions of one execution: more is damage */
 
 #define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
@@ -151,6 +152,26 @@ static int take_segment(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+static int take_drawn(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+	const struct fmt_counts_drawn *d = rec;
+	size_t i;
+
+	if (!is_amount(d->instructions) || !(d->square >= 0 && d->square < MAX_SQUARE) ||
+	    !(d->with_all >= d->square && d->with_all < MAX_SQUARE)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->drawn, r->drawns, r->drawn_cap))
+		return no_room(r->drawns, r->e);
+	i = slot_of(&r->drawn_at, d->function, &r->drawns, r->e);
+	if (i == SIZE_MAX)
+		return -ENOMEM;
+	r->drawn[i] = *d;
+	return 0;
+}
+
 static const struct section_row rows[] = {
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
 	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
@@ -159,6 +180,7 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_counts_window, NULL },
 	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_counts_burst, NULL },
 	{ FMT_SEGMENT, sizeof(struct fmt_segment), take_segment, NULL },
+	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn), take_drawn, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -246,6 +268,18 @@ static void resolve_links(struct counts_record *r)
 	}
 }
 
+static void resolve_drawn(struct counts_record *r)
+{
+	for (size_t i = 0; i < r->drawns; i++) {
+		struct fmt_counts_drawn *d = &r->drawn[i];
+
+		if (d->function && find_index(&r->func_at, d->function, &d->function))
+			continue;
+		r->dropped += d->function != 0;
+		d->function = UINT32_MAX;
+	}
+}
+
 /* ---- windows of one link beside each other ---- */
 
 #define COST_HITS 8      /* a window of fewer does not tell what one costs */
@@ -326,6 +360,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 		r->recording = XXH64(store_header(profile_reader(p)), sizeof(struct fmt_file), 1);
 	resolve_nodes(r);
 	resolve_links(r);
+	resolve_drawn(r);
 	for (size_t i = 0; i < r->blocks; i++)
 		if (real_node(r, r->block[i].node, &r->block[i].node))
 			r->block[out++] = r->block[i];
@@ -365,9 +400,11 @@ void counts_record_release(struct counts_record *r)
 	free(r->link);
 	free(r->window);
 	free(r->segment);
+	free(r->drawn);
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);
+	map_release(&r->drawn_at);
 	profile_free(r->owned);
 	memset(r, 0, sizeof(*r));
 }

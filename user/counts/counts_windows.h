@@ -7,7 +7,7 @@
  *     counts_record_reader(&r, &e)		its rows of a walk over a profile (profile/walk.h)
  *     counts_record_end(&r, p)			sorts, drops what refers to nothing
  *     counts_record_tree(&r, &tree, &e)	tree.node k = record.node k (0: CPU time), groups = functions
- *     counts_solve(&tree.tree)
+ *     counts_record_solve(&r, &tree)
  *
  * To add a way of measuring a link: a value of enum fmt_counts_how, its windows in part_counts.c, its
  * case in link_ratio() of counts_build.c.
@@ -47,14 +47,16 @@ struct counts_record {
 	size_t links, link_cap;
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
-	struct map func_at, node_at, link_at; /* file's ids -> indices */
-	const struct profile *profile;        /* it came from: its modules, whose ids those of functions are */
-	struct profile *owned;                /* by counts_record_load() */
-	uint64_t recording;                   /* tells this recording from others; 0: nothing does */
-	bool merged;                          /* of several recordings, whose counts are not kept */
+	struct map func_at, node_at, link_at, drawn_at; /* file's ids -> indices */
+	const struct profile *profile; /* it came from: its modules, whose ids those of functions are */
+	struct profile *owned;         /* by counts_record_load() */
+	uint64_t recording;            /* tells this recording from others; 0: nothing does */
+	bool merged;                   /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
 	struct fmt_segment *segment; /* in the order of time */
 	size_t segments, segment_cap;
+	struct fmt_counts_drawn *drawn; /* function: an index; UINT32_MAX: of no function */
+	size_t drawns, drawn_cap;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 	struct err *e;    /* while it is read */
 };
@@ -78,6 +80,8 @@ struct counts_built {
 /* Rival measurements of one node within a function: the better known one is taken. Rates stand beside
  * call sites as what their sum is compared with. */
 int counts_record_tree(const struct counts_record *r, struct counts_built *b, struct err *e);
+/* counts_solve(), and what segments tell of shares. */
+int counts_record_solve(const struct counts_record *r, struct counts_built *b);
 void counts_built_release(struct counts_built *b);
 
 #endif

@@ -71,6 +71,11 @@ static double user_ns(const struct fmt_segment *s)
 	return s->ns - s->faults * FAULT_NS;
 }
 
+double segment_user_ns(const struct fmt_segment *s)
+{
+	return makes_sense(s) ? user_ns(s) : NAN;
+}
+
 /* One that is longer than any is followed for is so whether it was carried on or only timed. */
 static void add_segment(struct sums *to, const struct fmt_segment *s)
 {

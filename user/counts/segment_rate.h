@@ -35,6 +35,8 @@ struct segment_rate {
 /* Records are untrusted; those that make no sense are passed over and counted in *dropped. In the order of time. */
 struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t *dropped);
 
+/* Its time in user mode; NaN: the record makes no sense. */
+double segment_user_ns(const struct fmt_segment *s);
 const char *segment_state_str(enum fmt_segment_state state);
 const char *segment_cause_str(enum fmt_segment_cause cause);
 

@@ -10,7 +10,8 @@
 #define WORDS (EMU_PAGE / 64)
 #define GRANULES (EMU_PAGE / EMU_GRANULE)
 #define LOADED_WORD 8
-#define LOADED_MOST 4096 /* of one run; later ones are believed unseen */
+#define FRESH_AROUND (4ull << 20) /* bytes: allocators grow by less, but for large blocks */
+#define LOADED_MOST 4096          /* of one run; later ones are believed unseen */
 
 struct written {
 	uint64_t ip;
@@ -40,7 +41,8 @@ struct emu_memory {
 	uint32_t stack_bytes;
 	const struct sample_page *given;
 	uint32_t givens;
-	bool aged; /* see emu_start */
+	bool aged;      /* see emu_start */
+	uint64_t fresh; /* around it memory may just have been mapped; 0: not that one knows */
 	bool full;
 	/* What was read of late pages, as it was: first come first. */
 	struct loaded {
@@ -88,6 +90,7 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	m->given = start->page;
 	m->givens = start->page ? start->pages : 0;
 	m->aged = start->aged;
+	m->fresh = start->to_entry ? start->regs[WREG_AX] : 0;
 	m->tell = NULL;
 	m->now = (struct emu_access){ 0 };
 }
@@ -200,6 +203,18 @@ static void leave_unread(const struct emu_memory *m, struct page *p)
 			p->unknown[i / 64] &= ~(1ull << i % 64);
 }
 
+/* brk() returns where memory ends, mmap() where it begins, and new memory is 0. It may be gone already when it is
+ * looked at. What did not come to the entry that was observed is not believed anyway. */
+static bool just_mapped(const struct emu_memory *m, uint64_t addr, uint8_t *byte)
+{
+	uint64_t apart = addr < m->fresh ? m->fresh - addr : addr - m->fresh;
+
+	if (!m->fresh || apart > FRESH_AROUND)
+		return false;
+	memset(byte, 0, EMU_PAGE);
+	return true;
+}
+
 static struct page *page_of(struct emu_memory *m, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1);
@@ -237,7 +252,7 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		memcpy(p->byte, given, EMU_PAGE);
 	else if (p->unread)
 		leave_unread(m, p);
-	else if (!m->env.page(m->env.ctx, start, p->byte))
+	else if (!m->env.page(m->env.ctx, start, p->byte) && !just_mapped(m, start, p->byte))
 		return NULL;
 	lay_stack(m, p);
 	m->slot[at] = (uint16_t)++m->pages;

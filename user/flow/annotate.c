@@ -592,7 +592,7 @@ static int take_runs(struct job *j)
 	}
 	b.tree.want = want;
 	b.tree.runs_var = var;
-	if (!err && !counts_solve(&b.tree))
+	if (!err && !counts_record_solve(r, &b))
 		spread_runs(j, &b.tree, counts_speed(r, &b).measured);
 	if (!err && !a->runs)
 		snprintf(a->no_counts, sizeof(a->no_counts), "none were taken of this function");

@@ -34,7 +34,8 @@ struct function {
 	bool called; /* somebody was seen to call it */
 	bool usable;
 	struct cfg cfg;
-	bool *touches; /* by instruction: it has operands in memory, or cannot be decoded */
+	bool *touches;               /* by instruction: it has operands in memory, or cannot be decoded */
+	double counted, by_segments; /* counts_group's instructions, and the part of them that segments told */
 };
 
 struct code_module {
@@ -345,6 +346,10 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 		double n = t->group[i].instructions;
 
 		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
+		if (fi && n > 0 && n < MOST_RUNS) {
+			rs->function[*fi].counted = n;
+			rs->function[*fi].by_segments = t->group[i].by_segments;
+		}
 		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
 			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
 		if (!(n > 0 && n < MOST_RUNS) || !(time[i] > 0)) {
@@ -381,7 +386,7 @@ static void use_counts(struct runs *rs)
 	counts_record_end(c, rs->r->p);
 	err = counts_record_tree(c, &built, NULL);
 	if (!err)
-		err = counts_solve(&built.tree);
+		err = counts_record_solve(c, &built);
 	if (!err)
 		take_counts(rs, c, &built.tree);
 	else if (err == -ENOMEM)
@@ -493,6 +498,43 @@ static void use_bursts(struct runs *rs)
 	free(runs);
 	free(met);
 	free(told_by);
+}
+
+/* ---- segments ---- */
+
+static void scale_blocks(struct runs *rs, const struct function *f, double by)
+{
+	for (uint32_t k = 0; k < f->cfg.blocks; k++)
+		rs->s.node[f->first_node + k].runs *= by;
+}
+
+/* How much work a function had segments tell without time: the balance may part it among blocks, as bursts may, but
+ * has no more to say of how much it is. */
+static void hold_to_segments(struct runs *rs)
+{
+	double counted = 0, all = 0;
+	double *work = calloc(rs->functions + 1, sizeof(*work)), *runs = malloc((rs->s.nodes + 1) * sizeof(*runs));
+
+	rs->failed |= !work || !runs;
+	for (uint32_t k = 0; k < rs->s.nodes && !rs->failed; k++)
+		runs[k] = rs->s.node[k].runs;
+	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++) {
+		const struct function *f = &rs->function[i];
+
+		work[i] = f->usable ? work_of_blocks(f, runs + f->first_node) : 0;
+		if (!(work[i] > 0 && work[i] < MOST_RUNS) || !(f->counted > 0))
+			continue;
+		all += work[i];
+		counted += f->counted;
+	}
+	for (uint32_t i = 0; i < rs->functions && !rs->failed && counted > 0; i++) {
+		const struct function *f = &rs->function[i];
+
+		if (work[i] > 0 && work[i] < MOST_RUNS && f->by_segments > 0)
+			scale_blocks(rs, f, 1 - f->by_segments + f->by_segments * f->counted / counted * all / work[i]);
+	}
+	free(work);
+	free(runs);
 }
 
 static void build_balance(struct runs *rs)
@@ -781,6 +823,8 @@ int input_runs(struct raw *r)
 		err = flow_balance_solve(&rs.s);
 	if (!err && !rs.failed && r->bursts.sites)
 		use_bursts(&rs);
+	if (!err && !rs.failed)
+		hold_to_segments(&rs);
 	if (!err && !rs.failed) {
 		add_weights(&rs, in->access, in->access_count);
 		add_weights(&rs, in->blind, in->blind_count);

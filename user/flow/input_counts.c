@@ -169,7 +169,7 @@ int input_counts(struct raw *r)
 	err = counts_record_tree(&r->counts, &b, r->e);
 	if (err)
 		return err;
-	if (!counts_solve(&b.tree)) {
+	if (!counts_record_solve(&r->counts, &b)) {
 		r->in->speed = counts_speed(&r->counts, &b);
 		err = take_functions(r, &b);
 	}

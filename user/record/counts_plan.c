@@ -87,6 +87,7 @@ void plan_free(struct plan *p)
 	free(p->link);
 	free(p->timing);
 	free(p->passed);
+	free(p->drawn_in);
 	free(p->called);
 	intern_release(&p->places);
 	intern_release(&p->sites);
@@ -102,10 +103,9 @@ static void note_failure(struct plan *p, int err)
 		p->error = err;
 }
 
-/* What is cumulative, and may be as it was when it was written last. */
-static void put_changed(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, uint32_t size)
+void plan_put(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, size_t size)
 {
-	note_failure(p, store_put_changed(p->store, section, id, rec, size));
+	note_failure(p, store_put_changed(p->store, section, id, rec, (uint32_t)size));
 }
 
 /* ---- functions ---- */
@@ -290,7 +290,7 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 void plan_write_link(struct plan *p, uint32_t link)
 {
 	p->link[link].written = true;
-	put_changed(p, FMT_COUNTS_LINK, p->link[link].rec.id, &p->link[link].rec, sizeof(p->link[link].rec));
+	plan_put(p, FMT_COUNTS_LINK, p->link[link].rec.id, &p->link[link].rec, sizeof(p->link[link].rec));
 }
 
 void plan_void(struct plan *p, uint32_t link)
@@ -330,7 +330,7 @@ static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 		.cost = k->work.cost,
 	};
 
-	put_changed(p, FMT_COUNTS_NODE, rec.id, &rec, sizeof(rec));
+	plan_put(p, FMT_COUNTS_NODE, rec.id, &rec, sizeof(rec));
 }
 
 static void write_blocks(struct plan *p, const struct plan_func *f)
@@ -512,7 +512,7 @@ static bool plan_build(struct plan *p, uint32_t i)
 	early = f->earlies < PLAN_EARLY ? f->earlies : PLAN_EARLY;
 	for (uint32_t k = 0; k < early; k++)
 		add_time(f, f->early[k], f->early_ns[k]);
-	put_changed(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
+	plan_put(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
 	for (uint32_t n = 0; n < f->runs.nodes; n++)
 		write_node(p, f, n);
 	write_blocks(p, f);
@@ -701,10 +701,11 @@ void plan_second(struct plan *p, uint64_t most_ns, uint64_t (*clock)(void))
 int plan_write(struct plan *p)
 {
 	plan_replay_flush(p);
+	plan_write_drawn(p);
 	for (uint32_t i = 0; i < p->funcs; i++) {
 		struct plan_func *f = &p->func[i];
 
-		put_changed(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
+		plan_put(p, FMT_COUNTS_FUNC, f->rec.id, &f->rec, sizeof(f->rec));
 		if (!plan_has_graph(f))
 			continue;
 		for (uint32_t n = 0; n < f->runs.nodes; n++)

@@ -8,6 +8,8 @@
  * A link's worth is the time that hangs below it times how uncertain it is; dividing by windows
  * spent and by cost gives the next one, drawn at random in that proportion.
  *
+ * What verified segments ran comes beside: they are drawn by count, and tell shares without any link.
+ *
  * To measure in another way: a value of enum fmt_counts_how, a job of it in plan_choose(), what
  * its window means in plan_result().
  */
@@ -105,6 +107,10 @@ int plan_result(struct plan *p, const struct plan_job *job, const struct exec_wi
 		induct_peek_fn peek, void *ctx);
 /* What a burst ran of all links that it met. Writes it. */
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
+/* What one segment ran, that came to the entry which was observed (counts_segments.c). */
+void plan_segment(struct plan *p, const struct emu_count *count, size_t counts, plan_place_fn place, void *ctx);
+/* The stretch is over: each of its segments stands for so many. */
+void plan_stretch(struct plan *p, double weight);
 /* Writes all records whose last one wins. */
 int plan_write(struct plan *p);
 const struct plan_stats *plan_stats(const struct plan *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c
- * (windows) and counts_replay.c (bursts) share. Included by these four only. */
+ * (windows), counts_replay.c (bursts) and counts_segments.c share. Included by these five only. */
 #ifndef ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 #define ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 
@@ -38,6 +38,8 @@ struct plan_func {
 	bool met_now;
 	double replayed; /* instructions of bursts, decayed */
 	unsigned bursts;
+	double drawn_now; /* instructions of verified segments in this stretch */
+	struct fmt_counts_drawn drawn;
 };
 
 struct plan_link {
@@ -96,6 +98,10 @@ struct plan {
 	uint32_t calls, call_cap;
 	double replayed; /* instructions of bursts, decayed */
 	uint64_t last_burst;
+	double drawn_nowhere;          /* of no function, in this stretch */
+	struct fmt_counts_drawn drawn; /* the same, of all */
+	uint32_t *drawn_in;            /* functions that this stretch's segments went through */
+	uint32_t drawns, drawn_cap;
 	struct plan_stats stats;
 	int error;
 };
@@ -108,6 +114,10 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 /* Its RATE link, made at first use. */
 uint32_t plan_rate_link(struct plan *p, uint32_t f, uint32_t node);
 void plan_write_link(struct plan *p, uint32_t link);
+/* What is cumulative, and may be as it was when it was written last. */
+void plan_put(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, size_t size);
+/* What segments told so far (counts_segments.c). */
+void plan_write_drawn(struct plan *p);
 /* What was measured of it is not to be used, nor more of it measured. */
 void plan_void(struct plan *p, uint32_t link);
 /* Of code that runs round and round without being a loop bursts tell which node runs often enough for the rest to be

@@ -229,8 +229,11 @@ void emulate_poll(struct emulate *r, uint64_t now)
 
 void emulate_second(struct emulate *r, uint64_t now)
 {
-	if (r)
-		emulate_when_second(&r->when, now);
+	if (!r)
+		return;
+	/* windows may have become possible */
+	r->when.target_part = ledger_rate(session_ledger(r->s), ACCOUNT_BURSTS);
+	emulate_when_second(&r->when, now);
 }
 
 int emulate_write(struct emulate *r)

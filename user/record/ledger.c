@@ -42,7 +42,7 @@ static const struct row {
 	[ACCOUNT_OFFLOAD] = { "offload probes", ACCOUNT_APART, LEAVES, .33, true, false },
 	[ACCOUNT_COUNTS] = { "execution counts", ACCOUNT_APART, LEAVES, .40, true, false },
 	[ACCOUNT_WINDOWS] = { "count windows", ACCOUNT_COUNTS, LIMIT, 1, true, false },
-	/* windows have what these leave */
+	/* windows have what these leave; where there are none, these have all */
 	[ACCOUNT_BURSTS] = { "bursts", ACCOUNT_COUNTS, LIMIT, .25, true, false },
 	[ACCOUNT_SEGMENTS] = { "segments", ACCOUNT_COUNTS, LIMIT, .2, true, false },
 	/* where they are dear */
@@ -112,9 +112,17 @@ static enum account with_share(enum account a)
 	return a;
 }
 
+/* Of what is above it. */
+static double limit_of(const struct ledger *l, enum account a)
+{
+	bool all = rows[a].parent == ACCOUNT_COUNTS && !l->of[ACCOUNT_WINDOWS].used;
+
+	return rows[a].share / (all ? rows[ACCOUNT_BURSTS].share + rows[ACCOUNT_SEGMENTS].share : 1);
+}
+
 double ledger_rate(const struct ledger *l, enum account a)
 {
-	return rows[a].how == LIMIT ? l->of[with_share(a)].rate * rows[a].share : l->of[a].rate;
+	return rows[a].how == LIMIT ? l->of[with_share(a)].rate * limit_of(l, a) : l->of[a].rate;
 }
 
 /* ---- what is earned ---- */

@@ -481,6 +481,7 @@ static int have_windows(struct counts_part *p, struct err *why)
 		return why->code;
 	}
 	p->again = false;
+	ledger_use(p->ledger, ACCOUNT_WINDOWS);
 	p->hit_ns = hit_ns;
 	p->switch_ns = session_switch_cost(p->s);
 	session_breakpoints_user(p->s);
@@ -699,12 +700,26 @@ const struct source source_bursts = {
 	.second = burst_second,
 };
 
-int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why)
+void counts_part_segment(struct counts_part *p, const struct emu_count *count, size_t counts, plan_place_fn place,
+			 void *ctx)
+{
+	if (p->plan && !p->stopped)
+		plan_segment(p->plan, count, counts, place, ctx);
+}
+
+void counts_part_stretch(struct counts_part *p, double weight)
+{
+	if (p->plan && !p->stopped)
+		plan_stretch(p->plan, weight);
+}
+
+int counts_part_add(struct session *s, const struct counts_opts *o, struct counts_part **part, struct err *why)
 {
 	struct counts_part *p = calloc(1, sizeof(*p));
 	struct err e = { 0 };
 	int err;
 
+	*part = NULL;
 	if (!p)
 		return err_set(why, -ENOMEM, "out of memory");
 	p->o = *o;
@@ -727,9 +742,12 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct err *
 		have_windows(p, why);
 	}
 	err = session_add(s, &source_counts, p, &e);
-	if (err)
+	if (err) {
 		counts_release(p);
-	else if (o->bursts > 0)
+		return err_set(why, err, "%s", e.text);
+	}
+	*part = p;
+	if (o->bursts > 0)
 		err = session_add(s, &source_bursts, p, &e);
 	return err ? err_set(why, err, "%s", e.text) : 0;
 }

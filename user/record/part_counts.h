@@ -7,7 +7,10 @@
 #ifndef ACCPERF_RECORD_PART_COUNTS_H
 #define ACCPERF_RECORD_PART_COUNTS_H
 
+#include "record/counts_plan.h"
 #include "record/session.h"
+
+struct counts_part;
 
 struct counts_opts {
 	bool windows;  /* of execute breakpoints; without, counts come from bursts alone */
@@ -15,7 +18,11 @@ struct counts_opts {
 };
 
 /* Adds the part to a session that has not started. why->code: breakpoints cannot be had, for now or at all, and counts
- * come from bursts alone. -errno: there is no such part. */
-int counts_part_add(struct session *s, const struct counts_opts *o, struct err *why);
+ * come from bursts alone. -errno: there is no such part, and *part is NULL. */
+int counts_part_add(struct session *s, const struct counts_opts *o, struct counts_part **part, struct err *why);
+/* plan_segment() and plan_stretch() of what it has just now. */
+void counts_part_segment(struct counts_part *p, const struct emu_count *count, size_t counts, plan_place_fn place,
+			 void *ctx);
+void counts_part_stretch(struct counts_part *p, double weight);
 
 #endif

@@ -18,8 +18,8 @@
 #include "util/grow.h"
 #include "util/random.h"
 
-#define OPEN_NS 20000ull   /* until drawing begins: longer than it takes to say so */
-#define DRAW_NS 20000000.0 /* for which returns are drawn, where they are cheap */
+#define OPEN_NS 20000ull               /* until drawing begins: longer than it takes to say so */
+#define DRAW_NS FMT_SEGMENT_STRETCH_NS /* for which returns are drawn, where they are cheap */
 #define DRAW_LEAST_NS 200000.0
 #define WAIT_NS 25000000ull /* for the ends of those that were drawn; longer ones are censored */
 #define CARRIED_WANTED 4.0  /* in a stretch */
@@ -37,6 +37,7 @@
 #define OWN_CREDIT_NS 200e6 /* of ours, at the start: a recording of some seconds needs as many as a long one */
 #define PLENTY 3.0          /* times its share, while what others would have is not used */
 #define HELD_MOST 65536
+#define COUNTS_ROOM 65536 /* places of one segment's code */
 
 enum stage { RESTS, DRAWS, WAITS_FOR_ENDS };
 
@@ -45,6 +46,8 @@ struct segments_part {
 	struct ledger *ledger;
 	struct call_segments *calls; /* NULL once stopped */
 	struct segment_run *run;
+	struct counts_part *counts; /* NULL: nobody asks what ran */
+	struct emu_count *count;
 	struct emulate_env sees;
 	struct segment_env env;
 	double own;      /* part of a CPU's time */
@@ -109,6 +112,30 @@ static int carry_on(void *ctx, const struct sample *m)
 	return 0;
 }
 
+/* A return address or one past an instruction: what lies before it. */
+static bool place_of_code(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
+{
+	struct segments_part *g = ctx;
+	struct place at;
+
+	if (!emulate_env_find(&g->sees, runtime - 1, &at))
+		return false;
+	*m = at.module;
+	*vaddr = at.vaddr + 1;
+	return true;
+}
+
+static void tell_counts(struct segments_part *g)
+{
+	uint64_t began = clock_cpu(), took;
+	size_t n = segment_run_counts(g->run, g->count, COUNTS_ROOM);
+
+	counts_part_segment(g->counts, g->count, n < COUNTS_ROOM ? n : COUNTS_ROOM, place_of_code, g);
+	took = clock_cpu() - began;
+	g->n.own_ns += took;
+	g->stretch_own_ns += (double)took;
+}
+
 static int take_end(void *ctx, const struct call_segment_end *e)
 {
 	struct segments_part *g = ctx;
@@ -133,7 +160,8 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 				   .nr = e->from_nr,
 				   .entry_nr = e->nr };
 	if (e->carried) {
-		segment_run_end(g->run, e, r);
+		if (segment_run_end(g->run, e, r) && g->counts)
+			tell_counts(g);
 	} else {
 		r->state = FMT_SEG_TIMED;
 		r->cause = e->open     ? FMT_SEGC_LONG
@@ -231,6 +259,8 @@ static int write_drawn(struct segments_part *g, double length)
 		err = store_put(session_store(g->s), FMT_SEGMENT, r, sizeof(*r));
 	}
 	g->held_count = 0;
+	if (g->counts)
+		counts_part_stretch(g->counts, returns / fmax(1, carried) * as_long);
 	return err;
 }
 
@@ -385,6 +415,7 @@ static void segments_part_release(void *part)
 
 	call_segments_free(g->calls);
 	segment_run_free(g->run);
+	free(g->count);
 	free(g->held);
 	free(g);
 }
@@ -412,7 +443,8 @@ static int prepare_segments(struct segments_part *g, struct err *e)
 		.sees = emulate_env_of(&g->sees), .process = see_process, .denied = is_denied, .ctx = g
 	};
 	g->run = segment_run_new(&g->env);
-	if (!g->run)
+	g->count = malloc(COUNTS_ROOM * sizeof(*g->count));
+	if (!g->run || !g->count)
 		return err_set(e, -ENOMEM, "out of memory");
 	g->calls = call_segments_new(sampler_targets_fd(session_sampler(g->s)), 0, e);
 	if (!g->calls)
@@ -424,7 +456,7 @@ static int prepare_segments(struct segments_part *g, struct err *e)
 	return cgroup >= 0 ? call_segments_cgroup(g->calls, cgroup, e) : 0;
 }
 
-int segments_part_add(struct session *s, double own, struct err *e)
+int segments_part_add(struct session *s, double own, struct counts_part *counts, struct err *e)
 {
 	struct segments_part *g = calloc(1, sizeof(*g));
 	int err;
@@ -435,6 +467,7 @@ int segments_part_add(struct session *s, double own, struct err *e)
 				     .ledger = session_ledger(s),
 				     .sees = { .s = s },
 				     .own = own,
+				     .counts = counts,
 				     .own_left = OWN_CREDIT_NS,
 				     .rate = FIRST_RATE,
 				     .pages_ns = PAGES_ASSUMED_NS,

@@ -11,9 +11,10 @@
 #ifndef ACCPERF_RECORD_PART_SEGMENTS_H
 #define ACCPERF_RECORD_PART_SEGMENTS_H
 
-#include "record/session.h"
+#include "record/part_counts.h"
 
-/* own: part of one CPU's time that the recorder may use. -errno: *e says why they cannot be had. */
-int segments_part_add(struct session *s, double own, struct err *e);
+/* own: part of one CPU's time that the recorder may use. counts: is told what verified segments ran; NULL: nobody.
+ * -errno: *e says why they cannot be had. */
+int segments_part_add(struct session *s, double own, struct counts_part *counts, struct err *e);
 
 #endif

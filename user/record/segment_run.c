@@ -8,6 +8,9 @@
 
 #include "abi.h"
 
+#define FASTEST 20.0       /* instructions a ns: no thread runs faster, and behind a system call none nearly so fast */
+#define TIME_OFF_NS 2000.0 /* that a segment's time may be off by, with what is taken off */
+
 /* How the one that was begun last came out here. */
 struct outcome {
 	bool waits; /* for its end */
@@ -105,6 +108,11 @@ int segment_run_begin(struct segment_run *r, const struct sample *m)
 	return 0;
 }
 
+size_t segment_run_counts(const struct segment_run *r, struct emu_count *buf, size_t max)
+{
+	return emu_counts(r->emu, buf, max);
+}
+
 bool segment_run_waits(const struct segment_run *r)
 {
 	return r->last.waits;
@@ -114,6 +122,13 @@ bool segment_run_waits(const struct segment_run *r)
 static bool left_by_entry(unsigned reg)
 {
 	return reg == WREG_CX || reg == WREG_R11;
+}
+
+/* It came to the same entry, but went round more often before than there was time for: it waited for something that had
+ * changed when it was looked at. */
+static bool took_too_little(const struct outcome *o, const struct call_segment_end *end)
+{
+	return end->timed && (double)o->run.insns > FASTEST * ((double)end->ran_ns + TIME_OFF_NS);
 }
 
 static enum fmt_segment_cause compare_entry(const struct outcome *o, const struct call_segment_end *end)
@@ -132,7 +147,7 @@ static enum fmt_segment_cause compare_entry(const struct outcome *o, const struc
 static enum fmt_segment_cause cause_of_end(const struct outcome *o, const struct call_segment_end *end)
 {
 	switch (o->run.end) {
-	case EMU_ENTRY: return compare_entry(o, end);
+	case EMU_ENTRY: return took_too_little(o, end) ? FMT_SEGC_STUCK : compare_entry(o, end);
 	case EMU_DONE: return FMT_SEGC_HORIZON;
 	case EMU_BRANCH:
 	case EMU_TARGET: return FMT_SEGC_BRANCH;
@@ -142,28 +157,29 @@ static enum fmt_segment_cause cause_of_end(const struct outcome *o, const struct
 	}
 }
 
-void segment_run_end(struct segment_run *r, const struct call_segment_end *end, struct fmt_segment *out)
+bool segment_run_end(struct segment_run *r, const struct call_segment_end *end, struct fmt_segment *out)
 {
 	struct outcome *o = &r->last;
-	bool mine = o->waits && o->begun == end->begun && o->tid == end->tid;
+	bool same, mine = o->waits && o->begun == end->begun && o->tid == end->tid;
 
 	out->state = FMT_SEG_LOST;
 	out->cause = FMT_SEGC_PAGES;
 	if (!mine)
-		return;
+		return false;
 	o->waits = false;
 	out->taken_ns = o->taken_ns;
 	out->instructions = o->run.insns;
 	if (end->open || !end->regs || end->nr < 0) {
 		out->state = end->open ? FMT_SEG_CENSORED : FMT_SEG_LOST;
 		out->cause = end->open ? FMT_SEGC_LONG : FMT_SEGC_UNSEEN;
-		return;
-	}
-	if (!end->timed) {
-		out->cause = FMT_SEGC_TIME;
-		return;
+		return false;
 	}
 	out->cause = cause_of_end(o, end);
+	if (!end->timed) {
+		same = out->cause == FMT_SEGC_NONE;
+		out->cause = FMT_SEGC_TIME;
+		return same;
+	}
 	if (out->cause != FMT_SEGC_NONE && end->nr == SYS_rt_sigreturn)
 		out->cause = FMT_SEGC_SIGNAL;
 	else if (out->cause != FMT_SEGC_NONE && o->denied)
@@ -173,4 +189,5 @@ void segment_run_end(struct segment_run *r, const struct call_segment_end *end, 
 	out->state = out->cause == FMT_SEGC_NONE      ? FMT_SEG_VERIFIED
 		     : out->cause == FMT_SEGC_HORIZON ? FMT_SEG_CENSORED
 						      : FMT_SEG_DIVERGED;
+	return out->state == FMT_SEG_VERIFIED;
 }

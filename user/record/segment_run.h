@@ -36,8 +36,11 @@ uint32_t segment_run_process(const struct segment_run *r);
 bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t pid);
 /* It was drawn: carries it on. 0, -ENOMEM. */
 int segment_run_begin(struct segment_run *r, const struct sample *m);
-/* It ended so, or nobody knows: fills in state, cause and instructions, and what its pages took. */
-void segment_run_end(struct segment_run *r, const struct call_segment_end *end, struct fmt_segment *out);
+/* It ended so, or nobody knows: fills in state, cause and instructions, and what its pages took. True: it came to the
+ * entry that was observed, and what ran is what the thread ran, even where its time is unknown. */
+bool segment_run_end(struct segment_run *r, const struct call_segment_end *end, struct fmt_segment *out);
+/* What the last one ran: emu_counts(). */
+size_t segment_run_counts(const struct segment_run *r, struct emu_count *buf, size_t max);
 /* One was begun whose end has not come. */
 bool segment_run_waits(const struct segment_run *r);
 

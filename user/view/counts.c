@@ -223,6 +223,9 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 
 	buf_addch(out, '\n');
 	buf_addf(&b, "%.0f%% of the instructions are known by counts, the rest by time; ", 100 * r->counted);
+	if (r->in_segments > 0)
+		buf_addf(&b, "%.0f%% of them ran between system calls that were drawn, and were counted there; ",
+			 100 * r->in_segments);
 	buf_addf(&b, "instructions per time differ by %.0f%% between functions. ", 100 * (exp(r->spread) - 1));
 	text_count(&b, r->windows);
 	buf_addstr(&b, " windows, ");
@@ -369,7 +372,7 @@ static void json_row(struct json *j, const struct counts_report *r, const struct
 	json_end(j);
 }
 
-static void json_segments(struct json *j, const struct segment_rate *s)
+static void json_segments(struct json *j, const struct segment_rate *s, double told)
 {
 	json_obj(j, "segments");
 	json_f64(j, "instructions_per_ns", s->per_ns);
@@ -379,6 +382,7 @@ static void json_segments(struct json *j, const struct segment_rate *s)
 	json_u64(j, "stretches", s->stretches);
 	json_u64(j, "instructions", s->instructions);
 	json_f64(j, "verified_time", s->verified);
+	json_f64(j, "told_of_instructions", told);
 	json_f64(j, "variance_chance", s->var_chance);
 	json_f64(j, "variance_unverified", s->var_unverified);
 	json_f64(j, "variance_prices", s->var_prices);
@@ -426,7 +430,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	json_u64(&j, "not_believed", r->broken);
 	json_u64(&j, "cycles", r->cycles);
 	json_end(&j);
-	json_segments(&j, &r->segments);
+	json_segments(&j, &r->segments, r->in_segments);
 	json_u64(&j, "dropped", r->dropped);
 	json_arr(&j, "functions");
 	for (size_t i = 0; i < r->row_count; i++)
@@ -445,13 +449,14 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM                \
 	",\"low\":" NUM ",\"high\":" NUM "}}"
 #define HOW                                                                                                            \
-	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\"]}"
+	"{\"enum\":[\"time share\",\"once\",\"trip count\",\"ratio\",\"replay\",\"rate\",\"other recordings\",\"time inside\",\"segments\"]}"
 #define SEGMENTS                                                                                                        \
 	"{\"type\":\"object\",\"required\":[\"instructions_per_ns\",\"low\",\"high\",\"why_unknown\"],\"properties\":{" \
 	"\"instructions_per_ns\":" NUM ",\"low\":" NUM ",\"high\":" NUM ",\"why_unknown\":" STR ",\"stretches\":" INT   \
-	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"variance_chance\":" NUM ",\"variance_unverified\":" NUM  \
-	",\"variance_prices\":" NUM ",\"timed\":" INT ",\"verified\":" INT ",\"diverged\":" INT ",\"censored\":" INT    \
-	",\"lost\":" INT ",\"causes\":{\"type\":\"object\",\"additionalProperties\":" INT "}}}"
+	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"told_of_instructions\":" NUM                             \
+	",\"variance_chance\":" NUM ",\"variance_unverified\":" NUM ",\"variance_prices\":" NUM ",\"timed\":" INT       \
+	",\"verified\":" INT ",\"diverged\":" INT ",\"censored\":" INT ",\"lost\":" INT                                 \
+	",\"causes\":{\"type\":\"object\",\"additionalProperties\":" INT "}}}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA
