@@ -170,4 +170,5 @@ check "... as a picture" bash -c 'accperf advise --roofline --svg -i "$0/exact-t
 for f in "$XDG_CACHE_HOME"/accperf/machine/*; do echo damaged >"$f"; done
 expect_status 3 "a damaged one is none" accperf advise --roofline --json -i "$G/exact-timer.prof"
 check "... and says so" jq -e '.machine == null and (.why_no_roof | contains("damaged"))' out
+expect_status 2 "--roofline shows functions, no set" accperf advise --roofline --set a=b -i "$G/exact-timer.prof"
 expect_status 2 "--roofline goes by itself" accperf calibrate --roofline crc32

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "profile/shared.h"
 #include "profile/time_shares.h"
+#include "profile/walk.h"
 #include "store/write.h"
 
 static char path[64];
@@ -81,6 +84,46 @@ static void rates_and_units(void **state)
 		assert_float_equal(p->weight[PROFILE_ACCESSES], 7, 0);
 		profile_free(p);
 	}
+}
+
+static int count_sample(void *samples, const void *rec, size_t size)
+{
+	++*(unsigned *)samples;
+	return 0;
+}
+
+/* What was shared is had once, without its file; others' rows are then read from it, ids known. */
+static void shared_is_read_once(void **state)
+{
+	static const struct section_row rows[] = { { FMT_SAMPLE, sizeof(struct fmt_sample), count_sample, NULL } };
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct fmt_frame frame = { .addr = 16, .module = 7 };
+	unsigned samples = 0;
+	struct section_reader reader = SECTION_READER(rows, &samples);
+	struct profile *p;
+	FILE *gone;
+
+	put_stack(w, 3, 1, &frame);
+	put_sample(w, 3, 10);
+	put_sample(w, 3, 20);
+	assert_int_equal(store_close(w, &e), 0);
+	assert_int_equal(profile_share(path, &e), 0);
+	assert_int_equal(unlink(path), 0);
+	gone = fopen(path, "w");
+	assert_non_null(gone);
+	fclose(gone);
+	p = profile_open(path, &e);
+	assert_non_null(p);
+	assert_int_equal(p->samples[PROFILE_TIME], 2);
+	assert_int_equal(profile_stack_of(p, 3), 1);
+	assert_int_equal(profile_read(p, PROFILE_SAMPLES, &reader, 1, &e), 0);
+	assert_int_equal(p->samples[PROFILE_TIME], 2);
+	assert_int_equal(profile_stack_of(p, 3), 1);
+	profile_free(p);
+	assert_null(profile_open(path, &e));
+	profile_share_end();
+	assert_int_equal(profile_share("/nowhere", &(struct err){ 0 }), -ENOENT);
 }
 
 /* Uses before definitions, two ids for one function, an id that nothing defines. */
@@ -211,6 +254,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown),
+		cmocka_unit_test_setup_teardown(shared_is_read_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
 		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
 		cmocka_unit_test(wilson),

@@ -17,14 +17,25 @@ static bool is_here(const struct gathered *g)
 	return g->input.machine && !uname(&u) && !strcmp(u.nodename, g->input.machine);
 }
 
+static int begin_advised(struct advised_profile *a, const char *catalogue, struct err *e)
+{
+	*a = (struct advised_profile){ 0 };
+	return catalogue ? catalogue_read(&a->catalogue, catalogue, e) : catalogue_all(&a->catalogue, NULL, e);
+}
+
+int advised_flow(struct advised_profile *a, const char *path, const char *catalogue, struct err *e)
+{
+	int r = begin_advised(a, catalogue, e);
+
+	return r ? r : gather_flow(&a->g, path, e);
+}
+
 int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
 		 size_t sets, struct err *e)
 {
 	char *host = NULL;
-	int r;
+	int r = begin_advised(a, catalogue, e);
 
-	*a = (struct advised_profile){ 0 };
-	r = catalogue ? catalogue_read(&a->catalogue, catalogue, e) : catalogue_all(&a->catalogue, NULL, e);
 	r = r ? r : gather(&a->g, path, e);
 	if (!r && is_here(&a->g))
 		host = calib_machine();

@@ -22,6 +22,8 @@ struct advised_profile {
  * a sentence; advised_release() in any case. */
 int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
 		 size_t sets, struct err *e);
+/* The same without candidates and advice: for what asks for the flow alone. */
+int advised_flow(struct advised_profile *a, const char *path, const char *catalogue, struct err *e);
 void advised_release(struct advised_profile *a);
 
 #endif

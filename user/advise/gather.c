@@ -174,8 +174,9 @@ static int threads_of(struct gathered *g)
 	struct advise_input *in = &g->input;
 	double *here = calloc(p->function_count + 1, sizeof(*here)),
 	       *most = calloc(p->function_count + 1, sizeof(*most));
+	size_t *last = calloc(p->function_count + 1, sizeof(*last)); /* cell that it was met in, + 1 */
 	struct share_path path = { 0 };
-	int err = here && most ? 0 : -ENOMEM;
+	int err = here && most && last ? 0 : -ENOMEM;
 
 	for (size_t t = 0; t < p->thread_count && !err && profile_unit(p) == PROFILE_TIME; t++) {
 		const struct profile_thread *th = &p->threads[t];
@@ -188,9 +189,12 @@ static int threads_of(struct gathered *g)
 			all += cell->weight[PROFILE_TIME];
 			samples += (double)cell->samples[PROFILE_TIME];
 			err = share_path(p, cell->stack, false, &path);
-			for (size_t i = 0; i < path.count && !err; i++)
-				if (!seen_before(path.ids, i))
-					here[path.ids[i]] += cell->weight[PROFILE_TIME];
+			for (size_t i = 0; i < path.count && !err; i++) {
+				if (last[path.ids[i]] == c + 1)
+					continue;
+				last[path.ids[i]] = c + 1;
+				here[path.ids[i]] += cell->weight[PROFILE_TIME];
+			}
 		}
 		for (size_t f = 0; f < p->function_count && all > 0; f++) {
 			struct figure *s = &in->function[f].thread_share, *e = &in->function[f].elapsed_share;
@@ -208,6 +212,7 @@ static int threads_of(struct gathered *g)
 	free(path.ids);
 	free(here);
 	free(most);
+	free(last);
 	return err;
 }
 
@@ -229,72 +234,92 @@ static int waiting(struct gathered *g)
 	return 0;
 }
 
+/* Shares of the time of one large function below another: a square table, as stacks are walked once for each cell. */
 struct walk {
 	struct gathered *g;
-	size_t cap;
-	struct map at; /* above << 32 | below -> index + 1 */
-	bool failed;
+	uint32_t *index;  /* by function: the how manieth large one, + 1; 0: it is not large */
+	uint32_t *large;  /* functions */
+	double *below;    /* [above * count + below] */
+	bool *in_program; /* by function: its object is the one that stacks begin in */
+	size_t count;
 	double total;
 };
 
-static void nest(struct walk *w, uint32_t above, uint32_t below, double share)
+static int walk_begin(struct walk *w, const char *program)
 {
-	struct advise_input *in = &w->g->input;
-	bool added;
-	uint64_t *at = map_put(&w->at, (uint64_t)above << 32 | below, &added);
+	const struct advise_input *in = &w->g->input;
 
-	if (!at) {
-		w->failed = true;
-		return;
+	w->index = calloc(in->functions + 1, sizeof(*w->index));
+	w->large = calloc(in->functions + 1, sizeof(*w->large));
+	w->in_program = calloc(in->functions + 1, sizeof(*w->in_program));
+	if (!w->index || !w->large || !w->in_program)
+		return -ENOMEM;
+	for (size_t f = 0; f < in->functions; f++) {
+		w->in_program[f] = program && !strcmp(in->function[f].object, program);
+		if (in->function[f].share.value < ADVISE_LARGE)
+			continue;
+		w->large[w->count] = (uint32_t)f;
+		w->index[f] = (uint32_t)++w->count;
 	}
-	if (added) {
-		if (!GROW(in->nesting, in->nestings, w->cap, 256)) {
-			w->failed = true;
-			return;
-		}
-		in->nesting[in->nestings] = (struct advise_nesting){ above, below, 0 };
-		*at = in->nestings++;
-	}
-	in->nesting[*at].share += share;
+	w->below = calloc(w->count * w->count + 1, sizeof(*w->below));
+	return w->below ? 0 : -ENOMEM;
 }
 
-/* Where the stack begins, the C library calls the program, which is no callback. */
-static bool called_by(const struct advise_function *f, const uint32_t *ids, size_t n, const char *program)
+static int walk_end(struct walk *w)
 {
-	for (size_t i = 0; i + 1 < n; i++)
-		if (!strcmp(f[ids[i]].object, program))
-			return true;
-	return false;
+	struct advise_input *in = &w->g->input;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < w->count * w->count; i++)
+		cap += w->below[i] > 0;
+	in->nesting = calloc(cap + 1, sizeof(*in->nesting));
+	if (!in->nesting)
+		return -ENOMEM;
+	for (size_t i = 0; i < w->count * w->count; i++)
+		if (w->below[i] > 0)
+			in->nesting[in->nestings++] =
+				(struct advise_nesting){ w->large[i / w->count], w->large[i % w->count], w->below[i] };
+	return 0;
+}
+
+static void walk_release(struct walk *w)
+{
+	free(w->index);
+	free(w->large);
+	free(w->below);
+	free(w->in_program);
 }
 
 /* One stack, leaf first, each function once. */
-static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char *call, const char *program,
-		       double share)
+static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char *call, double share)
 {
 	struct advise_function *f = w->g->input.function;
 	uint32_t once[DEEPEST];
-	size_t count = 0;
+	size_t count = 0, program = 0;
 
 	for (size_t i = 0; i < n && count < DEEPEST; i++) {
 		once[count] = ids[i];
 		if (!seen_before(once, count))
 			count++;
 	}
+	/* the outermost of the program: where the stack begins, the C library calls it, which is no callback */
+	for (size_t i = 0; i + 1 < count; i++)
+		program = w->in_program[once[i]] ? i : program;
 	for (size_t i = 0; i < count; i++) {
 		struct advise_function *above = &f[once[i]];
+		size_t row = w->index[once[i]];
 
-		if (above->share.value < ADVISE_LARGE)
+		if (!row)
 			continue;
 		if (call) {
 			above->kernel += share;
 			above->kernel_call = call;
 		}
 		for (size_t k = 0; k < i; k++)
-			if (f[once[k]].share.value >= ADVISE_LARGE)
-				nest(w, once[i], once[k], share);
+			if (w->index[once[k]])
+				w->below[(row - 1) * w->count + w->index[once[k]] - 1] += share;
 		/* a library's function that the program called, and that calls the program's code */
-		if (i && program && called_by(f, once + i + 1, count - i - 1, program) &&
-		    !strcmp(f[once[i - 1]].object, program) && strcmp(above->object, program) && !above->system)
+		if (i && program > i && w->in_program[once[i - 1]] && !w->in_program[once[i]] && !above->system)
 			above->calls_back = f[once[i - 1]].name;
 	}
 }
@@ -312,9 +337,9 @@ static int nestings(struct gathered *g)
 	struct walk w = { .g = g, .total = p->weight[unit] };
 	struct share_path path = { 0 };
 	const char *arch = profile_meta(p, "arch");
-	int err = 0;
+	int err = walk_begin(&w, program_object(g));
 
-	for (size_t i = 0; i < p->cell_count && !err && !w.failed && w.total > 0; i++) {
+	for (size_t i = 0; i < p->cell_count && !err && w.total > 0; i++) {
 		const struct profile_cell *c = &p->cells[i];
 		const struct profile_stack *s = &p->stacks[c->stack];
 		const char *call = NULL;
@@ -331,12 +356,13 @@ static int nestings(struct gathered *g)
 		}
 		err = share_path(p, c->stack, false, &path);
 		if (!err)
-			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL, program_object(g),
+			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL,
 				   c->weight[unit] / w.total);
 	}
+	err = err ? err : walk_end(&w);
 	free(path.ids);
-	map_release(&w.at);
-	return err ? err : w.failed ? -ENOMEM : 0;
+	walk_release(&w);
+	return err;
 }
 
 /* ---- calls ---- */
@@ -680,7 +706,14 @@ static void frame_of(struct gathered *g)
 	}
 }
 
-int gather(struct gathered *g, const char *path, struct err *e)
+static int failed_at(const char *path, int err, struct err *e)
+{
+	if (err && !e->code)
+		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
+	return err;
+}
+
+int gather_flow(struct gathered *g, const char *path, struct err *e)
 {
 	int err;
 
@@ -694,8 +727,16 @@ int gather(struct gathered *g, const char *path, struct err *e)
 	if (err)
 		return err;
 	frame_of(g);
-	err = functions(g);
-	err = err ? err : nestings(g);
+	return failed_at(path, functions(g), e);
+}
+
+int gather(struct gathered *g, const char *path, struct err *e)
+{
+	int err = gather_flow(g, path, e);
+
+	if (err)
+		return err;
+	err = nestings(g);
 	err = err ? err : threads_of(g);
 	err = err ? err : waiting(g);
 	if (!err)
@@ -704,7 +745,7 @@ int gather(struct gathered *g, const char *path, struct err *e)
 	err = err ? err : probed(g);
 	if (!err)
 		idle(g);
-	return err ? err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err)) : 0;
+	return failed_at(path, err, e);
 }
 
 void gathered_release(struct gathered *g)

@@ -31,6 +31,8 @@ struct gathered {
 
 /* 0, -errno with a sentence. gathered_release() in any case. */
 int gather(struct gathered *g, const char *path, struct err *e);
+/* Its flow and the time of its functions alone. */
+int gather_flow(struct gathered *g, const char *path, struct err *e);
 void gathered_release(struct gathered *g);
 
 #endif

@@ -190,12 +190,15 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	if ((o->roofline || o->svg) && filter_any(&filter))
 		err_set(&e, -EINVAL, "--dso and --symbol choose candidates: leave them out with --%s",
 			o->svg ? "svg" : "roofline");
+	if (o->roofline && o->sets.count)
+		err_set(&e, -EINVAL, "--set makes a candidate, and --roofline shows functions: leave out one of them");
 	if (e.code || parse_sets(&o->sets, &sets, &e)) {
 		release_sets(&sets);
 		filter_release(&filter);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	r = advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
+	r = o->roofline ? advised_flow(&a, o->input, o->catalogue, &e)
+			: advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
 	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &filter, &a, &e);
 	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
 	advised_release(&a);

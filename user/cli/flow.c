@@ -333,10 +333,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 {
 	const struct flow_cmd *o = opts;
 	struct est_opts est = EST_OPTS_DEFAULT;
-	struct flow_input_opts in_opts = { .main_image = !strcmp(o->attribute, "main"),
-					   .tid = (uint32_t)o->tid,
-					   .stacks = o->inclusive || (o->view && !strcmp(o->view, "tree")),
-					   .compute = true };
+	struct flow_input_opts in_opts = { .bytes = true, .tid = (uint32_t)o->tid, .compute = true };
 	struct flow_input in;
 	struct flow_threads threads = { 0 };
 	struct flow_per per;
@@ -345,13 +342,15 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	struct trust trust;
 	struct filter filter = { 0 };
 	struct monitor monitor = { 0 };
-	bool degraded = false, part;
+	bool degraded = false, part, tree = o->view && !strcmp(o->view, "tree");
 	int err;
 
 	if (usage(o, &e) || monitor_from(o, &monitor, &e) || filter_from_opts(&o->filter, &filter, &e)) {
 		monitor_release(&monitor);
 		return cli_fail(&e, e.code == -ENOENT || e.code == -EACCES ? EXIT_FAILED : EXIT_USAGE);
 	}
+	in_opts.main_image = !strcmp(o->attribute, "main");
+	in_opts.stacks = o->inclusive || tree;
 	in_opts.filter = &filter;
 	part = flow_input_in_part(&in_opts);
 	est.stack = !strcmp(o->stack, "include");

@@ -216,9 +216,11 @@ static void check_choice(const struct objects_cmd *o, struct err *e)
 static int cmd_objects(void *opts, int argc, char **argv)
 {
 	const struct objects_cmd *o = opts;
-	struct flow_input_opts io = {
-		.main_image = !strcmp(o->attribute, "main"), .locals = true, .compute = true, .stores_too = true
-	};
+	struct flow_input_opts io = { .bytes = true,
+				      .main_image = !strcmp(o->attribute, "main"),
+				      .locals = true,
+				      .compute = true,
+				      .stores_too = true };
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct filter filter;
 	struct object_costs costs;

@@ -2,6 +2,7 @@
 /*
  * Each command runs in a process of its own, with its output in a file without a name: so the page's figures are the
  * commands', whatever ends one of them leaves the others, and a machine with several CPUs waits for the slowest only.
+ * The profile is read once, before they begin.
  */
 #include "cli/report_html.h"
 
@@ -18,6 +19,7 @@
 #include "html/bundle.h"
 #include "html/page.h"
 #include "html/stacks.h"
+#include "profile/shared.h"
 #include "util/json.h"
 
 #define MOST_AT_ONCE 4
@@ -176,8 +178,12 @@ static int run_parts(const struct html_files *files, struct running *r, struct e
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
 	size_t begun = 0;
-	int err = 0;
+	int err = profile_share(files->input, e);
 
+	if (!err && files->base && strcmp(files->base, files->input))
+		err = profile_share(files->base, e);
+	if (err)
+		return err;
 	for (size_t done = 0; done < PARTS; done++) {
 		for (; begun < PARTS && begun < done + at_once && !err; begun++)
 			if (part_wanted(&parts[begun], files))
@@ -221,6 +227,7 @@ int report_html_make(const struct html_files *files, struct buf *out, int *statu
 		*status = EXIT_DEGRADED;
 	}
 	release(r);
+	profile_share_end();
 	return err;
 }
 

@@ -103,21 +103,25 @@ static uint32_t func_by_record(struct raw *r, uint32_t function)
 	return func;
 }
 
-uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+/* Code that the file's symbols do not tell of. */
+static uint32_t func_by_place(struct raw *r, uint64_t ip, uint32_t module)
 {
 	const struct profile_module *m = raw_module(r, module);
 	char name[256];
 
-	if (!function)
-		function = profile_symbol_of(r->p, module, ip);
-	if (function)
-		return func_by_record(r, function);
 	if (!m)
 		return in_func_add(r->in, FLOW_UNKNOWN, "");
 	if (m->kind == FMT_MOD_KERNEL)
 		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
 	snprintf(name, sizeof(name), "%s+0x%llx", m->object, (unsigned long long)(ip & ~0xffull));
 	return in_func_add(r->in, name, m->object);
+}
+
+uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
+{
+	if (!function)
+		function = profile_symbol_of(r->p, module, ip);
+	return function ? func_by_record(r, function) : func_by_place(r, ip, module);
 }
 
 static bool is_library(const char *path)
@@ -151,12 +155,13 @@ static void find_main(struct raw *r)
 
 uint32_t func_of_frame(struct raw *r, uint32_t stack, uint32_t i)
 {
-	uint32_t *known = &r->frame_func[r->p->stack_frames[r->p->stacks[stack].first + i]];
-	struct fmt_frame f;
+	uint32_t frame = r->p->stack_frames[r->p->stacks[stack].first + i], *known = &r->frame_func[frame], function;
 
 	if (!*known) {
-		f = raw_frame(r, stack, i);
-		*known = func_of_code(r, f.addr, f.module, 0) + 1;
+		const struct fmt_frame f = raw_frame(r, stack, i);
+
+		function = profile_symbol_of_frame(r->p, frame);
+		*known = (function ? func_by_record(r, function) : func_by_place(r, f.addr, f.module)) + 1;
 	}
 	return *known - 1;
 }

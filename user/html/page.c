@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "html/bundle.h"
 #include "html/pack.h"
 #include "html/stack_diff.h"
 #include "util/clean.h"
+#include "util/grow.h"
 
 static json_t *text_or_null(const char *s)
 {
@@ -54,11 +56,17 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 
 #define ROWS_LEAST 100
 
-/* The list of a part that takes most bytes as the page has it; NULL: none that is long. */
-struct longest {
+/* A list of a part that is long, and its bytes as the page has it. */
+struct long_list {
 	json_t *part, *rows;
 	const char *key;
 	size_t bytes;
+};
+
+struct long_lists {
+	struct long_list *at;
+	size_t count;
+	uint32_t cap;
 };
 
 static int packed_size(const json_t *v, size_t *bytes)
@@ -93,7 +101,7 @@ static int add_left_out(json_t *part, const char *key, size_t more)
 				   json_integer((json_int_t)more + json_integer_value(json_object_get(left, key))));
 }
 
-static int halve_rows(const struct longest *l)
+static int halve_rows(struct long_list *l)
 {
 	size_t n = json_array_size(l->rows), keep = n / 2;
 
@@ -101,49 +109,60 @@ static int halve_rows(const struct longest *l)
 		return -ENOMEM;
 	while (n > keep)
 		json_array_remove(l->rows, --n);
-	return 0;
+	return packed_size(l->rows, &l->bytes);
 }
 
-static int look_at_lists(json_t *parts, struct longest *out, size_t *all)
+static int find_lists(json_t *parts, struct long_lists *out)
 {
 	const char *name, *key;
 	json_t *part, *rows;
 
-	*out = (struct longest){ 0 };
-	*all = 0;
 	json_object_foreach(parts, name, part)
 	{
 		json_object_foreach(json_object_get(part, "data"), key, rows)
 		{
-			size_t bytes;
+			struct long_list l = { part, rows, key, 0 };
 
 			if (json_array_size(rows) <= ROWS_LEAST)
 				continue;
-			if (packed_size(rows, &bytes))
+			if (packed_size(rows, &l.bytes) || !PUSH(out->at, out->count, out->cap, 16, l))
 				return -ENOMEM;
-			*all += bytes;
-			if (bytes > out->bytes)
-				*out = (struct longest){ part, rows, key, bytes };
 		}
 	}
 	return 0;
 }
 
+/* The longest that can be cut yet; NULL: none. *all: bytes of those that are long. */
+static struct long_list *longest_of(struct long_lists *lists, size_t *all)
+{
+	struct long_list *longest = NULL;
+
+	*all = 0;
+	for (size_t i = 0; i < lists->count; i++) {
+		struct long_list *l = &lists->at[i];
+
+		if (json_array_size(l->rows) <= ROWS_LEAST)
+			continue;
+		*all += l->bytes;
+		longest = !longest || l->bytes > longest->bytes ? l : longest;
+	}
+	return longest;
+}
+
 int html_cut_lists(json_t *parts, size_t most)
 {
-	struct longest longest;
+	struct long_lists lists = { 0 };
+	struct long_list *longest;
 	const char *name;
 	json_t *part;
 	size_t all;
 	int err = 0;
 
 	json_object_foreach(parts, name, part) err = err ? err : take_left_out(part);
-	while (!err) {
-		err = look_at_lists(parts, &longest, &all);
-		if (err || all <= most || !longest.rows)
-			break;
-		err = halve_rows(&longest);
-	}
+	err = err ? err : find_lists(parts, &lists);
+	while (!err && (longest = longest_of(&lists, &all)) && all > most)
+		err = halve_rows(longest);
+	free(lists.at);
 	return err;
 }
 

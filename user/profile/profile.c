@@ -791,8 +791,11 @@ static void drop_ids(struct profile_private *k)
 
 struct profile *profile_open(const char *path, struct err *e)
 {
-	struct profile *p = calloc(1, sizeof(*p));
+	struct profile *p = profile_take_shared(path);
 
+	if (p)
+		return p;
+	p = calloc(1, sizeof(*p));
 	if (p)
 		p->priv = calloc(1, sizeof(*p->priv));
 	if (!p || !p->priv) {
@@ -814,7 +817,7 @@ struct store_reader *profile_reader(const struct profile *p)
 	return p->priv->reader;
 }
 
-int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
+int profile_walk(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
 {
 	struct section_reader readers[SECTION_READERS] = { SECTION_READER(rows, p) };
 	struct profile_private *k = p->priv;
@@ -837,6 +840,19 @@ int profile_read(struct profile *p, unsigned groups, const struct section_reader
 	if (!err)
 		err = resolve_all(p);
 	drop_scaffold(k);
+	k->read = !err;
+	return err;
+}
+
+int profile_read(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
+{
+	struct profile_private *k = p->priv;
+	int err = 0;
+
+	if (!k->read)
+		err = profile_walk(p, groups, others, count, e);
+	else if (count)
+		err = sections_walk(k->reader, others, count, e);
 	if (!count)
 		drop_ids(k);
 	return err;
@@ -944,14 +960,20 @@ const char *profile_comm(const struct profile *p, uint32_t pid)
 	return text_or(p, index_or_zero(&p->priv->comm_at, pid), NULL);
 }
 
+uint32_t profile_symbol_of_frame(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames[frame];
+
+	if (!f->told)
+		return 0;
+	return f->nameless ? PROFILE_NAMELESS : p->functions[p->lines[f->first + f->count - 1].function].id;
+}
+
 /* Frames still lie where the file's ids of their modules put them. */
 uint32_t profile_symbol_of(const struct profile *p, uint32_t module_id, uint64_t addr)
 {
 	struct frame_key key = { addr, profile_module_of(p, module_id) };
 	uint32_t at = index_find(&p->priv->frame_at, index_hash(addr, module_id), same_frame, p, &key);
-	const struct profile_frame *f = at ? &p->frames[at] : NULL;
 
-	if (!f || !f->told)
-		return 0;
-	return f->nameless ? PROFILE_NAMELESS : p->functions[p->lines[f->first + f->count - 1].function].id;
+	return at ? profile_symbol_of_frame(p, at) : 0;
 }

@@ -161,6 +161,8 @@ uint32_t profile_function_id(const struct profile *p, uint32_t id); /* 0: none s
  * without a name is PROFILE_NAMELESS, which is no function's id. */
 #define PROFILE_NAMELESS UINT32_MAX
 uint32_t profile_symbol_of(const struct profile *p, uint32_t module_id, uint64_t addr);
+/* The same of a frame's index. */
+uint32_t profile_symbol_of_frame(const struct profile *p, uint32_t frame);
 const char *profile_comm(const struct profile *p, uint32_t pid);  /* NULL: unknown */
 uint32_t profile_module_of(const struct profile *p, uint32_t id); /* 0: none such */
 void profile_free(struct profile *p);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "profile/profile.h"
+#include "profile/walk.h"
 #include "store/read.h"
 #include "util/index.h"
 #include "util/map.h"
@@ -17,6 +18,7 @@
 struct profile_private {
 	struct store_reader *reader;
 	unsigned groups; /* enum profile_group */
+	bool read;       /* profile_read() has walked the file for the profile itself */
 	uint32_t *function_of_raw;
 	struct fmt_function *raw_functions;
 	struct fmt_module *raw_modules;
@@ -50,6 +52,10 @@ const char *profile_keep(struct profile *p, const char *text);
 /* The one function with this name, object and file; negative when out of memory. */
 int64_t profile_function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
 			    bool named);
+/* The file's sections for the profile itself and for others; what its ids stand for stays known. */
+int profile_walk(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e);
+/* The shared profile of that file (shared.h), now the caller's; NULL: there is none. */
+struct profile *profile_take_shared(const char *path);
 /* Names frames that the file has no symbol for, from the files they lie in. */
 int profile_name_missing(struct profile *p);
 
