@@ -75,6 +75,16 @@ async function figures(browser) {
 	check("... the verdict changes with a slider", (await says()).startsWith("keep"), await says());
 	await page.run(`{ const s = document.getElementById("model-batch"); s.value = 200; s.dispatchEvent(new Event("input")); }`);
 	check("... and with the batch", (await says()).startsWith("batch"), await says());
+	// the sliders as on a device: its terms are those that advise --json prints
+	const device = json("c.advise.json").devices.find((d) => d.o && d.L && d.B), there = device.o.value + device.L.value * (device.L_per === "byte" ? 1000 : 1) + device.B.value * 1000 ** device.beta;
+	const choose = (name) => `{ const s = document.querySelector('[aria-label="Sliders as on a device"]'); s.value = ${JSON.stringify(name)}; s.dispatchEvent(new Event("change")); }`;
+	const inNs = (text) => { const m = /here, ([\d.]+) (ns|µs|ms|s)\b/.exec(text); return m ? m[1] * { ns: 1, "µs": 1e3, ms: 1e6, s: 1e9 }[m[2]] : NaN; };
+	await page.run(`{ const s = document.getElementById("model-batch"); s.value = 0; s.dispatchEvent(new Event("input")); }` + choose(device.name));
+	check("the sliders as on a device: a call takes what its terms say", Math.abs(inNs(await says()) / there - 1) < 0.01, [await says(), there]);
+	check("... it is in the page's address, and its terms are told", await page.run(`new URLSearchParams(location.hash.slice(1)).get("model.as") === ${JSON.stringify(device.name)} && /^As on .*interval/.test(document.getElementById("model-terms").innerText)`));
+	await page.run(`{ const s = document.getElementById("model-L"); s.value = 0; s.dispatchEvent(new Event("input")); }`);
+	check("... moved by hand, the others stay", Math.abs(inNs(await says()) / (device.o.value + (device.L_per === "byte" ? 0 : device.L.value) + device.B.value * 1000 ** device.beta) - 1) < 0.01 && await page.run(`document.querySelector('[aria-label="Sliders as on a device"]').value === ""`), await says());
+	check("... devices that lack a term say which", await page.run(`[...document.querySelectorAll('[aria-label="Sliders as on a device"] option:disabled')].length`) === json("c.advise.json").devices.filter((d) => !d.o || !d.L || (!d.A && !d.B)).length);
 	await page.run(`navigator.clipboard.writeText = (t) => { window.copied = t; return Promise.resolve(); }; [...document.querySelectorAll("#functions-table button")].find((b) => b.textContent === "Copy as CSV").click()`);
 	check("CSV has every row, with its interval", await page.run(`copied.trim().split("\\r\\n").length === ${report.functions.length + 1} && copied.startsWith('"function","self","self low","self high"')`), await page.run("copied"));
 	check("nothing is said on the console, nothing is asked for", page.complaints.length === 0, page.complaints.join("\n"));

@@ -4,7 +4,7 @@
 //	node model.mjs FOLDER NAME...	prints "ok - NAME" or "not ok - NAME" a line
 import { readFileSync } from "node:fs";
 const [dir, ...names] = process.argv.slice(2), json = (name) => JSON.parse(readFileSync(dir + "/model-" + name + ".json"));
-const { acceleratedTime, counts, cut, hostTime, whatIf, whatIfFrom, whatIfModel } = await import(dir + "/logca.mjs");
+const { acceleratedTime, counts, cut, deviceTerms, hostTime, whatIf, whatIfFrom, whatIfModel, whatIfRange } = await import(dir + "/logca.mjs");
 
 function check(name, ok, why) {
 	console.log((ok ? "ok - " : "not ok - ") + name);
@@ -29,3 +29,12 @@ readFileSync(dir + "/whatif", "utf8").trim().split("\n").forEach((line, i) => {
 	check("... it pays from where the curves cross", m.g1.length ? near(from, m.g1[0], 1e-6) : from === Infinity || from < m.from_bytes, [from, m.g1]);
 	check("... its curves are the same", near(hostTime(p, bytes), ns) && near(acceleratedTime(p, bytes), got.ns), [hostTime(p, bytes), acceleratedTime(p, bytes), got.ns]);
 });
+
+// A device whose computation is known by its bytes is one of that many times as fast, at each size; its corners are
+// those of its terms; without a term there is none.
+const f = (value, low = value, high = value) => ({ value, low, high }), call = { ns: f(1e5), bytes: f(4096), share: null }, once = { batch: 1, resident: 0 };
+const byte = deviceTerms({ o: f(800, 700, 1000), L: f(0.1), L_per: "byte", A: null, B: f(0.5, 0.4, 0.7), beta: 0.98 }), fixed = deviceTerms({ o: f(800), L: f(50, 40, 60), L_per: "call", A: f(9.6, 4.8, 19.2), B: null, beta: null });
+const takes = (o, L, x) => o + L * 4096 + x, got = [whatIfRange(call, { ...byte, ...once }).ns, whatIfRange(call, { ...fixed, ...once }).ns];
+const want = [f(takes(800, 0.1, 0.5 * 4096 ** 0.98), takes(700, 0.1, 0.4 * 4096 ** 0.98), takes(1000, 0.1, 0.7 * 4096 ** 0.98)), f(850 + 1e5 / 9.6, 840 + 1e5 / 19.2, 860 + 1e5 / 4.8)];
+check("a device's terms and their intervals", got.every((g, i) => ["value", "low", "high"].every((k) => near(g[k], want[i][k]))), [got, want]);
+check("... without one of them there is no device", [{ o: null }, { L: null }, { A: null, B: null }].every((without) => deviceTerms({ o: f(1), L: f(1), L_per: "call", A: f(2), B: null, beta: 1, ...without }) === null));

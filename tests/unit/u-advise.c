@@ -478,7 +478,7 @@ static void nothing_at_all(void **state)
 	advise_json(&v, &out);
 	assert_string_equal(
 		out.data,
-		"{\"schema\":\"accperf.advise/1\",\"engine\":\"soft\",\"machine\":\"here\",\"candidates\":[]}\n");
+		"{\"schema\":\"accperf.advise/1\",\"engine\":\"soft\",\"machine\":\"here\",\"candidates\":[],\"devices\":[]}\n");
 	end(&m);
 }
 

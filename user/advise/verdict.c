@@ -464,14 +464,45 @@ static int judge_one(struct advised *d, double seconds, const struct catalogue *
 	return err;
 }
 
+static struct advised_device told_of(const struct catalogue_entry *a, const struct predict_device *d)
+{
+	const struct figure u = FIGURE_UNKNOWN;
+	struct advised_device out = { .name = a->name,
+				      .device = a->device,
+				      .elsewhere = d->elsewhere,
+				      .o = u,
+				      .L = u,
+				      .A = u,
+				      .B = u,
+				      .beta = d->beta,
+				      .kind = d->kind,
+				      .kinds = a->kinds };
+
+	snprintf(out.lacks, sizeof(out.lacks), "%s", d->lacks);
+	if (d->by_ratio) {
+		out.A = isinf(d->own.A) ? u : FIGURE_EXACT(d->own.A);
+		snprintf(out.lacks, sizeof(out.lacks), "its times in nanoseconds (they are in %.40s)", a->unit);
+		return out;
+	}
+	out.o = d->o;
+	out.L = d->L;
+	out.B = d->B;
+	out.A = figure_known(&d->B) ? u : d->A;
+	if (!*out.lacks && !figure_known(&out.A) && !figure_known(&out.B))
+		snprintf(out.lacks, sizeof(out.lacks), "how fast it computes");
+	return out;
+}
+
 int advise_judge(const struct candidates *c, const struct catalogue *catalogue, const char *host, struct advice *out,
 		 struct err *e)
 {
 	struct predict_device *device = calloc(catalogue->count + 1, sizeof(*device));
 	int err = 0;
 
-	*out = (struct advice){ .at = calloc(c->count + 1, sizeof(*out->at)), .devices = catalogue->count };
-	if (!device || !out->at)
+	*out = (struct advice){ .at = calloc(c->count + 1, sizeof(*out->at)),
+				.device = calloc(catalogue->count + 1, sizeof(*out->device)),
+				.devices = catalogue->count };
+	if (!device || !out->at || !out->device)
 		err = -ENOMEM;
 	for (size_t i = 0; i < catalogue->count && !err; i++) {
 		const struct catalogue_entry *a = &catalogue->entries[i];
@@ -483,6 +514,7 @@ int advise_judge(const struct candidates *c, const struct catalogue *catalogue, 
 			snprintf(device[i].lacks, sizeof(device[i].lacks), "%.150s",
 				 why.code ? why.text : "times in nanoseconds");
 		out->left_out += *device[i].lacks != 0;
+		out->device[i] = told_of(a, &device[i]);
 	}
 	for (size_t i = 0; i < c->count && !err; i++)
 		if (!*c->at[i].reason) {
@@ -506,5 +538,6 @@ void advice_release(struct advice *a)
 	for (size_t i = 0; i < a->count; i++)
 		free(a->at[i].option);
 	free(a->at);
+	free(a->device);
 	*a = (struct advice){ 0 };
 }

@@ -34,8 +34,20 @@ struct advised {
 	size_t options, cap;
 };
 
+/* A device of the catalogue as predictions take it; what it lacks is unknown. Names are the catalogue's. */
+struct advised_device {
+	const char *name, *device; /* device NULL: unknown */
+	bool elsewhere;
+	struct figure o, L, A, B; /* ns; A or B is how its computation is known, or none */
+	double beta;
+	enum logca_latency kind;
+	unsigned kinds;  /* 1 << enum catalogue_kind; 0: any, or unknown */
+	char lacks[160]; /* "": usable */
+};
+
 struct advice {
-	struct advised *at; /* one for each candidate that has no reason against it, by share */
+	struct advised_device *device; /* all of the catalogue */
+	struct advised *at;            /* one for each candidate that has no reason against it, by share */
 	size_t count;
 	size_t devices,
 		left_out; /* in the catalogue; which cannot be judged: their terms are not known, or not in ns */

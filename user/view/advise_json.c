@@ -104,6 +104,29 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	json_end(j);
 }
 
+static void device_json(struct json *j, const struct advised_device *d)
+{
+	const struct figure *L = &d->L;
+
+	json_obj(j, NULL);
+	json_str(j, "name", d->name);
+	json_str(j, "device", d->device);
+	json_bool(j, "elsewhere", d->elsewhere);
+	json_arr(j, "kinds");
+	for (unsigned i = 0; i < CATALOGUE_KINDS; i++)
+		if (d->kinds & 1u << i)
+			json_str(j, NULL, catalogue_kind_str(i));
+	json_end(j);
+	figure(j, "o", &d->o);
+	figure(j, "L", L);
+	json_str(j, "L_per", !isfinite(L->value) ? NULL : d->kind == LOGCA_DEP ? "byte" : "call");
+	figure(j, "A", &d->A);
+	figure(j, "B", &d->B);
+	json_f64(j, "beta", isfinite(d->B.value) ? d->beta : NAN);
+	json_str(j, "lacks", *d->lacks ? d->lacks : NULL);
+	json_end(j);
+}
+
 void advise_json(const struct advise_view *v, struct buf *out)
 {
 	struct filtered of = advise_filtered(v);
@@ -119,6 +142,10 @@ void advise_json(const struct advise_view *v, struct buf *out)
 		if (advise_takes(v, &v->candidates->at[i]))
 			candidate_json(&j, v, &v->candidates->at[i]);
 	json_end(&j);
+	json_arr(&j, "devices");
+	for (size_t i = 0; i < v->advice->devices; i++)
+		device_json(&j, &v->advice->device[i]);
+	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');
 }
@@ -132,7 +159,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 
 const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
-	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\"],\"properties\":{"
+	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\",\"devices\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"}," FILTERED_SCHEMA
 	",\"machine\":{\"type\":\"string\"},"
 	"\"candidates\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
@@ -155,4 +182,10 @@ const char advise_schema[] =
 	",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
-	"\"text\":{\"type\":\"string\"}}}}}}}}}";
+	"\"text\":{\"type\":\"string\"}}}}}}},"
+	"\"devices\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	"\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
+	"\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
+	"\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+	"\"o\":" V ",\"L\":" V ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" V ",\"B\":" V ",\"beta\":" N
+	",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";

@@ -31,16 +31,21 @@ export function cut(p, letter, lo, hi) {
 }
 
 // A call of `bytes` that takes `ns` here, handed to a device: o for each hand-over of `batch` calls, L for each byte
-// that is not there already, the computation A times as fast. As acceleratedTime() of one whose o is o / batch, whose
-// L is L (1 - resident), and whose host computes all of ns.
-export function whatIf({ ns, bytes, share }, { o, L, A, batch, resident }) {
-	const there = o / batch + L * bytes * (1 - resident) + ns / A, speedup = ns / there;
+// that is not there already, the computation A times as fast, or of B for each byte to the power of beta whatever it
+// takes here. As acceleratedTime() of one whose o is o / batch, whose L is L (1 - resident), and whose host computes
+// all of ns.
+const faster = ({ ns, bytes }, { A, B, beta }) => (B > 0 ? ns / (B * bytes ** beta) : A);
+export function whatIf({ ns, bytes, share }, device) {
+	const { o, L, batch, resident } = device;
+	const there = o / batch + L * bytes * (1 - resident) + ns / faster({ ns, bytes }, device), speedup = ns / there;
 	return { ns: there, speedup, process: share === null ? null : 1 / (1 - share + share / speedup) };
 }
-// With intervals: the corners that are worst and best for the device. A figure: { value, low, high }.
+// With intervals: the corners that are worst and best for the device, whose own terms may have such corners, too:
+// device.worst and device.best lie over what it has. A figure: { value, low, high }.
+const corner = (device, which) => ({ ...device, ...device[which] });
 export function whatIfRange(call, device) {
-	const at = (key) => whatIf({ ns: call.ns[key[0]], bytes: call.bytes[key[1]], share: call.share ? call.share[key[0]] : null }, device);
-	const value = at(["value", "value"]), low = at(["low", "high"]), high = at(["high", "low"]);
+	const at = (key, which) => whatIf({ ns: call.ns[key[0]], bytes: call.bytes[key[1]], share: call.share ? call.share[key[0]] : null }, corner(device, which));
+	const value = at(["value", "value"]), low = at(["low", "high"], "worst"), high = at(["high", "low"], "best");
 	const figure = (k) => ({ value: value[k], low: low[k], high: high[k] });
 	return { ns: { value: value.ns, low: Math.min(low.ns, high.ns), high: Math.max(low.ns, high.ns) }, speedup: figure("speedup"), process: call.share ? figure("process") : null };
 }
@@ -53,9 +58,19 @@ export function whatIfVerdict(call, device) {
 	return now.speedup.high < 1 ? "keep" : "unknown";
 }
 // The same as parameters of the model: a call's time in proportion to its size.
-export const whatIfModel = ({ ns, bytes }, { o, L, A, batch, resident }) => ({ kind: "dep", t0: 0, beta: 1, C: ns / bytes, o: o / batch, L: L * (1 - resident), A });
+export const whatIfModel = ({ ns, bytes }, device) => ({ kind: "dep", t0: 0, beta: 1, C: ns / bytes, o: device.o / device.batch, L: device.L * (1 - device.resident), A: faster({ ns, bytes }, device) });
 // The size from which on it pays; Infinity: from none. With intervals as above.
 export function whatIfFrom(call, device) {
-	const of = (ns, bytes) => { const p = whatIfModel({ ns, bytes }, device), gain = p.C - p.C / p.A - p.L; return Number.isFinite(p.C) ? (gain > 0 ? p.o / gain : Infinity) : NaN; };
-	return { value: of(call.ns.value, call.bytes.value), low: of(call.ns.high, call.bytes.low), high: of(call.ns.low, call.bytes.high) };
+	const of = (ns, bytes, which) => { const p = whatIfModel({ ns, bytes }, corner(device, which)), gain = p.C - p.C / p.A - p.L; return Number.isFinite(p.C) ? (gain > 0 ? p.o / gain : Infinity) : NaN; };
+	return { value: of(call.ns.value, call.bytes.value), low: of(call.ns.high, call.bytes.low, "best"), high: of(call.ns.low, call.bytes.high, "worst") };
+}
+// The terms of a device of `accperf advise --json` as those above, with its corners; null where it lacks one. What it
+// takes for a call whatever the size is part of o, and goes with a batch's hand-over.
+export function deviceTerms({ o, L, L_per, A, B, beta }) {
+	if (!o || !L || (!A && !B)) return null;
+	const at = (key, faster) => {
+		const of = (f, k = key) => (Number.isFinite(f[k]) ? f[k] : f.value), call = L_per === "call";
+		return { o: of(o) + (call ? of(L) : 0), L: call ? 0 : of(L), ...(B ? { B: of(B), beta, A: Infinity } : { A: of(A, faster) }) };
+	};
+	return { ...at("value", "value"), worst: at("high", "low"), best: at("low", "high") };
 }
