@@ -60,6 +60,8 @@ async function figures(browser) {
 	same("... a click follows its producers and consumers", listed, [min.edges.filter((e) => e.consumer === at && e.share > 0).sort((a, b) => b.share - a.share).slice(0, 12).map((e) => e.producer), min.edges.filter((e) => e.producer === at && e.share > 0).sort((a, b) => b.share - a.share).slice(0, 12).map((e) => e.consumer)]);
 	await page.run(`document.querySelector('[aria-label="Zoom in"]').click()`);
 	check("... and a button zooms", await page.run(`/scale\\(1\\.5\\)/.test(document.querySelector(".graph > g").getAttribute("transform"))`));
+	const intervals = await page.run(`[...document.querySelectorAll("#objects .range")].map((r) => r.textContent)`);
+	check("sampled objects have intervals", intervals.length > 0 && !intervals.includes("exact") && intervals.every((r) => /\u2013/.test(r)), intervals.join(" "));
 	const objects = json("a.objects.json"), clock = await page.run(`JSON.parse(document.getElementById("data").textContent).parts.stacks.data.time`);
 	const inside = (s) => { const t = objects.slices.from + (s + 0.5) * objects.slices.width; return t >= clock.from + 20 * clock.slice_ns && t < clock.from + 50 * clock.slice_ns; };
 	const used = objects.objects.map((o) => [o.name, o.over_time.slice.reduce((n, s, i) => n + (inside(s) ? o.over_time.samples[i] : 0), 0)]).filter((o) => o[1] > 0);

@@ -6,7 +6,7 @@ import { makeTable } from "./table.js";
 
 export function objectsPanel(objects, stacks, selection) {
 	const rows = objects.objects.map((o) => {
-		const [low, high] = objects.exact ? [o.share, o.share] : o.share_error >= 0 ? [Math.max(0, o.share - o.share_error), Math.min(1, o.share + o.share_error)] : wilson(o.share, objects.samples);
+		const [low, high] = objects.exact ? [o.share, o.share] : o.share_error !== null ? [Math.max(0, o.share - o.share_error), Math.min(1, o.share + o.share_error)] : wilson(o.share, objects.samples);
 		const users = (list, count) => list.map((u) => u.function).join(", ") + (count > list.length ? ", and " + (count - list.length) + " more" : "");
 		return { ...o, low, high, read_by: users(o.readers, o.reader_count), written_by: users(o.writers, o.writer_count) };
 	});
