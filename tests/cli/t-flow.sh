@@ -38,6 +38,10 @@ expect_status 1 "a list with a name that is not there" accperf flow -i p.data --
 check "offers the nearest" grep -q "no function 'tranform'; did you mean 'transform'?" err
 expect_status 1 "a list that is no file" accperf flow -i p.data --producer @nowhere
 expect_status 2 "a list that names nothing" accperf flow -i p.data --producer ,
+printf '# both\nfunction scale\nvariable cosine\ntransform\n' >both
+check "... one that names variables, too: the functions of it" bash -c 'accperf report -i p.data --json --symbol @both | jq -e "[.functions[].name] | sort == [\"scale\", \"transform\"]"'
+printf 'variable cosine\n' >variables
+expect_status 2 "... none but variables: no function" accperf report -i p.data --symbol @variables
 check "--symbol takes a file, too" bash -c 'accperf report -i p.data --json --symbol @list | jq -e "[.functions[].name] | sort == [\"scale\", \"transform\"]"'
 accperf flow -i p.data >flow.txt
 check "the map and the lists are there" grep -q 'Per cent of all bytes' flow.txt
@@ -113,6 +117,9 @@ check "a program that is started by a link bears the link's name" sh -c '
 printf '# a list\ncosine\n' >names
 check "objects of a list: these alone, with the shares that they have of all" sh -c '
 	accperf objects -i j.data --from samples --variable @names --json | jq -e "[.objects[].name] == [\"cosine\"] and .objects[0].share > 0.3 and .objects[0].share < 1"'
+printf 'function scale\nvariable cosine\n' >both
+check "... of a file that names functions, too: the variables of it" sh -c '
+	accperf objects -i j.data --from samples --variable @both --json | jq -e "[.objects[].name] == [\"cosine\"]"'
 expect_status 1 "a variable that is not there" accperf objects -i j.data --from samples --variable cosin
 check "the nearest is offered" grep -q "cosine" err
 check "the film of memory is a picture with cells of writers and readers" sh -c 'accperf objects -i j.data --film -o film.svg &&

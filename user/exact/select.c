@@ -17,6 +17,7 @@
 #include "kmod-free/elffile.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
+#include "profile/filter.h"
 #include "util/buf.h"
 #include "util/grow.h"
 #include "util/openfile.h"
@@ -76,8 +77,12 @@ static int add_listed_lines(const struct list *l, const char *text, size_t len, 
 		const char *newline = memchr(text + at, '\n', len - at);
 
 		end = newline ? (size_t)(newline - text) : len;
-		if (text[at] != '#')
-			err = add_item(l, text + at, end - at, e);
+		if (end > at && text[at] != '#') {
+			size_t n = end - at;
+			const char *name = filter_line(text + at, &n, l->option);
+
+			err = n ? add_item(l, name, n, e) : 0;
+		}
 	}
 	return err;
 }

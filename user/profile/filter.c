@@ -62,7 +62,26 @@ int filter_add(struct filter *f, enum filter_by by, const char *text)
 	return add_list_names(&f->by[by], by, text);
 }
 
-static int add_list_lines(struct filter_list *l, const char *text)
+const char *filter_line(const char *line, size_t *len, const char *option)
+{
+	static const char *const word[] = { "function ", "variable " };
+	bool variables = !strcmp(option, "--variable");
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t n = strlen(word[i]);
+
+		if (*len < n || strncmp(line, word[i], n))
+			continue;
+		if (variables != (i == 1))
+			*len = 0;
+		else
+			*len -= n;
+		return line + n;
+	}
+	return line;
+}
+
+static int add_list_lines(struct filter_list *l, const char *option, const char *text)
 {
 	int err = 0;
 
@@ -72,13 +91,17 @@ static int add_list_lines(struct filter_list *l, const char *text)
 		n = strcspn(text, "\n");
 		for (to = n; to > from && strchr(" \t\r", text[to - 1]);)
 			to--;
-		if (to > from && text[from] != '#')
-			err = add_list_name(l, text + from, to - from);
+		if (to > from && text[from] != '#') {
+			size_t len = to - from;
+			const char *name = filter_line(text + from, &len, option);
+
+			err = len ? add_list_name(l, name, len) : 0;
+		}
 	}
 	return err;
 }
 
-static int add_list_file(struct filter_list *l, const char *path)
+static int add_list_file(struct filter_list *l, const char *option, const char *path)
 {
 	struct stat st;
 	int fd = openfile_regular(path, &st), err = 0;
@@ -92,7 +115,7 @@ static int add_list_file(struct filter_list *l, const char *path)
 	if (n < 0)
 		err = -errno;
 	else
-		err = text ? add_list_lines(l, text) : st.st_size > LIST_FILE_MOST ? -EFBIG : -ENOMEM;
+		err = text ? add_list_lines(l, option, text) : st.st_size > LIST_FILE_MOST ? -EFBIG : -ENOMEM;
 	free(text);
 	close(fd);
 	return err;
@@ -101,7 +124,7 @@ static int add_list_file(struct filter_list *l, const char *path)
 int filter_list_add(struct filter_list *l, const char *option, const char *text, struct err *e)
 {
 	size_t before = l->count;
-	int err = *text == '@' ? add_list_file(l, text + 1) : add_list_names(l, FILTER_SYMBOL, text);
+	int err = *text == '@' ? add_list_file(l, option, text + 1) : add_list_names(l, FILTER_SYMBOL, text);
 
 	if (err && *text == '@')
 		return err_set(e, err, "%s: cannot read %s: %s", option, text + 1, strerror(-err));

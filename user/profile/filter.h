@@ -30,9 +30,12 @@ extern const char *const filter_names[FILTER_KINDS]; /* "pid", "comm"... */
  * 0, -ENOMEM, or -EINVAL where `text` names nothing, or a pid is no number. */
 int filter_add(struct filter *f, enum filter_by by, const char *text);
 void filter_release(struct filter *f);
-/* One list by itself: the same text, or "@FILE" with a name a line; lines that begin with # are none. 0, or -errno
- * with a sentence about `option`. */
+/* One list by itself: the same text, or "@FILE" with a name a line; lines that begin with # are none, and one file may
+ * hold functions and variables (filter_line()). 0, or -errno with a sentence about `option`. */
 int filter_list_add(struct filter_list *l, const char *option, const char *text, struct err *e);
+/* Of a line of such a file, what `option` ("--variable", or another, of functions) takes: after the word "function" or
+ * "variable" a line is for lists of these alone. *len becomes 0 where it is for the others. */
+const char *filter_line(const char *line, size_t *len, const char *option);
 /* An empty list takes everything. */
 bool filter_list_takes(const struct filter_list *l, const char *name);
 void filter_list_release(struct filter_list *l);
