@@ -11,6 +11,7 @@ check "the binary runs from where it was put" bash -c '"$1" version | grep -q "^
 pages() { local c; for c in $("$bin" help 2>/dev/null | awk '/^  [a-z]+  / { print $1 }'); do [ -s "$root/opt/accperf/share/man/man1/accperf-$c.1" ] || { echo "no page of $c"; return 1; }; done; }
 check "every command has its man page" pages
 check "and the whole has one" test -s "$root/opt/accperf/share/man/man1/accperf.1"
+check "what Grafana and Prometheus load" test -s "$root/opt/accperf/share/accperf/grafana.json" -a -s "$root/opt/accperf/share/accperf/alerts.yml"
 check "bash completion is there" bash -n "$root/opt/accperf/share/bash-completion/completions/accperf"
 if need valgrind; then
 	check "the exact engine works from there" bash -c '"$1" exact -o i.data -- /bin/true' _ "$bin"

@@ -346,15 +346,72 @@ static void the_top_is_ten_and_the_rest(void **state)
 		buf_addf(&text, "%s{\"name\": \"f%d\", \"object\": \"o\", \"self\": %d}", i ? "," : "",
 			 (i * 7 + 3) % 31, (i * 7 + 3) % 31);
 	buf_addstr(&text, "]}");
-	assert_int_equal(figures_take(text.data, text.len, &f), 0);
-	assert_true(f.known && f.samples == 7 && f.lost != f.lost && f.seconds == 2 && f.slowdown != f.slowdown);
-	assert_int_equal(f.top_count, FIGURES_TOP);
-	assert_string_equal(f.top[0].function, "f30");
-	assert_string_equal(f.top[9].function, "f20");
-	assert_true(f.other == 190);
-	assert_int_equal(figures_take("[]", 2, &f), -EINVAL);
-	assert_int_equal(figures_take("{\"functions\": 1}", 16, &f), -EINVAL);
-	assert_int_equal(figures_take("{", 1, &f), -EINVAL);
+	assert_int_equal(figures_take(&f, FIGURES_REPORT, text.data, text.len), 0);
+	assert_true(f.known[FIGURES_REPORT] && !f.known[FIGURES_FLOW]);
+	assert_true(f.samples == 7 && f.lost != f.lost && f.seconds == 2 && f.slowdown != f.slowdown);
+	assert_int_equal(f.top[FIGURES_FUNCTIONS].count, FIGURES_TOP);
+	assert_string_equal(f.top[FIGURES_FUNCTIONS].at[0].name[0], "f30");
+	assert_string_equal(f.top[FIGURES_FUNCTIONS].at[9].name[0], "f20");
+	assert_true(f.top[FIGURES_FUNCTIONS].other == 190);
+	assert_int_equal(figures_take(&f, FIGURES_REPORT, "[]", 2), -EINVAL);
+	assert_int_equal(figures_take(&f, FIGURES_REPORT, "{\"functions\": 1}", 16), -EINVAL);
+	assert_int_equal(figures_take(&f, FIGURES_REPORT, "{", 1), -EINVAL);
+}
+
+static int taken_by(struct figures *f, enum figures_source source, const char *json)
+{
+	return figures_take(f, source, json, strlen(json));
+}
+
+static void edges_calls_fits_and_verdicts_are_bounded(void **state)
+{
+	const struct figures_top *edges, *calls, *fits, *verdicts;
+	struct figures f;
+
+	(void)state;
+	assert_int_equal(taken_by(&f, FIGURES_REPORT, "{\"duration_ns\": 2e9, \"functions\": []}"), 0);
+	assert_int_equal(taken_by(&f, FIGURES_FLOW,
+				  "{\"trust\": {\"mark\": \"weak\"}, \"samples\": {\"loads\": 6}, \"edges\": ["
+				  "{\"producer\": \"a\", \"consumer\": \"b\", \"share\": 0.5, \"bytes\": 100},"
+				  "{\"producer\": \"c\", \"consumer\": \"d\", \"share\": 0.3, \"bytes\": null},"
+				  "{\"producer\": \"a\", \"consumer\": \"b\", \"share\": 0.1, \"bytes\": 20},"
+				  "{\"producer\": \"e\", \"consumer\": \"f\", \"share\": 0.009}, {\"share\": null}]}"),
+			 0);
+	edges = &f.top[FIGURES_EDGES];
+	assert_int_equal(edges->count, 2);
+	assert_true(edges->at[0].v[OF_EDGE_SHARE] == 0.6 && edges->at[0].v[OF_EDGE_RATE] == 60); /* of one name */
+	assert_true(edges->at[1].v[OF_EDGE_RATE] != edges->at[1].v[OF_EDGE_RATE]);
+	assert_true(edges->other == 0.009); /* below the floor */
+	assert_true(f.loads == 6 && f.windows != f.windows);
+	assert_string_equal(f.trust[FIGURES_FLOW], "weak");
+	assert_int_equal(
+		taken_by(
+			&f, FIGURES_OFFLOAD,
+			"{\"calls\": [{\"api\": \"z\", \"name\": \"deflate\", \"calls\": 8, \"time_ns\": {\"mean\": 5e8}}],"
+			"\"verdicts\": [{\"api\": \"z\", \"accelerated_calls\": 8, \"params\": {\"o\": 1000, \"A\": null}},"
+			"{\"api\": \"y\", \"accelerated_calls\": 8, \"params\": null}]}"),
+		0);
+	calls = &f.top[FIGURES_CALLS];
+	fits = &f.top[FIGURES_FITS];
+	assert_true(calls->count == 1 && calls->at[0].v[OF_CALLS_RATE] == 4 && calls->at[0].v[OF_CALLS_MEAN] == 0.5);
+	assert_true(calls->at[0].v[OF_CALLS_CPU] != calls->at[0].v[OF_CALLS_CPU]);
+	assert_true(fits->count == 1 && fits->at[0].v[OF_FIT_O] > 0.9e-6 && fits->at[0].v[OF_FIT_O] < 1.1e-6);
+	assert_int_equal(
+		taken_by(
+			&f, FIGURES_ADVISE,
+			"{\"candidates\": [{\"name\": \"f\", \"options\": [{\"verdict\": \"offload\", \"accelerator\": \"x\","
+			"\"process_speedup\": {\"value\": 2, \"low\": 1, \"high\": 3}}]}, {\"name\": \"g\", \"options\": []},"
+			"{\"name\": \"h\"}]}"),
+		0);
+	verdicts = &f.top[FIGURES_VERDICTS];
+	assert_int_equal(verdicts->count, 2);
+	assert_string_equal(verdicts->at[0].name[0], "none");
+	assert_true(verdicts->at[0].v[0] == 2 && verdicts->at[1].v[0] == 1);
+	assert_int_equal(f.top[FIGURES_GAINS].count, 1);
+	assert_true(f.top[FIGURES_GAINS].at[0].v[OF_GAIN_HIGH] == 3);
+	/* another profile: nothing of the last is left */
+	assert_int_equal(taken_by(&f, FIGURES_REPORT, "{\"functions\": []}"), 0);
+	assert_true(!f.known[FIGURES_FLOW] && !f.top[FIGURES_EDGES].count && !*f.trust[FIGURES_FLOW]);
 }
 
 static void labels_and_values_are_openmetrics(void **state)
@@ -641,6 +698,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_has_its_place),
 		cmocka_unit_test(addresses_are_numbers),
 		cmocka_unit_test(the_top_is_ten_and_the_rest),
+		cmocka_unit_test(edges_calls_fits_and_verdicts_are_bounded),
 		cmocka_unit_test(labels_and_values_are_openmetrics),
 		cmocka_unit_test(errors_without_end_are_cut),
 		cmocka_unit_test(a_service_is_the_same_by_all_its_keys),

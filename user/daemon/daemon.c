@@ -263,7 +263,11 @@ static void loop_until_stopped(struct daemon *d, int signals)
 
 int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 {
-	struct daemon d = { .config_path = path, .c = *c, .next_number = 1, .keeper.dir = -1, .readings.out = -1 };
+	struct daemon d = { .config_path = path,
+			    .c = *c,
+			    .next_number = 1,
+			    .keeper.dir = -1,
+			    .readings = { .out = -1, .source = FIGURES_SOURCES } };
 	struct rlimit most = { c->memory, c->memory };
 	int signals = signals_open(SIGUSR1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);

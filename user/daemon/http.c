@@ -32,7 +32,7 @@
 #define UNPROCESSABLE 422      /* libmicrohttpd has had two names for it */
 #define FRESH_NS 1000000000ull /* an answer is worked out once a second at most, whoever asks */
 
-enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_PROFILES, ANSWERS };
+enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_OLD_METRICS, ANSWER_PROFILES, ANSWERS };
 
 /* Of a connection, from its first line until it is answered. */
 struct request {
@@ -122,18 +122,26 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	return done;
 }
 
+/* Older scrapers, and promtool, read Prometheus' own text alone; who names no type takes any. */
+static bool takes_openmetrics(struct MHD_Connection *c)
+{
+	const char *types = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
+
+	return !types || !strstr(types, "text/plain") || strstr(types, "application/openmetrics-text");
+}
+
 static enum MHD_Result kept_answer(struct http *h, struct MHD_Connection *c, enum answer which)
 {
 	static const char *const types[ANSWERS] = { "text/plain; charset=utf-8",
 						    "application/openmetrics-text; version=1.0.0; charset=utf-8",
-						    "application/json" };
+						    "text/plain; version=0.0.4; charset=utf-8", "application/json" };
 	uint64_t now = clock_now();
 	AUTO_BUF(text);
 
 	if (!h->kept[which].response || now - h->kept[which].made > FRESH_NS) {
 		h->kept[which].status = MHD_HTTP_OK;
-		if (which == ANSWER_METRICS)
-			metrics_text(h->d, &text);
+		if (which == ANSWER_METRICS || which == ANSWER_OLD_METRICS)
+			metrics_text(h->d, which == ANSWER_METRICS, &text);
 		else if (which == ANSWER_PROFILES)
 			metrics_profiles(h->d, &text);
 		else if (!metrics_health(h->d, &text))
@@ -350,7 +358,7 @@ static enum MHD_Result answer_by_path(struct http *h, struct MHD_Connection *c, 
 	if (!strcmp(url, "/healthz"))
 		return kept_answer(h, c, ANSWER_HEALTH);
 	if (!strcmp(url, "/metrics"))
-		return kept_answer(h, c, ANSWER_METRICS);
+		return kept_answer(h, c, takes_openmetrics(c) ? ANSWER_METRICS : ANSWER_OLD_METRICS);
 	if (!brings_token(h, c))
 		return refuse_without_token(h, c);
 	if (!strcmp(url, "/profiles"))

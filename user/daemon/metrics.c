@@ -3,40 +3,15 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "daemon/daemon_priv.h"
+#include "daemon/metrics_profile.h"
+#include "daemon/series.h"
 #include "util/clock.h"
 #include "util/json.h"
 
-#define SCAN_LATE_S 120
-#define PLACES_SERIES 20 /* of a service */
-
-static void family_head(struct buf *out, const char *name, const char *type, const char *help)
-{
-	buf_addf(out, "# TYPE %s %s\n# HELP %s %s\n", name, type, name, help);
-}
-
-static void one(struct buf *out, const char *name, double v)
-{
-	buf_addf(out, "%s ", name);
-	figures_value(v, out);
-	buf_addch(out, '\n');
-}
-
-static void one_gauge(struct buf *out, const char *name, const char *help, double v)
-{
-	family_head(out, name, "gauge", help);
-	one(out, name, v);
-}
-
-static void one_counter(struct buf *out, const char *name, const char *help, double v)
-{
-	family_head(out, name, "counter", help);
-	buf_addf(out, "%s_total ", name);
-	figures_value(v, out);
-	buf_addch(out, '\n');
-}
+#define SCAN_LATE_S 120  /* a scan is due every minute at most: two were missed */
+#define PLACES_SERIES 20 /* of a service: a scraper keeps each for years, and pods have new names every day */
 
 /* A family with a series for each service. */
 enum per_service {
@@ -56,22 +31,24 @@ enum per_service {
 };
 
 static const struct {
-	const char *name, *type, *help;
+	const char *name;
+	enum series_type type;
+	const char *help;
 } families[OF_ALL] = {
-	[OF_RECORDERS] = { "accperf_recorders", "gauge", "Recorders that run." },
-	[OF_RESTING] = { "accperf_resting", "gauge", "1 while its part of the budget is spent." },
-	[OF_BUDGET] = { "accperf_budget_cpus", "gauge", "CPUs that its recording may take, over hours." },
-	[OF_SLOWDOWN] = { "accperf_target_slowdown_ratio", "gauge",
+	[OF_RECORDERS] = { "accperf_recorders", SERIES_GAUGE, "Recorders that run." },
+	[OF_RESTING] = { "accperf_resting", SERIES_GAUGE, "1 while its part of the budget is spent." },
+	[OF_BUDGET] = { "accperf_budget_cpus", SERIES_GAUGE, "CPUs that its recording may take, over hours." },
+	[OF_SLOWDOWN] = { "accperf_target_slowdown_ratio", SERIES_GAUGE,
 			  "What its processes lost, in the last complete profile." },
-	[OF_DUTY] = { "accperf_duty_ratio", "gauge", "Part of its processes' time that is recorded." },
-	[OF_TARGET] = { "accperf_samples_target", "gauge", "Samples an hour that are aimed at; 0: no target." },
-	[OF_TURNS] = { "accperf_recorder_starts", "counter", "Recorders that began." },
-	[OF_FAILURES] = { "accperf_recorder_failures", "counter", "Recorders that failed." },
-	[OF_COST] = { "accperf_cost_cpu_seconds", "counter",
+	[OF_DUTY] = { "accperf_duty_ratio", SERIES_GAUGE, "Part of its processes' time that is recorded." },
+	[OF_TARGET] = { "accperf_samples_target", SERIES_GAUGE, "Samples an hour that are aimed at; 0: no target." },
+	[OF_TURNS] = { "accperf_recorder_starts", SERIES_COUNTER, "Recorders that began." },
+	[OF_FAILURES] = { "accperf_recorder_failures", SERIES_COUNTER, "Recorders that failed." },
+	[OF_COST] = { "accperf_cost_cpu_seconds", SERIES_COUNTER,
 		      "CPU time of its recorders, and what its processes lost at most." },
-	[OF_SAMPLES] = { "accperf_samples", "counter", "Samples in its complete profiles." },
-	[OF_LOST] = { "accperf_samples_lost", "counter", "Records that were lost there." },
-	[OF_UNREAD] = { "accperf_profiles_unread", "counter", "Complete profiles that could not be read." },
+	[OF_SAMPLES] = { "accperf_samples", SERIES_COUNTER, "Samples in its complete profiles." },
+	[OF_LOST] = { "accperf_samples_lost", SERIES_COUNTER, "Records that were lost there." },
+	[OF_UNREAD] = { "accperf_profiles_unread", SERIES_COUNTER, "Complete profiles that could not be read." },
 };
 
 static double service_figure(const struct daemon *d, uint32_t service, enum per_service which)
@@ -82,7 +59,7 @@ static double service_figure(const struct daemon *d, uint32_t service, enum per_
 	case OF_RECORDERS: return (double)turns_running(d, service);
 	case OF_RESTING: return s->account.resting;
 	case OF_BUDGET: return s->rate;
-	case OF_SLOWDOWN: return s->figures.known ? s->figures.slowdown : NAN;
+	case OF_SLOWDOWN: return s->figures.known[FIGURES_REPORT] ? s->figures.slowdown : NAN;
 	case OF_TURNS: return (double)s->turns;
 	case OF_FAILURES: return (double)s->failed;
 	case OF_COST: return s->cost;
@@ -94,60 +71,32 @@ static double service_figure(const struct daemon *d, uint32_t service, enum per_
 	}
 }
 
-static void add_services(const struct daemon *d, struct buf *out)
+static void add_services(const struct daemon *d, struct series *out)
 {
 	for (unsigned f = 0; f < OF_ALL; f++) {
-		family_head(out, families[f].name, families[f].type, families[f].help);
+		series_family(out, families[f].name, families[f].type, families[f].help);
 		for (uint32_t i = 0; i < d->c.service_count; i++) {
-			buf_addf(out, "%s%s{service=\"%s\"} ", families[f].name,
-				 strcmp(families[f].type, "counter") ? "" : "_total", d->c.services[i].name);
-			figures_value(service_figure(d, i, (enum per_service)f), out);
-			buf_addch(out, '\n');
+			series_begin(out);
+			series_label(out, "service", d->c.services[i].name);
+			series_end(out, service_figure(d, i, (enum per_service)f));
 		}
 	}
 }
 
-static void add_function(const struct daemon *d, uint32_t service, const char *function, const char *object,
-			 double self, struct buf *out)
+static void add_place(const struct daemon *d, uint32_t service, const char *const values[3], unsigned processes,
+		      struct series *out)
 {
-	buf_addf(out, "accperf_function_self_ratio{service=\"%s\",function=\"", d->c.services[service].name);
-	figures_label(function, out);
-	buf_addstr(out, "\",object=\"");
-	figures_label(object, out);
-	buf_addstr(out, "\"} ");
-	figures_value(self, out);
-	buf_addch(out, '\n');
-}
+	static const char *const names[] = { "unit", "container", "pod" };
 
-/* Two of one name in one object, static functions of two files, are one series: the sum. */
-static void add_top_functions(const struct daemon *d, struct buf *out)
-{
-	family_head(out, "accperf_function_self_ratio", "gauge",
-		    "Share of a service's CPU time in its last complete profile: ten functions, and all others.");
-	for (uint32_t i = 0; i < d->c.service_count; i++) {
-		const struct figures *f = &d->services[i].figures;
-
-		for (unsigned k = 0; f->known && k < f->top_count; k++) {
-			double self = 0;
-			bool before = false;
-
-			for (unsigned j = 0; j < f->top_count; j++) {
-				bool same = !strcmp(f->top[j].function, f->top[k].function) &&
-					    !strcmp(f->top[j].object, f->top[k].object);
-
-				self += same ? f->top[j].self : 0;
-				before |= same && j < k;
-			}
-			if (!before)
-				add_function(d, i, f->top[k].function, f->top[k].object, self, out);
-		}
-		if (f->known)
-			add_function(d, i, "other", "", f->other, out);
-	}
+	series_begin(out);
+	series_label(out, "service", d->c.services[service].name);
+	for (unsigned i = 0; i < 3; i++)
+		series_label(out, names[i], values[i]);
+	series_end(out, processes);
 }
 
 /* Of the places that it is in, so many, and how many processes all others have. */
-static void add_places_of(const struct daemon *d, uint32_t service, struct buf *out)
+static void add_places_of(const struct daemon *d, uint32_t service, struct series *out)
 {
 	const struct watched *w = &d->watched;
 	unsigned series = 0, other = 0;
@@ -165,54 +114,56 @@ static void add_places_of(const struct daemon *d, uint32_t service, struct buf *
 	for (size_t i = 0; i < w->place_count; i++) {
 		const struct container *c = &w->places[i];
 		unsigned n = ((const unsigned *)(const void *)counts.data)[i];
-		const char *const labels[][2] = { { "unit", c->unit },
-						  { "container", c->id },
-						  { "pod", *c->pod ? c->pod : c->pod_uid } };
 
 		if (!n || series == PLACES_SERIES) {
 			other += n;
 			continue;
 		}
 		series++;
-		buf_addf(out, "accperf_processes{service=\"%s\"", d->c.services[service].name);
-		for (unsigned k = 0; k < 3; k++) {
-			buf_addf(out, ",%s=\"", labels[k][0]);
-			figures_label(labels[k][1], out);
-			buf_addch(out, '"');
-		}
-		buf_addf(out, "} %u\n", n);
+		add_place(d, service, (const char *const[]){ c->unit, c->id, *c->pod ? c->pod : c->pod_uid }, n, out);
 	}
 	if (other)
-		buf_addf(out, "accperf_processes{service=\"%s\",unit=\"other\",container=\"\",pod=\"\"} %u\n",
-			 d->c.services[service].name, other);
+		add_place(d, service, (const char *const[]){ "other", "", "" }, other, out);
 }
 
-void metrics_text(const struct daemon *d, struct buf *out)
+static void add_daemon(const struct daemon *d, struct series *out)
 {
-	family_head(out, "accperf_build", "info", "The program's version.");
-	buf_addf(out, "accperf_build_info{version=\"%s\"} 1\n", ACCPERF_VERSION);
-	one_counter(out, "accperf_daemon_cpu_seconds", "CPU time of the daemon alone.", d->own_cpu);
-	one_counter(out, "accperf_answers_cpu_seconds", "CPU time of answers from stored profiles.", d->queries.cost);
-	one_counter(out, "accperf_profiles_sent", "Profiles sent to ClickHouse.", (double)d->pushes.sent);
-	one_counter(out, "accperf_profiles_send_failures", "Tries that failed.", (double)d->pushes.failed);
-	one_gauge(out, "accperf_profiles_waiting",
-		  "Complete profiles that wait to be sent; NaN: none are sent anywhere.",
-		  d->c.clickhouse ? (double)pushes_waiting(d) : NAN);
-	one_gauge(out, "accperf_memory_bytes", "Memory of the daemon and its recorders.", (double)d->memory);
-	one_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
-	one_gauge(out, "accperf_profiles", "Profiles that are kept.", (double)d->keeper.kept.count);
-	one_gauge(out, "accperf_profiles_bytes", "What they take on disk.", (double)d->keeper.kept.bytes);
-	one_counter(out, "accperf_profiles_removed", "Profiles removed for age, total or the disk's reserve.",
-		    (double)d->keeper.removed);
-	one_gauge(out, "accperf_disk_free_bytes", "Free space where profiles are kept.",
-		  (double)keeper_free(&d->keeper));
-	one_gauge(out, "accperf_disk_full", "1 while the reserve is not there and nothing is recorded.", d->full);
-	add_services(d, out);
-	family_head(out, "accperf_processes", "gauge", "Processes of a service, by unit, container and pod.");
+	series_family(out, "accperf_build", SERIES_INFO, "The program's version.");
+	series_begin(out);
+	series_label(out, "version", ACCPERF_VERSION);
+	series_end(out, 1);
+	series_counter(out, "accperf_daemon_cpu_seconds", "CPU time of the daemon alone.", d->own_cpu);
+	series_counter(out, "accperf_answers_cpu_seconds", "CPU time of answers from stored profiles.",
+		       d->queries.cost);
+	series_counter(out, "accperf_profiles_sent", "Profiles sent to ClickHouse.", (double)d->pushes.sent);
+	series_counter(out, "accperf_profiles_send_failures", "Tries that failed.", (double)d->pushes.failed);
+	series_gauge(out, "accperf_profiles_waiting",
+		     "Complete profiles that wait to be sent; NaN: none are sent anywhere.",
+		     d->c.clickhouse ? (double)pushes_waiting(d) : NAN);
+	series_gauge(out, "accperf_memory_bytes", "Memory of the daemon and its recorders.", (double)d->memory);
+	series_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
+	series_gauge(out, "accperf_budget_ratio", "What all of it may take of all CPUs.", d->c.budget);
+	series_gauge(out, "accperf_cpus", "CPUs of this machine.", d->cpus);
+	series_gauge(out, "accperf_profiles", "Profiles that are kept.", (double)d->keeper.kept.count);
+	series_gauge(out, "accperf_profiles_bytes", "What they take on disk.", (double)d->keeper.kept.bytes);
+	series_counter(out, "accperf_profiles_removed", "Profiles removed for age, total or the disk's reserve.",
+		       (double)d->keeper.removed);
+	series_gauge(out, "accperf_disk_free_bytes", "Free space where profiles are kept.",
+		     (double)keeper_free(&d->keeper));
+	series_gauge(out, "accperf_disk_full", "1 while the reserve is not there and nothing is recorded.", d->full);
+}
+
+void metrics_text(const struct daemon *d, bool openmetrics, struct buf *out)
+{
+	struct series s = { .out = out, .openmetrics = openmetrics };
+
+	add_daemon(d, &s);
+	add_services(d, &s);
+	series_family(&s, "accperf_processes", SERIES_GAUGE, "Processes of a service, by unit, container and pod.");
 	for (uint32_t i = 0; i < d->c.service_count; i++)
-		add_places_of(d, i, out);
-	add_top_functions(d, out);
-	buf_addstr(out, "# EOF\n");
+		add_places_of(d, i, &s);
+	metrics_profiles_told(d, &s);
+	series_close(&s);
 }
 
 bool metrics_health(const struct daemon *d, struct buf *out)

@@ -10,7 +10,8 @@
 
 struct daemon;
 
-void metrics_text(const struct daemon *d, struct buf *out);
+/* openmetrics: or the older text, for scrapers that do not ask for it. */
+void metrics_text(const struct daemon *d, bool openmetrics, struct buf *out);
 /* "ok", or why not in a sentence; then false. */
 bool metrics_health(const struct daemon *d, struct buf *out);
 /* The profiles that are kept, accperf.profiles/1. */

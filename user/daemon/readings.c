@@ -16,54 +16,79 @@
 #include "daemon/daemon_priv.h"
 #include "util/clock.h"
 
-#define NICE 10
-#define LONGEST_NS 60000000000ull
-#define JSON_MOST (64u << 20)
+#define LONGEST_NS                                                                                                     \
+	60000000000ull        /* of one command: a full profile of 16 MB takes some seconds, on a busy machine more */
+#define JSON_MOST (64u << 20) /* bytes: of a profile of a hundred thousand functions */
 
-static void begin_child_reading(struct daemon *d, uint32_t service)
+static void begin_child_reading(struct daemon *d)
 {
+	static const char *const commands[FIGURES_SOURCES][4] = { { "report", "--fresh", "--json", "-i" },
+								  { "flow", "--fresh", "--json", "-i" },
+								  { "offload", "--json", "-i" },
+								  { "advise", "--json", "-i" } };
 	struct readings *r = &d->readings;
 	char path[PATH_MAX + NAME_MAX + 80];
-	const char *const json[] = { "accperf", "report", "--json", "-i", path, NULL };
-	struct child_opts o = {
-		.argv = json, .said = -1, .end_by = SIGKILL, .nice = NICE, .memory = d->c.memory, .file_size = JSON_MOST
-	};
+	const char *argv[7] = { "accperf" };
+	struct child_opts o = { .argv = argv,
+				.said = -1,
+				.end_by = SIGKILL,
+				.nice = CHILD_READS_NICE,
+				.memory = d->c.memory,
+				.file_size = JSON_MOST };
 	struct err e = { 0 };
-	pid_t pid;
+	unsigned n = 1;
 
-	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, d->c.services[service].name,
-		 d->services[service].last);
+	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, d->c.services[r->service].name, r->name);
+	for (unsigned i = 0; i < 4 && commands[r->source][i]; i++)
+		argv[n++] = commands[r->source][i];
+	argv[n] = path;
 	o.out = memfd_create("reading", MFD_CLOEXEC);
-	pid = o.out >= 0 ? child_start(&o, &e) : -errno;
-	if (pid < 0) {
+	r->pid = o.out >= 0 ? child_start(&o, &e) : -1;
+	if (r->pid < 0) {
 		if (o.out >= 0)
 			close(o.out);
+		r->pid = 0;
+		r->source = FIGURES_SOURCES;
 		return;
 	}
-	r->pid = pid;
 	r->out = o.out;
-	r->service = service;
 	r->began = clock_now();
 }
 
-static void take_report(struct daemon *d, uint32_t service, int fd)
+static int take_output(struct readings *r)
 {
-	struct service_state *s = &d->services[service];
-	off_t len = lseek(fd, 0, SEEK_END);
-	struct figures f;
-	void *text = len > 0 && len <= (off_t)JSON_MOST ? mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, fd, 0)
+	off_t len = lseek(r->out, 0, SEEK_END);
+	void *text = len > 0 && len <= (off_t)JSON_MOST ? mmap(NULL, (size_t)len, PROT_READ, MAP_PRIVATE, r->out, 0)
 							: MAP_FAILED;
+	int err;
 
-	if (text == MAP_FAILED || figures_take(text, (size_t)len, &f)) {
+	if (text == MAP_FAILED)
+		return -EINVAL;
+	err = figures_take(&r->next, (enum figures_source)r->source, text, (size_t)len);
+	munmap(text, (size_t)len);
+	return err;
+}
+
+/* All that the profile tells is known: it becomes what is served. */
+static void keep_figures(struct service_state *s, const struct figures *f)
+{
+	s->figures = *f;
+	pace_learn(&s->pace, f->samples, f->seconds);
+	s->samples += isnan(f->samples) ? 0 : f->samples;
+	s->lost += isnan(f->lost) ? 0 : f->lost;
+}
+
+/* A profile without accesses has no flow, and says so by status 1; one that ends its reader is not read. */
+static void end_step_of_reading(struct service_state *s, struct readings *r, int status)
+{
+	bool ended = WIFEXITED(status), told = ended && (!WEXITSTATUS(status) || WEXITSTATUS(status) == 3);
+
+	if ((!told || take_output(r)) && (r->source == FIGURES_REPORT || !ended || told)) {
 		s->unread++;
-	} else {
-		s->figures = f;
-		pace_learn(&s->pace, f.samples, f.seconds);
-		s->samples += isnan(f.samples) ? 0 : f.samples;
-		s->lost += isnan(f.lost) ? 0 : f.lost;
+		r->source = r->source == FIGURES_REPORT ? FIGURES_SOURCES : r->source;
 	}
-	if (text != MAP_FAILED)
-		munmap(text, (size_t)len);
+	if (r->source < FIGURES_SOURCES && ++r->source == FIGURES_SOURCES)
+		keep_figures(s, &r->next);
 }
 
 static void end_reading(struct daemon *d)
@@ -84,14 +109,9 @@ static void end_reading(struct daemon *d)
 
 		s->cost += cpu;
 		s->account.credit -= cpu;
-		/* 3: it is readable, and not all of it is there */
-		if (!WIFEXITED(status) || (WEXITSTATUS(status) && WEXITSTATUS(status) != 3))
-			s->unread++;
-		else
-			take_report(d, r->service, r->out);
+		end_step_of_reading(s, r, status);
 	}
-	if (r->out >= 0)
-		close(r->out);
+	close(r->out);
 	r->out = -1;
 }
 
@@ -101,14 +121,20 @@ void readings_look(struct daemon *d)
 
 	if (r->pid)
 		end_reading(d);
-	for (uint32_t i = 0; i < d->c.service_count && !r->pid && !d->stopping; i++) {
+	if (r->pid || d->stopping)
+		return;
+	for (uint32_t i = 0; i < d->c.service_count && r->source == FIGURES_SOURCES; i++) {
 		struct service_state *s = &d->services[i];
 
 		if (s->last_new) {
 			s->last_new = false;
-			begin_child_reading(d, i);
+			r->service = i;
+			r->source = FIGURES_REPORT;
+			snprintf(r->name, sizeof(r->name), "%s", s->last);
 		}
 	}
+	if (r->source < FIGURES_SOURCES)
+		begin_child_reading(d);
 }
 
 void readings_forget(struct daemon *d)
@@ -116,6 +142,7 @@ void readings_forget(struct daemon *d)
 	struct readings *r = &d->readings;
 	int status;
 
+	r->source = FIGURES_SOURCES;
 	if (!r->pid)
 		return;
 	kill(-r->pid, SIGKILL);
