@@ -97,6 +97,17 @@ check "one that ends before it begins" wrong "/flow?service=hot&from=-1h&to=-2h"
 check "an argument that is not known" wrong "/flow?service=hot&form=-1h" 'only service, from and to'
 check "none without the token" gets 401 "/pprof?service=hot"
 
+# a profile of a turn counts for the time before it: ten times one second of spin_hot, beside one of another program
+accperf record -p "$(pgrep -x "$N" | head -n 1)" --duration 1s --label service=hot --label pod=p --label rested=9 -o turn.000001 2>/dev/null
+cp turn.000001 turn.000002
+share() { accperf merge -f "${@:2}" "$TOP/tests/golden/live-kv.prof" -o m.data >said 2>&1; accperf report --json -i m.data 2>/dev/null | jq -e "[.functions[] | select(.name | startswith(\"spin_\")) | .self] | add | $1"; }
+check "merge weighs a turn's first profile" share '. > 0.85' turn.000001
+check "and says so" grep -q 'turn.000001 counts .* times' said
+check "its second is itself" share '. > 0.3 and . < 0.8' turn.000002
+check "a weight that is given is the weight" share '. > 0.3 and . < 0.8' turn.000001 -w 1
+accperf merge -f -o both.data turn.000001 turn.000002 2>/dev/null
+check "labels that all have are kept" bash -c 'accperf report --json -i both.data 2>/dev/null | jq -e ".labels == {service: \"hot\", pod: \"p\"}"'
+
 # nothing of a request becomes a path
 ask() { gets 404 "$1" "$with" && ! grep -q root: body; }
 check "no other service" ask "/profile?service=../../../../etc/passwd"

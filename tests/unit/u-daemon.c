@@ -23,7 +23,7 @@
 #include "daemon/retention.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
-#include "record/labels.h"
+#include "util/labels.h"
 
 /* ---- configuration */
 
@@ -621,6 +621,25 @@ static void a_pod_and_a_container_decide_whose_it_is(void **state)
 	config_release(&c);
 }
 
+static void what_profiles_have_in_common_is_kept(void **state)
+{
+	char all[LABELS_MOST] = "service=web,pod=a/b,rested=9", value[LABELS_MOST];
+
+	(void)state;
+	labels_value(all, "pod", value);
+	assert_string_equal(value, "a/b");
+	labels_value(all, "po", value);
+	assert_string_equal(value, "");
+	labels_keep_common(all, "pod=c/d,service=web,rested=9");
+	assert_string_equal(all, "service=web");
+	labels_keep_common(all, "");
+	assert_string_equal(all, "");
+	assert_true(labels_weight("9", "/s/x.000001", 3) == 4);
+	assert_true(labels_weight("9", "x.000002", 3) == 1 && labels_weight("", "x.000001", 3) == 1);
+	assert_true(labels_weight("-9", "x.000001", 3) == 1 && labels_weight("9", "x.000001", 0) == 1);
+	assert_true(labels_weight("1e30", "x.000001", 3) == 1 && labels_weight("9", "x", 3) == 1);
+}
+
 static void labels_are_words_without_commas(void **state)
 {
 	static const char *const good[] = { "service=web", "pod=shop/cart", "rested=1.5" },
@@ -719,6 +738,7 @@ int main(void)
 		cmocka_unit_test(pods_have_the_names_of_their_logs),
 		cmocka_unit_test(a_pod_and_a_container_decide_whose_it_is),
 		cmocka_unit_test(labels_are_words_without_commas),
+		cmocka_unit_test(what_profiles_have_in_common_is_kept),
 		cmocka_unit_test(a_service_is_steered_to_its_target),
 	};
 

@@ -6,6 +6,8 @@
 
 #include "cli/cli.h"
 #include "flow/merge.h"
+#include "profile/profile.h"
+#include "util/labels.h"
 
 #define MAX_FILES 256
 #define MOST_WEIGHT 1e12
@@ -22,20 +24,42 @@ static const struct merge_cmd defaults = { .output = "merged.data" };
 static const struct opt options[] = {
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "profile to write (merged.data)" },
 	{ OPT_LIST, 'w', "weight", AT(weights), .arg = "W",
-	  .help = "weight of the next input, in their order; 1 where none is given" },
+	  .help = "weight of the next input, in their order (1, or what a profile of a daemon's turn stands for)" },
 	{ OPT_BOOL, 'f', "force", AT(force), .help = "merge even if the files' builds differ" },
 	OPT_END
 };
 
-static int weights_of(const struct merge_cmd *o, unsigned files, double *w, struct err *e)
+/* A daemon records a service by turns where it must: the first profile of a turn stands for the rest before it. */
+static double weight_by_labels(const char *path)
+{
+	const char *dot = strrchr(path, '.'), *labels;
+	char rested[LABELS_MOST] = "";
+	struct err e = { 0 };
+	struct profile *p = NULL;
+	double w = 1;
+
+	if (dot && strtoul(dot + 1, NULL, 10) == 1)
+		p = profile_load_with(path, 0, NULL, 0, &e); /* what is wrong with it, merging says */
+	labels = p ? profile_meta(p, META_LABELS) : NULL;
+	if (labels) {
+		labels_value(labels, LABELS_RESTED, rested);
+		w = labels_weight(rested, path, (double)p->duration_ns / 1e9);
+	}
+	profile_free(p);
+	return w;
+}
+
+static int weights_of(const struct merge_cmd *o, char *const *paths, unsigned files, double *w, struct err *e)
 {
 	for (unsigned i = 0; i < files; i++) {
-		const char *text = i < o->weights.count ? o->weights.items[i] : "1";
-		char *end;
+		const char *text = i < o->weights.count ? o->weights.items[i] : NULL;
+		char *end = NULL;
 
-		w[i] = strtod(text, &end);
-		if (*end || !(w[i] > 0) || w[i] > MOST_WEIGHT)
-			return err_set(e, -EINVAL, "--weight wants a number above 0, not '%s'", text);
+		w[i] = text ? strtod(text, &end) : weight_by_labels(paths[i]);
+		if ((text && *end) || !(w[i] > 0) || w[i] > MOST_WEIGHT)
+			return err_set(e, -EINVAL, "--weight wants a number above 0, not '%s'", text ? text : "");
+		if (!text && w[i] > 1)
+			log_info("%s counts %.4g times, for the time before its turn as well", paths[i], w[i]);
 	}
 	return 0;
 }
@@ -53,7 +77,7 @@ static int cmd_merge(void *opts, int argc, char **argv)
 	for (int i = 0; i < argc; i++)
 		if (!strcmp(argv[i], o->output))
 			return err_set(&e, 0, "%s cannot be both input and output", argv[i]), cli_fail(&e, EXIT_USAGE);
-	if (weights_of(o, (unsigned)argc, weights, &e))
+	if (weights_of(o, argv, (unsigned)argc, weights, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	if (merge_profiles(&what, o->output, &res, &e))
 		return cli_fail(&e, EXIT_FAILED);
@@ -77,7 +101,8 @@ CLI_COMMAND(merge) = {
 		"across runs, and the results are added with their intervals; what bursts and execution counts told\n"
 		"of each goes into its flow. Single accesses, bursts and execution counts are not kept.\n"
 		"\n"
-		"A weight multiplies what a profile counts for: 10 for a host that stands for ten. The builds of all\n"
+		"A weight multiplies what a profile counts for: 10 for a host that stands for ten. Profiles that `accperf\n"
+		"daemon` recorded by turns count for the time between as well. Labels that all have are kept. The builds of all\n"
 		"files must agree by their build-ids. A kind of flow (ke, or library code attributed to its caller)\n"
 		"that not every input has is left out.",
 	.examples =

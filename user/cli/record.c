@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "record/labels.h"
+#include "util/labels.h"
 #include "record/breakpoint_gate.h"
 #include "cli/cli.h"
 #include "record/part_offload.h"

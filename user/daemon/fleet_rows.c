@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/clickhouse.h"
+#include "util/labels.h"
 
 #define LONGEST_S 1e9 /* thirty years: no recording lasts so long */
 
@@ -168,17 +168,6 @@ static void rows_of_calls(const struct row_head *h, const json_t *offload, struc
 	}
 }
 
-/* The first profile of a turn stands for the time before it as well. */
-static double stands_for(const struct fleet_segment *s, const json_t *labels, double seconds)
-{
-	const char *rested = fleet_word(labels, "rested"), *dot = strrchr(s->segment, '.');
-	double r = strtod(rested, NULL);
-
-	if (!*rested || !dot || strtoul(dot + 1, NULL, 10) != 1 || !(r > 0) || !(seconds > 0) || r > 1e9)
-		return 1;
-	return (r + seconds) / seconds;
-}
-
 /* 0: not known, or longer than any recording. */
 static double seconds_of(const json_t *report)
 {
@@ -193,7 +182,8 @@ int fleet_rows(const struct fleet_segment *s, const char *report, const char *fl
 	json_t *r = json_loads(report, 0, NULL), *f = json_loads(flow, 0, NULL), *o = json_loads(offload, 0, NULL);
 	const json_t *labels = json_object_get(r, "labels");
 	double seconds = seconds_of(r), samples = fleet_figure(r, "samples");
-	struct row_head h = { s, s->ended - (int64_t)seconds, stands_for(s, labels, seconds) };
+	struct row_head h = { s, s->ended - (int64_t)seconds,
+			      labels_weight(fleet_word(labels, LABELS_RESTED), s->segment, seconds) };
 	struct buf *segment = &rows[FLEET_SEGMENTS];
 
 	if (!json_is_array(json_object_get(r, "functions"))) {

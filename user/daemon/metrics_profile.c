@@ -83,7 +83,7 @@ static const struct {
 	{ "accperf_advice_speedup_high_ratio", GAIN, OF_GAIN_HIGH, false, GAIN_LABELS, "The most of its interval." },
 };
 
-static void begin_row(const struct daemon *d, uint32_t service, struct series *out)
+static void begin_service_series(const struct daemon *d, uint32_t service, struct series *out)
 {
 	series_begin(out);
 	series_label(out, "service", d->c.services[service].name);
@@ -98,14 +98,14 @@ static void add_rows(const struct daemon *d, uint32_t service, unsigned which, s
 	if (!f->known[families[which].source])
 		return;
 	for (unsigned i = 0; i < t->count; i++) {
-		begin_row(d, service, out);
+		begin_service_series(d, service, out);
 		for (unsigned k = 0; k < FIGURES_NAMES && labels[k]; k++)
 			series_label(out, labels[k], t->at[i].name[k]);
 		series_end(out, t->at[i].v[families[which].value]);
 	}
 	if (!families[which].with_rest)
 		return;
-	begin_row(d, service, out);
+	begin_service_series(d, service, out);
 	for (unsigned k = 0; k < FIGURES_NAMES && labels[k]; k++)
 		series_label(out, labels[k], k ? "" : "other");
 	series_end(out, t->other);
@@ -131,7 +131,7 @@ static void add_rates(const struct daemon *d, struct series *out)
 
 			if (!f->known[FIGURES_REPORT])
 				continue;
-			begin_row(d, i, out);
+			begin_service_series(d, i, out);
 			series_end(out, n[r] / f->seconds);
 		}
 	}
@@ -147,7 +147,7 @@ static void add_trust(const struct daemon *d, struct series *out)
 	for (uint32_t i = 0; i < d->c.service_count; i++)
 		for (unsigned s = 0; s < FIGURES_SOURCES; s++)
 			for (unsigned m = 0; m < 3 && *d->services[i].figures.trust[s]; m++) {
-				begin_row(d, i, out);
+				begin_service_series(d, i, out);
 				series_label(out, "of", of[s]);
 				series_label(out, "mark", marks[m]);
 				series_end(out, !strcmp(d->services[i].figures.trust[s], marks[m]));

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "record/effort.h"
-#include "record/labels.h"
+#include "util/labels.h"
 #include "util/clock.h"
 #include "util/grow.h"
 
@@ -117,7 +117,7 @@ static unsigned label_recorder(struct daemon *d, uint32_t service, struct buf la
 	labels_add(&labels[n++], "pod", in ? *in->pod ? in->pod : in->pod_uid : "");
 	if (s->rests_since && !turns_running(d, service)) {
 		snprintf(rested, sizeof(rested), "%.3f", (double)(clock_now() - s->rests_since) / 1e9);
-		labels_add(&labels[n++], "rested", rested);
+		labels_add(&labels[n++], LABELS_RESTED, rested);
 	}
 	return n;
 }

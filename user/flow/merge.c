@@ -11,6 +11,7 @@
 #include "profile/walk.h"
 #include "store/write.h"
 #include "util/buf.h"
+#include "util/labels.h"
 #include "util/log.h"
 #include "util/whole.h"
 
@@ -30,6 +31,7 @@ struct merge {
 	unsigned have[VARIANTS];
 	uint32_t module_base, stack_base, function_base, next_module, next_stack, next_function;
 	double weight;
+	char labels[LABELS_MOST]; /* that all files so far have in common */
 	char program[256];
 	struct intern counter_names;
 	struct fmt_counter counters[256]; /* by id */
@@ -411,6 +413,15 @@ static int check_same_program(struct merge *m, const struct flow_input *in, stru
 	return check_builds(m, seen, in->build_ids, path);
 }
 
+static void keep_labels(struct merge *m, const struct profile *p, bool first)
+{
+	const char *labels = profile_meta(p, META_LABELS);
+
+	if (first)
+		snprintf(m->labels, sizeof(m->labels), "%s", labels ? labels : "");
+	labels_keep_common(m->labels, labels ? labels : "");
+}
+
 static int add_input(struct merge *m, const char *path, struct intern *seen, bool first, bool *degraded)
 {
 	struct flow_input in[2] = { { 0 }, { 0 } };
@@ -419,6 +430,8 @@ static int add_input(struct merge *m, const char *path, struct intern *seen, boo
 
 	if (!err)
 		err = check_same_program(m, &in[0], seen, first, path);
+	if (!err)
+		keep_labels(m, p, first);
 	if (!err && first) {
 		store_meta(m->w, "engine", flow_engine_str(in[0].engine));
 		store_meta(m->w, "command", in[0].command);
@@ -446,6 +459,8 @@ static int merge_all(struct merge *m, bool *degraded)
 		m->weight = what->weights[i];
 		err = add_input(m, what->paths[i], &seen, !i, degraded);
 	}
+	if (!err && *m->labels)
+		err = store_meta(m->w, META_LABELS, m->labels);
 	if (!err)
 		err = write_totals(m, what->count);
 	intern_release(&seen);

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/labels.h"
+#include "util/labels.h"
 #include "attr/attr.h"
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/sampler.h"

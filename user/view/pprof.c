@@ -11,7 +11,7 @@
 #include <zlib.h>
 
 #include "pprof.pb-c.h"
-#include "record/labels.h"
+#include "util/labels.h"
 #include "util/clean.h"
 #include "util/map.h"
 #include "view/export.h"

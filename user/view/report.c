@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "counters.h"
-#include "record/labels.h"
+#include "util/labels.h"
 #include "util/json.h"
 #include "view/report_flow.h"
 #include "view/run_time_code.h"

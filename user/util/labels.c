@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "record/labels.h"
+#include "util/labels.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define VALUE_MOST 200u
+#define VALUE_MOST 200u  /* bytes: a pod of Kubernetes has 253 at most with its namespace, and mostly 60 */
+#define LONGEST_REST 1e9 /* seconds: thirty years, so it is no time */
 
 static bool good_label(const char *item, size_t key)
 {
@@ -63,4 +65,38 @@ void labels_add(struct buf *out, const char *key, const char *value)
 	buf_addf(out, "%s=", key);
 	for (unsigned i = 0; value[i] && i < VALUE_MOST; i++)
 		buf_addch(out, value[i] == ',' || (unsigned char)value[i] < 0x20 || value[i] == 0x7f ? '_' : value[i]);
+}
+
+void labels_value(const char *all, const char *key, char value[LABELS_MOST])
+{
+	char name[LABELS_MOST];
+
+	while (all && (all = labels_next(all, name, value)))
+		if (!strcmp(name, key))
+			return;
+	*value = 0;
+}
+
+void labels_keep_common(char all[LABELS_MOST], const char *others)
+{
+	char key[LABELS_MOST], value[LABELS_MOST], other[LABELS_MOST], kept[LABELS_MOST] = "";
+	size_t len = 0;
+
+	for (const char *at = all; (at = labels_next(at, key, value));) {
+		labels_value(others, key, other);
+		if (!strcmp(key, LABELS_RESTED) || strcmp(value, other))
+			continue;
+		len += (size_t)snprintf(kept + len, sizeof(kept) - len, "%s%s=%s", len ? "," : "", key, value);
+	}
+	memcpy(all, kept, sizeof(kept));
+}
+
+double labels_weight(const char *rested, const char *file, double seconds)
+{
+	const char *dot = strrchr(file, '.');
+	double r = strtod(rested, NULL);
+
+	if (!*rested || !dot || strtoul(dot + 1, NULL, 10) != 1 || !(r > 0) || !(seconds > 0) || r > LONGEST_REST)
+		return 1;
+	return (r + seconds) / seconds;
 }

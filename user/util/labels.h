@@ -16,5 +16,15 @@ int labels_join(const char *const *items, size_t count, char out[LABELS_MOST], s
 const char *labels_next(const char *all, char *key, char *value);
 /* What cannot stand in a value becomes '_'. */
 void labels_add(struct buf *out, const char *key, const char *value);
+/* The value of a key, "" where it is not there. */
+void labels_value(const char *all, const char *key, char value[LABELS_MOST]);
+/* Leaves those of `all` that `others` has with the same value, and none of LABELS_RESTED. */
+void labels_keep_common(char all[LABELS_MOST], const char *others);
+
+/* Seconds for which a service was not recorded before a turn: the turn's first profile stands for them as well. */
+#define LABELS_RESTED "rested"
+/* What a profile counts for: 1, or more of the first of a turn. file: its name, which ends in its number in the turn;
+ * seconds: how long it lasted. */
+double labels_weight(const char *rested, const char *file, double seconds);
 
 #endif
