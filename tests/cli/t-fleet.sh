@@ -77,7 +77,7 @@ rm down
 all_sent() { [ "$(wc -l <sent)" = 3 ]; }
 check "when it is over all is sent" within 20 all_sent
 check "in order" bash -c 'sort sent | cmp - sent'
-check "and told" within 5 grep -q 'event=push msg="ClickHouse takes profiles again' log
+check "and told" within 5 grep -q 'event=push msg="clickhouse takes profiles again' log
 kill -TERM $daemon; wait $daemon
 
 # Debian's server

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a server of ClickHouse answers, and what reading commands print of a profile: each becomes a body, or rows. Rows
+/* What servers answer, and what reading commands print of a profile: each becomes a body, or rows. Rows
  * are lines of as many fields as their table has columns, whatever names hold. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/clickhouse.h"
+#include "daemon/deliver.h"
 #include "daemon/fleet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -33,6 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *text = malloc(size + 1);
 	size_t at = 0, len = 0;
 	struct err e = { 0 };
+	char why[200];
 
 	if (!text)
 		return 0;
@@ -43,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_rows(&rows[t], columns[t]);
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		buf_release(&rows[t]);
-	if (clickhouse_status(text, size, &at, &len) && (at > size || len > size - at))
+	deliver_rejected(text, size, why);
+	if (post_status(text, size, &at, &len) && (at > size || len > size - at))
 		abort();
 	free(text);
 	return 0;

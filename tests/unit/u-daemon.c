@@ -114,6 +114,8 @@ static void what_is_wrong_has_its_place(void **state)
 	refused("http: {listen: \"0.0.0.0:80\", token_file: /t}\nservices: {a: {name: x}}", "tls_cert and tls_key");
 	refused("http: {tls_key: /t}\nservices: {a: {name: x}}", "tls_cert and http.tls_key go together");
 	refused("http: {listen: localhost:80}\nservices: {a: {name: x}}", "1:16: listen wants an address and a port");
+	refused("fleet: {otlp: https://a:1}\nservices: {a: {name: x}}", "1:15: otlp wants http://HOST:PORT");
+	refused("fleet: {pyroscope: \"http://a:1/?x\"}\nservices: {a: {name: x}}", "1:20: pyroscope wants http://");
 	refused("a: \x01", "this is not YAML");
 	refused("services: {a: {name: x}}\n? [b]\n: 3\n", "a key is one word");
 	refused("services: &s\n  a: *s\n", "there is no key 'a' in service 'a'");

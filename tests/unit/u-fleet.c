@@ -33,8 +33,8 @@ static void urls_are_read_or_refused(void **state)
 			fail_msg("'%s' was taken", wrong[i]);
 	e = (struct err){ 0 };
 	assert_int_equal(clickhouse_read(&c, "http://db.example:8123/accperf", NULL, &e), 0);
-	assert_string_equal(c.host, "db.example");
-	assert_string_equal(c.port, "8123");
+	assert_string_equal(c.server.host, "db.example");
+	assert_string_equal(c.server.port, "8123");
 	assert_string_equal(c.database, "accperf");
 	assert_int_equal(clickhouse_read(&c, "http://127.0.0.1:1", NULL, &e), 0);
 	assert_string_equal(c.database, "default");
@@ -47,7 +47,7 @@ static unsigned status_of(const char *text, char *body)
 	unsigned status;
 
 	snprintf(copy, sizeof(copy), "%s", text);
-	status = clickhouse_status(copy, strlen(copy), &at, &len);
+	status = post_status(copy, strlen(copy), &at, &len);
 	memcpy(body, copy + at, len);
 	body[len] = 0;
 	return status;

@@ -15,9 +15,9 @@
 #include "view/export.h"
 
 struct export_cmd {
-	const char *input, *output;
+	const char *input, *output, *service;
 	struct filter_opts filter;
-	bool pprof, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked;
+	bool pprof, otlp, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked;
 };
 
 static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
@@ -28,6 +28,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE",
 	  .help = "where to write; - is stdout (accperf.data.SUFFIX)" },
 	{ OPT_BOOL, 0, "pprof", AT(pprof), .help = "gzipped profile.proto (go tool pprof, Pyroscope)" },
+	{ OPT_BOOL, 0, "otlp", AT(otlp),
+	  .help = "OpenTelemetry profiles, v1development of opentelemetry-proto 1.11.0" },
 	{ OPT_BOOL, 0, "collapsed", AT(collapsed), .help = "folded stacks with ns (flame graph scripts)" },
 	{ OPT_BOOL, 0, "callgrind", AT(callgrind), .help = "callgrind_annotate, KCachegrind" },
 	{ OPT_BOOL, 0, "speedscope", AT(speedscope), .help = "speedscope's JSON" },
@@ -36,6 +38,8 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "bolt", AT(bolt),
 	  .help = "branches of one object, as perf2bolt -pa reads them (--dso says which; else where most are)" },
 	{ OPT_BOOL, 0, "csv", AT(csv), .help = "the report's table" },
+	{ OPT_STRING, 0, "service", AT(service), .arg = "NAME",
+	  .help = "otlp: whose profile it is, where it has no label that says so" },
 	FILTER_PROCESS_OPTS(struct export_cmd, filter),
 	FILTER_CODE_OPTS(struct export_cmd, filter),
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
@@ -50,9 +54,13 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 		bool wanted;
 		const char *name;
 	} wishes[] = {
-		{ o->pprof, "pprof" },         { o->collapsed, "collapsed" },
-		{ o->callgrind, "callgrind" }, { o->speedscope, "speedscope" },
-		{ o->firefox, "firefox" },     { o->csv, "csv" },
+		{ o->pprof, "pprof" },
+		{ o->otlp, "otlp" },
+		{ o->collapsed, "collapsed" },
+		{ o->callgrind, "callgrind" },
+		{ o->speedscope, "speedscope" },
+		{ o->firefox, "firefox" },
+		{ o->csv, "csv" },
 		{ o->bolt, "bolt" },
 	};
 	const char *name = NULL;
@@ -68,7 +76,7 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 	}
 	if (!name)
 		err_set(e, -1,
-			"name a format: --pprof, --collapsed, --callgrind, --speedscope, --firefox, --bolt or --csv");
+			"name a format: --pprof, --otlp, --collapsed, --callgrind, --speedscope, --firefox, --bolt or --csv");
 	return name ? export_find(name) : NULL;
 }
 
@@ -264,7 +272,9 @@ static int cmd_export(void *opts, int argc, char **argv)
 	const struct export_cmd *o = opts;
 	struct filter filter = { 0 };
 	struct contents c = { 0 };
-	struct export_opts eo = { .inlined = o->inlined, .filter = &filter, .in_order = &c.in_order };
+	struct export_opts eo = {
+		.inlined = o->inlined, .filter = &filter, .in_order = &c.in_order, .service = o->service
+	};
 	struct err e = { 0 };
 	const struct export_format *f = chosen(o, &e);
 	char made_up[4096];
@@ -344,6 +354,10 @@ CLI_COMMAND(export) = {
 		"So a machine without such a record can lay its programs out anew; which branches were foreseen wrongly is not\n"
 		"known, and says 0. The program is linked with -Wl,--emit-relocs for BOLT.\n"
 		"\n"
+		"--otlp is one message: CPU time, samples and waits, each as a profile, by process and thread; build-ids, kinds of\n"
+		"frames; service, host, container, unit and pod as the labels of the recording tell them. It is a development\n"
+		"version, and collectors refuse others than theirs.\n"
+		"\n"
 		"With --pid, --comm, --dso or --symbol only samples of such processes and functions (at the leaf) are written;\n"
 		"values stay what they were. Shares in --csv are those of the whole recording.\n"
 		"\n"
@@ -356,6 +370,7 @@ CLI_COMMAND(export) = {
 		"it, because spreadsheets would take it for a formula. Files are for their owner's eyes only.",
 	.examples =
 		"accperf export --pprof -o app.pb.gz\tFor go tool pprof -http=: app.pb.gz\n"
+		"accperf export --otlp --service web -o web.otlp\tFor OpenTelemetry; accperf fleet push --otlp sends it\n"
 		"accperf export --collapsed -o - | flamegraph.pl >app.svg\tA flame graph\n"
 		"accperf export --callgrind && callgrind_annotate accperf.data.callgrind\tAnnotated by line\n"
 		"accperf export --firefox -o app.json\tThreads along time, in profiler.firefox.com\n"

@@ -9,12 +9,13 @@
 
 #include "cli/cli.h"
 #include "daemon/clickhouse.h"
+#include "daemon/deliver.h"
 #include "daemon/fleet.h"
 #include "daemon/fleet_view.h"
 #include "daemon/query.h"
 
 struct fleet_cmd {
-	const char *clickhouse, *user_file, *service, *since, *until, *against, *host, *cluster;
+	const char *clickhouse, *otlp, *pyroscope, *user_file, *service, *since, *until, *against, *host, *cluster;
 	uint64_t rows;
 	bool json, all;
 };
@@ -25,6 +26,10 @@ static const struct fleet_cmd defaults = { .since = "-1h", .until = "now", .rows
 static const struct opt options[] = {
 	{ OPT_STRING, 0, "clickhouse", O(clickhouse), "URL",
 	  "the server: http://HOST:PORT, or http://HOST:PORT/DATABASE", 0 },
+	{ OPT_STRING, 0, "otlp", O(otlp), "URL",
+	  "push: to a collector of OpenTelemetry's instead, http://HOST:PORT[/v1development/profiles]", 0 },
+	{ OPT_STRING, 0, "pyroscope", O(pyroscope), "URL",
+	  "push: as pprof to a server that takes it as Pyroscope does, http://HOST:PORT[/ingest]", 0 },
 	{ OPT_STRING, 0, "user-file", O(user_file), "FILE", "a file of USER:PASSWORD that only its owner reads", 0 },
 	{ OPT_STRING, 's', "service", O(service), "NAME", "the service", 0 },
 	{ OPT_STRING, 0, "since", O(since), "TIME", "from then on: 2026-11-26T05:00:00Z, -90s, now-2h (-1h)", 0 },
@@ -58,7 +63,23 @@ static int take_spans(const struct fleet_cmd *o, struct fleet_span *of, struct f
 	return 0;
 }
 
-static int push_files(const struct fleet_cmd *o, const struct clickhouse *c, int argc, char **argv)
+/* Where profiles go: deliver is NULL for ClickHouse. */
+struct destination {
+	const struct clickhouse *clickhouse;
+	const struct deliver *deliver;
+};
+
+static int push_file(const struct destination *to, const struct fleet_segment *s, const char *path, struct err *e)
+{
+	bool there = false;
+
+	if (to->deliver ? deliver_profile(to->deliver, s, path, e) : fleet_push(to->clickhouse, s, path, &there, e))
+		return e->code;
+	printf("%s: %s\n", path, there ? "there already" : "sent");
+	return 0;
+}
+
+static int push_files(const struct fleet_cmd *o, const struct destination *to, int argc, char **argv)
 {
 	struct utsname u;
 	struct stat st;
@@ -69,14 +90,13 @@ static int push_files(const struct fleet_cmd *o, const struct clickhouse *c, int
 		const char *slash = strrchr(argv[i], '/');
 		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, slash ? slash + 1 : argv[i], 0 };
 		struct err e = { 0 };
-		bool there = false;
 
-		if (stat(argv[i], &st))
+		if (stat(argv[i], &st)) {
 			err_set(&e, -EINVAL, "%s: %s", argv[i], strerror(errno));
-		s.ended = (int64_t)st.st_mtim.tv_sec;
-		if (!e.code && !fleet_push(c, &s, argv[i], &there, &e)) {
-			printf("%s: %s\n", argv[i], there ? "there already" : "sent");
-			continue;
+		} else {
+			s.ended = (int64_t)st.st_mtim.tv_sec;
+			if (!push_file(to, &s, argv[i], &e))
+				continue;
 		}
 		err_prefix(&e, "%s", argv[i]);
 		if (e.code != -EINVAL)
@@ -118,7 +138,11 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 {
 	const struct fleet_cmd *o = opts;
 	const char *verb = argv[0];
+	bool push = !strcmp(verb, "push");
+	unsigned urls = (o->clickhouse != NULL) + (o->otlp != NULL) + (o->pyroscope != NULL);
 	struct clickhouse c;
+	struct deliver d;
+	struct destination to = { &c, o->clickhouse ? NULL : &d };
 	struct err e = { 0 };
 	AUTO_BUF(out);
 
@@ -127,17 +151,20 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 		fputs(buf_failed(&out) ? "" : out.data, stdout);
 		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
 	}
-	if (strcmp(verb, "report") && strcmp(verb, "diff") && strcmp(verb, "push"))
+	if (strcmp(verb, "report") && strcmp(verb, "diff") && !push)
 		err_set(&e, -EINVAL, "'%s' is none of schema, push, report and diff", verb);
-	else if (!o->clickhouse || !o->service)
-		err_set(&e, -EINVAL, "%s wants --clickhouse URL and --service NAME", verb);
-	else if ((argc > 1) != !strcmp(verb, "push"))
+	else if (!o->service || (push ? urls != 1 : !o->clickhouse))
+		err_set(&e, -EINVAL, "%s wants --clickhouse URL%s and --service NAME", verb,
+			push ? ", --otlp URL or --pyroscope URL" : "");
+	else if ((argc > 1) != push)
 		err_set(&e, -EINVAL, argc > 1 ? "%s takes no files" : "%s wants profiles", verb);
-	else
+	else if (o->clickhouse)
 		clickhouse_read(&c, o->clickhouse, o->user_file, &e);
+	else
+		deliver_read(&d, o->otlp ? DELIVER_OTLP : DELIVER_PYROSCOPE, o->otlp ? o->otlp : o->pyroscope, &e);
 	if (e.code)
 		return cli_fail(&e, EXIT_USAGE);
-	return !strcmp(verb, "push") ? push_files(o, &c, argc - 1, argv + 1) : show_fleet(o, &c, !strcmp(verb, "diff"));
+	return push ? push_files(o, &to, argc - 1, argv + 1) : show_fleet(o, &c, !strcmp(verb, "diff"));
 }
 
 static const struct cli_schema schemas[] = { { "fleet", fleet_view_schema }, { 0 } };
@@ -158,6 +185,9 @@ CLI_COMMAND(fleet) = {
 		"schema prints the statements that make the tables: of functions, edges, offload calls and profiles, and a\n"
 		"view by function and time. push sends profiles, whole: one that is there is not sent again, and one that was\n"
 		"cut off replaces itself. `accperf daemon` does so by itself where its configuration has fleet.clickhouse.\n\n"
+		"push --otlp sends what `accperf export --otlp` writes, and --pyroscope what --pprof writes. Neither server is\n"
+		"asked whether it has a profile; the daemon remembers what it sent. What a server refuses for good (400, 413, 422,\n"
+		"OTLP's rejected profiles) is told and left out, and all else is tried again.\n\n"
 		"report shows functions by their share of a service's CPU time over all hosts. Its interval is from how hosts\n"
 		"differ; of one host it is unknown. A host counts by the samples that it gave, times the weight of each\n"
 		"profile: one that was recorded by turns stands for the time between as well.\n\n"

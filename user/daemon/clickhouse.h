@@ -9,11 +9,13 @@
 
 #include <stdbool.h>
 
+#include "daemon/post.h"
 #include "util/buf.h"
 #include "util/err.h"
 
 struct clickhouse {
-	char host[256], port[6], database[65];
+	struct post_server server;
+	char database[65];
 	char user[65], password[129]; /* "": none */
 };
 
@@ -27,7 +29,5 @@ int clickhouse_ask(const struct clickhouse *c, const char *query, const struct b
 /* A text as SQL has it, in its quotes; the same as a field of TabSeparated. */
 void clickhouse_quote(const char *text, struct buf *out);
 void clickhouse_field(const char *text, struct buf *out);
-/* Splits an answer of HTTP: its status, and where its body is; 0: it is none. Pure. */
-unsigned clickhouse_status(char *answer, size_t len, size_t *body_at, size_t *body_len);
 
 #endif

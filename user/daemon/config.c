@@ -33,7 +33,8 @@ enum key_type {
 	KEY_LIST,
 	KEY_PIDS,
 	KEY_ADDRESS,
-	KEY_SERVER
+	KEY_SERVER,
+	KEY_URL
 };
 
 struct key {
@@ -83,6 +84,11 @@ static const struct key keys[] = {
 	  "what cannot be sent waits on disk" },
 	{ "fleet", "user_file", KEY_FOLDER, C(clickhouse_user), NULL, 0, 0, NULL,
 	  "a file of USER:PASSWORD for it, that only its owner reads" },
+	{ "fleet", "otlp", KEY_URL, C(otlp), NULL, 0, 0, NULL,
+	  "complete profiles are sent to this collector as OTLP profiles (v1development of opentelemetry-proto 1.11.0), in the "
+	  "same way: http://HOST:PORT, or with another path than /v1development/profiles" },
+	{ "fleet", "pyroscope", KEY_URL, C(pyroscope), NULL, 0, 0, NULL,
+	  "and as pprof to this server, as Pyroscope takes it: http://HOST:PORT, or with another path than /ingest" },
 	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
 	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
@@ -267,6 +273,7 @@ static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, co
 {
 	struct sockaddr_storage address;
 	struct clickhouse server;
+	struct post_server url = { .what = k->name };
 	struct err e = { 0 };
 	char **where = into;
 	bool loopback;
@@ -285,6 +292,8 @@ static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, co
 			 k->name, text);
 	else if (k->type == KEY_SERVER && clickhouse_read(&server, text, NULL, &e))
 		complain(r, at, "%s wants http://HOST:PORT or http://HOST:PORT/DATABASE, not '%.60s'", k->name, text);
+	else if (k->type == KEY_URL && post_read(&url, text))
+		complain(r, at, "%s wants http://HOST:PORT or http://HOST:PORT/PATH, not '%.60s'", k->name, text);
 	else if (*where || !(*where = strdup(text)))
 		complain(r, at, "out of memory");
 }
@@ -309,7 +318,8 @@ static void take_item(struct reading *r, const struct key *k, const yaml_node_t 
 
 static bool is_text(enum key_type t)
 {
-	return t == KEY_TEXT || t == KEY_FOLDER || t == KEY_CHOICE || t == KEY_ADDRESS || t == KEY_SERVER;
+	return t == KEY_TEXT || t == KEY_FOLDER || t == KEY_CHOICE || t == KEY_ADDRESS || t == KEY_SERVER ||
+	       t == KEY_URL;
 }
 
 static void take_value(struct reading *r, const struct key *k, const yaml_node_t *n, void *base)
@@ -574,6 +584,8 @@ void config_release(struct daemon_config *c)
 	free(c->tls_key);
 	free(c->clickhouse);
 	free(c->clickhouse_user);
+	free(c->otlp);
+	free(c->pyroscope);
 	*c = (struct daemon_config){ 0 };
 }
 
@@ -607,6 +619,8 @@ static const char *example_of(const struct key *k)
 		{ "http", "tls_key", "/etc/accperf/tls.key" },
 		{ "fleet", "clickhouse", "http://127.0.0.1:8123/accperf" },
 		{ "fleet", "user_file", "/etc/accperf/clickhouse" },
+		{ "fleet", "otlp", "http://127.0.0.1:4318" },
+		{ "fleet", "pyroscope", "http://127.0.0.1:4040" },
 		{ "", "pid", "[1234, 5678]" },
 		{ "", "cgroup", "\"/system.slice/nginx.service\"" },
 		{ "", "unit", "nginx.service" },

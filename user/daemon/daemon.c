@@ -286,6 +286,7 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 		say(SAY_NOTICE, "started", NULL, "%zu service%s, profiles in %s", d.c.service_count,
 		    d.c.service_count == 1 ? "" : "s", d.c.folder);
 		queries_open(&d);
+		pushes_open(&d);
 		d.http = http_open(&d, &served);
 		if (served.code) /* to record is the more important */
 			say(SAY_ERROR, "http", NULL, "%s", served.text);

@@ -26,8 +26,7 @@
 
 /* ---- a profile's rows */
 
-/* What a reading command of ours prints; status 3, that not all is there, is as good as 0. */
-static int read_by(const char *const argv[], struct buf *out, struct err *e)
+int fleet_read_by(const char *const argv[], struct buf *out, struct err *e)
 {
 	int fd = memfd_create("json", MFD_CLOEXEC), status = 0;
 	struct child_opts o = { .argv = argv,
@@ -89,10 +88,10 @@ int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const 
 	AUTO_BUF(f);
 	AUTO_BUF(o);
 
-	if (is_there(c, s, there, e) || *there || read_by(report, &r, e))
+	if (is_there(c, s, there, e) || *there || fleet_read_by(report, &r, e))
 		return e->code;
 	/* a profile without accesses has no flow */
-	if (read_by(flow, &f, &none) || read_by(offload, &o, &none))
+	if (fleet_read_by(flow, &f, &none) || fleet_read_by(offload, &o, &none))
 		none.code = 0;
 	fleet_rows(s, r.data, f.data, o.data ? o.data : "", rows, e);
 	for (unsigned t = 0; t < FLEET_TABLES && !e->code; t++) {

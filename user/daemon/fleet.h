@@ -31,6 +31,9 @@ struct fleet_segment {
 /* Rows as TabSeparated, from what report, flow and offload print with --json; flow and offload may be "". Pure. */
 int fleet_rows(const struct fleet_segment *s, const char *report, const char *flow, const char *offload,
 	       struct buf rows[FLEET_TABLES], struct err *e);
+/* What a reading command of ours prints, and a NUL; status 3, that not all is there, is as good as 0.
+ * -EINVAL: it cannot read it. */
+int fleet_read_by(const char *const argv[], struct buf *out, struct err *e);
 /* All rows of one profile, unless it is there. *there: it was. */
 int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const char *path, bool *there, struct err *e);
 

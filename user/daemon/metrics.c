@@ -126,6 +126,36 @@ static void add_places_of(const struct daemon *d, uint32_t service, struct serie
 		add_place(d, service, (const char *const[]){ "other", "", "" }, other, out);
 }
 
+static void add_pushes(const struct daemon *d, struct series *out)
+{
+	static const struct {
+		const char *name;
+		enum series_type type;
+		const char *help;
+	} of[] = {
+		{ "accperf_profiles_sent", SERIES_COUNTER, "Profiles sent to a server of the section fleet." },
+		{ "accperf_profiles_send_failures", SERIES_COUNTER, "Tries that failed." },
+		{ "accperf_profiles_not_wanted", SERIES_COUNTER,
+		  "Profiles that could not be read, or that a server refused for good." },
+		{ "accperf_profiles_waiting", SERIES_GAUGE, "Complete profiles that wait to be sent." },
+	};
+
+	for (unsigned f = 0; f < sizeof(of) / sizeof(of[0]); f++) {
+		series_family(out, of[f].name, of[f].type, of[f].help);
+		for (unsigned to = 0; to < PUSH_SERVERS; to++) {
+			const struct push *p = &d->pushes.to[to];
+			double v[] = { (double)p->sent, (double)p->failed, (double)p->unreadable,
+				       (double)pushes_waiting(d, to) };
+
+			if (!pushes_name(d, to))
+				continue;
+			series_begin(out);
+			series_label(out, "to", pushes_name(d, to));
+			series_end(out, v[f]);
+		}
+	}
+}
+
 static void add_daemon(const struct daemon *d, struct series *out)
 {
 	series_family(out, "accperf_build", SERIES_INFO, "The program's version.");
@@ -135,11 +165,6 @@ static void add_daemon(const struct daemon *d, struct series *out)
 	series_counter(out, "accperf_daemon_cpu_seconds", "CPU time of the daemon alone.", d->own_cpu);
 	series_counter(out, "accperf_answers_cpu_seconds", "CPU time of answers from stored profiles.",
 		       d->queries.cost);
-	series_counter(out, "accperf_profiles_sent", "Profiles sent to ClickHouse.", (double)d->pushes.sent);
-	series_counter(out, "accperf_profiles_send_failures", "Tries that failed.", (double)d->pushes.failed);
-	series_gauge(out, "accperf_profiles_waiting",
-		     "Complete profiles that wait to be sent; NaN: none are sent anywhere.",
-		     d->c.clickhouse ? (double)pushes_waiting(d) : NAN);
 	series_gauge(out, "accperf_memory_bytes", "Memory of the daemon and its recorders.", (double)d->memory);
 	series_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
 	series_gauge(out, "accperf_budget_ratio", "What all of it may take of all CPUs.", d->c.budget);
@@ -158,6 +183,7 @@ void metrics_text(const struct daemon *d, bool openmetrics, struct buf *out)
 	struct series s = { .out = out, .openmetrics = openmetrics };
 
 	add_daemon(d, &s);
+	add_pushes(d, &s);
 	add_services(d, &s);
 	series_family(&s, "accperf_processes", SERIES_GAUGE, "Processes of a service, by unit, container and pod.");
 	for (uint32_t i = 0; i < d->c.service_count; i++)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/pushes.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,10 +17,76 @@
 #include "daemon/daemon_priv.h"
 #include "util/clock.h"
 
-#define LONGEST_NS 180000000000ull
+#define LONGEST_NS 180000000000ull /* of one profile: three answers of a minute each, as the slowest server may take */
 #define SECOND 1000000000ull
-#define RETRY_MOST_S 300u
-#define ROWS_MOST (64u << 20)
+#define RETRY_MOST_S 300u     /* between tries: what waits is late by five minutes at most when a server is back */
+#define ROWS_MOST (64u << 20) /* bytes of what a child makes of a profile */
+
+static const struct {
+	const char *name, *option;
+	size_t url, user_file; /* in the configuration; 0: it takes none */
+	const char *file;      /* of what was sent last; NULL: the server knows */
+} servers[PUSH_SERVERS] = {
+	[PUSH_CLICKHOUSE] = { "clickhouse", "--clickhouse", offsetof(struct daemon_config, clickhouse),
+			      offsetof(struct daemon_config, clickhouse_user), NULL },
+	[PUSH_OTLP] = { "otlp", "--otlp", offsetof(struct daemon_config, otlp), 0, ".sent.otlp" },
+	[PUSH_PYROSCOPE] = { "pyroscope", "--pyroscope", offsetof(struct daemon_config, pyroscope), 0,
+			     ".sent.pyroscope" },
+};
+
+static const char *configured(const struct daemon *d, size_t offset)
+{
+	return offset ? *(char *const *)(const void *)((const char *)&d->c + offset) : NULL;
+}
+
+const char *pushes_name(const struct daemon *d, unsigned to)
+{
+	return configured(d, servers[to].url) ? servers[to].name : NULL;
+}
+
+/* ---- what was sent */
+
+static void read_sent(struct daemon *d, unsigned to)
+{
+	int fd = openat(d->keeper.dir, servers[to].file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct pushed last = { 0 };
+	char text[120];
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	if (sscanf(text, "%" SCNd64 " %63s", &last.time, last.name) == 2)
+		d->pushes.to[to].last = last;
+}
+
+/* Anew and then in place of the old one, so that a crash leaves one of both. */
+static void write_sent(struct daemon *d, unsigned to)
+{
+	const struct pushed *last = &d->pushes.to[to].last;
+	char text[120];
+	int len = snprintf(text, sizeof(text), "%" PRId64 " %s\n", last->time, last->name), fd;
+	bool written;
+
+	if (!servers[to].file)
+		return;
+	unlinkat(d->keeper.dir, ".sent.new", 0);
+	fd = openat(d->keeper.dir, ".sent.new", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	written = fd >= 0 && write(fd, text, (size_t)len) == len;
+	if (fd >= 0)
+		close(fd);
+	if (!written || renameat(d->keeper.dir, ".sent.new", d->keeper.dir, servers[to].file))
+		say(SAY_WARN, "push", NULL,
+		    "what was sent to %s cannot be written down (%s): after a restart it is sent again",
+		    servers[to].name, strerror(errno));
+}
+
+void pushes_open(struct daemon *d)
+{
+	for (unsigned to = 0; to < PUSH_SERVERS; to++)
+		if (servers[to].file)
+			read_sent(d, to);
+}
 
 /* In order of their end, which is that of the keeper's list. */
 static bool comes_after(const struct kept_file *f, const struct pushed *p)
@@ -24,23 +94,23 @@ static bool comes_after(const struct kept_file *f, const struct pushed *p)
 	return f->time > p->time || (f->time == p->time && strcmp(f->name, p->name) > 0);
 }
 
-static bool is_waiting(const struct daemon *d, const struct kept_file *f)
+static bool is_waiting(const struct push *p, const struct kept_file *f)
 {
-	return !f->open && !f->goes && strlen(f->name) < sizeof(d->pushes.last.name) && comes_after(f, &d->pushes.last);
+	return !f->open && !f->goes && strlen(f->name) < sizeof(p->last.name) && comes_after(f, &p->last);
 }
 
-size_t pushes_waiting(const struct daemon *d)
+size_t pushes_waiting(const struct daemon *d, unsigned to)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->keeper.count; i++)
-		n += is_waiting(d, &d->keeper.files[i]);
+		n += is_waiting(&d->pushes.to[to], &d->keeper.files[i]);
 	return n;
 }
 
-static void begin_push(struct daemon *d, const struct kept_file *f)
+static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f)
 {
-	struct pushes *p = &d->pushes;
+	struct push *p = &d->pushes.to[to];
 	const char *folder = d->keeper.folders[f->folder], *argv[12] = { "accperf", "fleet", "push" };
 	char path[PATH_MAX + 2 * NAME_MAX];
 	unsigned n = 3;
@@ -53,13 +123,13 @@ static void begin_push(struct daemon *d, const struct kept_file *f)
 	struct err e = { 0 };
 
 	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, folder, f->name);
-	argv[n++] = "--clickhouse";
-	argv[n++] = d->c.clickhouse;
+	argv[n++] = servers[to].option;
+	argv[n++] = configured(d, servers[to].url);
 	argv[n++] = "--service";
 	argv[n++] = folder;
-	if (d->c.clickhouse_user) {
+	if (configured(d, servers[to].user_file)) {
 		argv[n++] = "--user-file";
-		argv[n++] = d->c.clickhouse_user;
+		argv[n++] = configured(d, servers[to].user_file);
 	}
 	argv[n++] = path;
 	p->said = memfd_create("said", MFD_CLOEXEC);
@@ -77,7 +147,7 @@ static void begin_push(struct daemon *d, const struct kept_file *f)
 	snprintf(p->now.name, sizeof(p->now.name), "%s", f->name);
 }
 
-static void tell_failure(struct pushes *p, const char *why)
+static void tell_failure(struct push *p, const char *why)
 {
 	unsigned rest = p->failures < 8 ? 1u << p->failures : RETRY_MOST_S;
 
@@ -89,9 +159,9 @@ static void tell_failure(struct pushes *p, const char *why)
 	p->failures++;
 }
 
-static void end_push(struct daemon *d)
+static void end_push(struct daemon *d, unsigned to)
 {
-	struct pushes *p = &d->pushes;
+	struct push *p = &d->pushes.to[to];
 	struct rusage use;
 	char why[300];
 	int status;
@@ -107,43 +177,55 @@ static void end_push(struct daemon *d)
 	close(p->said);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		if (p->failures)
-			say(SAY_NOTICE, "push", NULL, "ClickHouse takes profiles again; %zu wait", pushes_waiting(d));
+			say(SAY_NOTICE, "push", NULL, "%s takes profiles again; %zu wait", servers[to].name,
+			    pushes_waiting(d, to));
 		p->failures = 0;
 		p->sent++;
 		p->last = p->now;
+		write_sent(d, to);
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
 		say(SAY_WARN, "push", NULL, "%s; it is not sent", why);
 		p->unreadable++;
 		p->last = p->now;
+		write_sent(d, to);
 	} else {
 		tell_failure(p, WIFEXITED(status) ? why : "the child that sends profiles was ended");
 	}
 }
 
-void pushes_look(struct daemon *d)
+static void look_at_server(struct daemon *d, unsigned to)
 {
-	struct pushes *p = &d->pushes;
+	struct push *p = &d->pushes.to[to];
 
 	if (p->pid)
-		end_push(d);
-	if (p->pid || !d->c.clickhouse || d->stopping || clock_now() < p->retry_at)
+		end_push(d, to);
+	if (p->pid || !pushes_name(d, to) || d->stopping || clock_now() < p->retry_at)
 		return;
 	for (size_t i = 0; i < d->keeper.count; i++)
-		if (is_waiting(d, &d->keeper.files[i])) {
-			begin_push(d, &d->keeper.files[i]);
+		if (is_waiting(p, &d->keeper.files[i])) {
+			begin_push(d, to, &d->keeper.files[i]);
 			return;
 		}
 }
 
+void pushes_look(struct daemon *d)
+{
+	for (unsigned to = 0; to < PUSH_SERVERS; to++)
+		look_at_server(d, to);
+}
+
 void pushes_close(struct daemon *d)
 {
-	struct pushes *p = &d->pushes;
 	int status;
 
-	if (!p->pid)
-		return;
-	kill(-p->pid, SIGKILL);
-	waitpid(p->pid, &status, 0);
-	close(p->said);
-	p->pid = 0;
+	for (unsigned to = 0; to < PUSH_SERVERS; to++) {
+		struct push *p = &d->pushes.to[to];
+
+		if (!p->pid)
+			continue;
+		kill(-p->pid, SIGKILL);
+		waitpid(p->pid, &status, 0);
+		close(p->said);
+		p->pid = 0;
+	}
 }

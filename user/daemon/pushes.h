@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Complete profiles on their way to ClickHouse, by children that are `accperf fleet push`: one at a time, the oldest
- * first. What waits is the profiles themselves, on disk within keep_age and keep_size, so an outage of hours costs no
- * memory, and what was sent is asked of the server, so a restart sends nothing twice. Included by user/daemon.
+ * Complete profiles on their way to each server of the section fleet, by children that are `accperf fleet push`: one at
+ * a time to each, the oldest first. What waits is the profiles themselves, on disk within keep_age and keep_size, so an
+ * outage of hours costs no memory. ClickHouse is asked what it has; of the others the last that was sent is remembered
+ * in a file, so a restart sends nothing twice but what was under way. Included by user/daemon.
+ *
+ * To add a server: a row in pushes.c, its key in config.c, its option of `accperf fleet push`.
  */
 #ifndef ACCPERF_DAEMON_PUSHES_H
 #define ACCPERF_DAEMON_PUSHES_H
@@ -18,7 +21,10 @@ struct pushed {
 	char name[64];
 };
 
-struct pushes {
+enum push_to { PUSH_CLICKHOUSE, PUSH_OTLP, PUSH_PYROSCOPE };
+#define PUSH_SERVERS (PUSH_PYROSCOPE + 1u)
+
+struct push {
 	pid_t pid; /* 0: none runs */
 	int said;
 	struct pushed last, now;
@@ -27,9 +33,17 @@ struct pushes {
 	uint64_t sent, failed, unreadable;
 };
 
+struct pushes {
+	struct push to[PUSH_SERVERS];
+};
+
+/* Finds out what was sent before. */
+void pushes_open(struct daemon *d);
 void pushes_look(struct daemon *d);
+/* The server's name in messages and figures; NULL: the configuration has none. */
+const char *pushes_name(const struct daemon *d, unsigned to);
 /* How many complete profiles wait. */
-size_t pushes_waiting(const struct daemon *d);
+size_t pushes_waiting(const struct daemon *d, unsigned to);
 void pushes_close(struct daemon *d);
 
 #endif

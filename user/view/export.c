@@ -8,6 +8,7 @@
 
 const struct export_format export_formats[] = {
 	{ "pprof", ".pb.gz", .binary = true, .carries_flow = true, .render = export_pprof },
+	{ "otlp", ".otlp", .binary = true, .render = export_otlp },
 	{ "collapsed", ".folded", .render = export_collapsed },
 	{ "callgrind", ".callgrind", .render = export_callgrind },
 	{ "speedscope", ".speedscope.json", .carries_flow = true, .render = export_speedscope },

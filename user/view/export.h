@@ -28,6 +28,7 @@ struct export_opts {
 	const struct branches *branches; /* for formats of one object (branches) */
 	uint32_t module;                 /* that object, in profile.modules */
 	const uint64_t *calls; /* by stack, counted, of its innermost function from the next; NULL: not known */
+	const char *service;   /* where the profile has no label of it (otlp); NULL: not known */
 	/* Takes what is in the buffer, which is empty afterwards; 0 or -errno. NULL: it all stays in there. */
 	int (*drain)(void *ctx, const struct buf *part, struct err *e);
 	void *drain_ctx;
@@ -48,6 +49,7 @@ extern const struct export_format export_formats[]; /* ends with name NULL */
 const struct export_format *export_find(const char *name);
 
 int export_pprof(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
+int export_otlp(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_collapsed(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
 int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e);
