@@ -429,6 +429,18 @@ static void labels_and_values_are_openmetrics(void **state)
 
 /* ---- the log */
 
+static void a_line_is_json(void **state)
+{
+	AUTO_BUF(line);
+
+	(void)state;
+	say_json(SAY_WARN, "push", "web", "a \"b\" \x1b[31m\nc", 1234567890123456789, &line);
+	assert_string_equal(
+		line.data,
+		"{\"time\":\"2009-02-13T23:31:30.123Z\",\"level\":\"warn\",\"event\":\"push\",\"service\":\"web\","
+		"\"msg\":\"a \\\"b\\\" ?[31m?c\"}\n");
+}
+
 static void a_line_is_logfmt(void **state)
 {
 	AUTO_BUF(line);
@@ -732,6 +744,7 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
 		cmocka_unit_test(a_line_is_logfmt),
+		cmocka_unit_test(a_line_is_json),
 		cmocka_unit_test(moments_are_read_or_refused),
 		cmocka_unit_test(questions_have_times_and_no_other_words),
 		cmocka_unit_test(profiles_begin_where_others_end),

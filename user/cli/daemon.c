@@ -6,15 +6,16 @@
 #include "cli/cli.h"
 #include "daemon/daemon.h"
 #include "daemon/metrics.h"
+#include "daemon/say.h"
 
 #define CONFIG "/etc/accperf/daemon.yaml"
 
 struct daemon_opts {
-	const char *config;
+	const char *config, *log;
 	bool check, example;
 };
 
-static const struct daemon_opts defaults = { .config = CONFIG };
+static const struct daemon_opts defaults = { .config = CONFIG, .log = "logfmt" };
 
 #define O(field) offsetof(struct daemon_opts, field)
 static const struct opt options[] = {
@@ -23,6 +24,7 @@ static const struct opt options[] = {
 	  0 },
 	{ OPT_BOOL, 0, "example", O(example), NULL,
 	  "print a configuration with every key, what it means and its default", 0 },
+	{ OPT_STRING, 0, "log", O(log), "logfmt|json", "how its log is written (logfmt)", 0 },
 	OPT_END,
 };
 
@@ -60,6 +62,8 @@ static int cmd_daemon(void *opts, int argc, char **argv)
 		config_release(&c);
 		return EXIT_DONE;
 	}
+	if (!strcmp(o->log, "json"))
+		say_as_json();
 	return daemon_run(o->config, &c, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 
@@ -82,7 +86,8 @@ CLI_COMMAND(daemon) = {
 		"It stays in the foreground, for systemd: it tells when it is ready, that it is alive, and what it does.\n"
 		"SIGTERM ends it within two seconds, with every profile whole; SIGHUP reads the configuration again, and\n"
 		"keeps the old one where the new has errors; SIGUSR1 ends the present profiles, and the next begin. Its log\n"
-		"is logfmt on stderr, a line a sentence, with journald's priorities.\n\n"
+		"is logfmt on stderr, a line a sentence, with journald's priorities; or JSON with the time of day, one object a\n"
+		"line: time, level, event, service where it is of one, msg.\n\n"
 		"Recorders are processes of their own (`accperf record`). One that fails takes nothing else with it, and\n"
 		"is started again after 1, 2, 4 to 300 seconds. Where the daemon is killed they end by themselves, in\n"
 		"order; where they are killed as well, a profile lacks its last second at most. Nothing stays attached.\n\n"
@@ -90,7 +95,7 @@ CLI_COMMAND(daemon) = {
 		"CPUs, over hours: a service that has spent its part rests, and is recorded by turns, as one is that gives\n"
 		"more samples than its target. Together the daemon and its recorders hold no more than limits.memory.\n\n"
 		"On http.listen, 127.0.0.1:9417 unless the configuration says otherwise, it serves /healthz and /metrics\n"
-		"(OpenMetrics: what it costs, what was lost, each service's ten functions of most time), and with a token\n"
+		"(OpenMetrics: what it costs, what was lost, what each service's last profile tells, bounded), and with a token\n"
 		"(Authorization: Bearer ...) /profiles, a list as JSON (accperf.profiles/1), /profile?service=NAME, the last\n"
 		"complete profile as a file, and what the reading commands say of stored profiles: /report.html, /pprof, /flow,\n"
 		"/advise and /diff, each with ?service=NAME&from=TIME&to=TIME; a TIME is 2026-11-26T05:00:00Z, -90s, now-2h or\n"

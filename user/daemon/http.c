@@ -16,19 +16,19 @@
 #include "daemon/metrics.h"
 #include "util/clock.h"
 
-#define CONNECTIONS 200
-#define CONNECTION_MEMORY 16384
-#define PATIENCE_S 10  /* with a client that is silent */
-#define PER_CLIENT 50  /* connections of one address, where other machines reach us */
-#define SUSPENDED 64u  /* that wait for an answer; the others stay for who scrapes */
-#define PEM_MOST 65536 /* bytes of a certificate with its chain */
+#define CONNECTIONS 200         /* of all clients; each holds CONNECTION_MEMORY, so 3 MB */
+#define CONNECTION_MEMORY 16384 /* bytes: a request line and headers, which servers bound at 8 KB */
+#define PATIENCE_S 10           /* seconds, with a client that is silent: what scrapes is done in one */
+#define PER_CLIENT 50           /* connections of one address, where other machines reach us */
+#define SUSPENDED 64u           /* that wait for an answer; the others stay for who scrapes */
+#define PEM_MOST 65536          /* bytes of a certificate with its chain */
 /* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
  * does a wrong token. */
 #define ASKED_AT_ONCE 400.0
 #define ASKED_A_SECOND 20.0
 #define DEAR 20.0
-#define TOKEN_LEAST 16
-#define TOKEN_MOST 200
+#define TOKEN_LEAST 16         /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
+#define TOKEN_MOST 200         /* letters */
 #define UNPROCESSABLE 422      /* libmicrohttpd has had two names for it */
 #define FRESH_NS 1000000000ull /* an answer is worked out once a second at most, whoever asks */
 

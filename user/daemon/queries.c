@@ -19,14 +19,14 @@
 #include "util/clock.h"
 
 #define FOLDER ".answers"          /* below the keeper's: profiles that are put together for an answer */
-#define LONGEST_NS 120000000000ull /* of one answer, all its steps */
-#define ANSWER_MOST (64u << 20)
-#define KEPT_MOST (128u << 20) /* of all answers together */
-#define WAITING_MOST 8u
-#define PROFILES_MOST 64u
-#define OPEN_FRESH_NS 10000000000ull /* a profile that is being written says more by then */
-#define SAVED_MOST_S 60.0            /* of CPU time: what may be asked at once */
-#define ARGUMENTS (PROFILES_MOST + 8)
+#define LONGEST_NS 120000000000ull /* two minutes for one answer, all its steps; its client waits for it */
+#define ANSWER_MOST (64u << 20)    /* bytes: it lies in memory until it is sent */
+#define KEPT_MOST (128u << 20)     /* bytes of all answers together: two of the largest */
+#define WAITING_MOST 8u            /* questions: each may take two minutes, and no client waits a quarter of an hour */
+#define PROFILES_MOST 64u          /* of one answer: ten hours of ten minutes each */
+#define OPEN_FRESH_NS 10000000000ull  /* ten seconds: a profile that is being written says more by then */
+#define SAVED_MOST_S 60.0             /* of CPU time: what may be asked at once */
+#define ARGUMENTS (PROFILES_MOST + 8) /* of a child: its options, and NULL */
 #define PATH_LEN (PATH_MAX + 2 * NAME_MAX + 10)
 
 enum step { STEP_MERGE, STEP_MERGE_BASE, STEP_VIEW, STEPS };

@@ -2,19 +2,58 @@
 #include "daemon/say.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "util/clean.h"
+#include "util/clock.h"
+#include "util/json.h"
 
-#define LONGEST 2000
+#define LONGEST 2000 /* bytes of a sentence: journald keeps 48 KB of a line, and nobody reads a tenth of that */
+
+/* The log is the process's, as its stderr is. */
+static bool as_json;
+
+static const char *const names[] = {
+	[SAY_ERROR] = "error", [SAY_WARN] = "warn", [SAY_NOTICE] = "notice", [SAY_INFO] = "info"
+};
+
+void say_as_json(void)
+{
+	as_json = true;
+}
+
+void say_json(enum say_level level, const char *event, const char *service, const char *text, int64_t time,
+	      struct buf *out)
+{
+	struct json j = { .out = out };
+	time_t seconds = (time_t)(time / 1000000000);
+	char day[32] = "", when[48];
+	struct tm tm;
+	AUTO_BUF(clean);
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(when, sizeof(when), "%s.%03dZ", day, (int)(time / 1000000 % 1000));
+	clean_add(&clean, text, CLEAN_TEXT);
+	if (clean.len > LONGEST)
+		clean.data[LONGEST] = 0;
+	json_obj(&j, NULL);
+	json_str(&j, "time", when);
+	json_str(&j, "level", names[level]);
+	json_str(&j, "event", event);
+	if (service)
+		json_str(&j, "service", service);
+	json_str(&j, "msg", clean.data ? clean.data : "");
+	json_end(&j);
+	buf_addch(out, '\n');
+}
 
 void say_line(enum say_level level, const char *event, const char *service, const char *text, struct buf *out)
 {
-	static const char *const names[] = {
-		[SAY_ERROR] = "error", [SAY_WARN] = "warn", [SAY_NOTICE] = "notice", [SAY_INFO] = "info"
-	};
 	AUTO_BUF(clean);
 
 	clean_add(&clean, text, CLEAN_TEXT);
@@ -39,9 +78,12 @@ void say(enum say_level level, const char *event, const char *service, const cha
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	if (!isatty(STDERR_FILENO))
+	if (!as_json && !isatty(STDERR_FILENO))
 		buf_addf(&line, "<%d>", level);
-	say_line(level, event, service, text, &line);
+	if (as_json)
+		say_json(level, event, service, text, (int64_t)clock_ns(CLOCK_REALTIME), &line);
+	else
+		say_line(level, event, service, text, &line);
 	if (buf_failed(&line) || write(STDERR_FILENO, line.data, line.len) < 0)
 		return; /* nobody is there to be told */
 }

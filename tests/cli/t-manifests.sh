@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# What ships for Kubernetes and for containers agrees with the unit, with the program, and with itself.
+. "$(dirname "$0")/../lib.sh"
+python3 -c 'import yaml' 2>/dev/null || { echo "needs python3-yaml"; exit 77; }
+cat >judge.py <<-'EOF'
+	import re, sys, yaml
+	top = sys.argv[1]
+	docs = {d["kind"]: d for d in yaml.safe_load_all(open(top + "/user/daemon/kubernetes.yaml"))}
+	def only(o, *keys): assert set(o) <= set(keys), set(o) - set(keys)
+	for d in docs.values():
+	    only(d, "apiVersion", "kind", "metadata", "spec", "data"); only(d["metadata"], "name", "namespace", "labels")
+	assert docs["DaemonSet"]["apiVersion"] == "apps/v1" and docs["ConfigMap"]["apiVersion"] == docs["Namespace"]["apiVersion"] == "v1"
+	ns = docs["Namespace"]["metadata"]["name"]
+	assert all(d["metadata"].get("namespace", ns) == ns for d in docs.values())
+	s = docs["DaemonSet"]["spec"]; only(s, "selector", "template", "updateStrategy")
+	labels = s["template"]["metadata"]["labels"]
+	assert s["selector"]["matchLabels"].items() <= labels.items()
+	p = s["template"]["spec"]
+	only(p, "hostPID", "hostNetwork", "automountServiceAccountToken", "priorityClassName", "terminationGracePeriodSeconds", "tolerations", "containers", "volumes")
+	assert p["hostPID"] is True and p["automountServiceAccountToken"] is False
+	c, = p["containers"]
+	only(c, "name", "image", "securityContext", "resources", "livenessProbe", "volumeMounts")
+	x = c["securityContext"]
+	only(x, "privileged", "runAsUser", "readOnlyRootFilesystem", "allowPrivilegeEscalation", "seccompProfile", "capabilities")
+	assert x["readOnlyRootFilesystem"] is True and x["privileged"] is False and x["allowPrivilegeEscalation"] is False and x["capabilities"]["drop"] == ["ALL"]
+	unit = open(top + "/user/daemon/accperf-daemon.service").read()
+	caps = {w[4:] for l in re.findall(r"(?m)^CapabilityBoundingSet=(.*)$", unit) for w in l.split()}
+	assert set(x["capabilities"]["add"]) == caps, caps ^ set(x["capabilities"]["add"])
+	names = [v["name"] for v in p["volumes"]]
+	assert sorted(names) == sorted(m["name"] for m in c["volumeMounts"]) and len(set(names)) == len(names)
+	for v in p["volumes"]: assert len(v) == 2 and (v.get("configMap", {}).get("name") == docs["ConfigMap"]["metadata"]["name"] or v["hostPath"]["path"].startswith("/"))
+	text = docs["ConfigMap"]["data"]["daemon.yaml"]; open("daemon.yaml", "w").write(text)
+	conf = yaml.safe_load(text)
+	g = c["livenessProbe"]["httpGet"]
+	assert conf["http"]["listen"] == "%s:%d" % (g["host"], g["port"]) and p["hostNetwork"]
+	writable = [m["mountPath"] for m in c["volumeMounts"] if not m.get("readOnly")]
+	assert writable == [conf["storage"]["folder"]], writable
+EOF
+check "the DaemonSet keeps to least rights, and agrees with the unit" python3 judge.py "$TOP"
+check "its configuration is in order" accperf daemon --check --config daemon.yaml
+packages() { ldd "$TOP/build/accperf" | awk '/=> \// { print $3 }' | xargs -r readlink -f | xargs -r -n 1 dpkg-query -S 2>/dev/null | sed 's/[:,].*//' | sort -u; }
+lists_all() { local p; for p in $(packages); do case $p in libc6 | libgcc-s1 | liblzma5 | libbz2-1.0 | libtinfo6 | libgnutls30 | libp11-kit0 | libidn2-0 | libunistring2 | libtasn1-6 | libnettle8 | libhogweed6 | libgmp10 | libffi8) continue ;; esac; grep -qw -- "$p" "$TOP/user/daemon/Containerfile" || { echo "the image lacks $p"; return 1; }; done; }
+if need dpkg-query; then check "the image has every library" lists_all; fi
+printf 'storage: {folder: %s/s, reserve: 0}\nhttp: {listen: none}\nservices: {a: {name: nobody-%s}}\n' "$TMP" $$ >d.yaml
+accperf daemon --log json --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
+began() { grep -q '"event":"started"' log; }
+for _ in $(seq 40); do began && break; sleep 0.25; done
+kill -TERM $daemon; wait $daemon
+json() { python3 -c 'import json, re, sys; l = [json.loads(x) for x in open("log")]; assert [x["event"] for x in l] == ["started", "stopped"] and all(x["level"] == "notice" and re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", x["time"]) for x in l), l'; }
+check "each line of its log is JSON where that is asked for" json
