@@ -444,6 +444,9 @@ enum fmt_probe_class {
 	FMT_PROBE_CLASSES = 4,
 };
 
+/* Was the library in any observed process, or only where one would find it? */
+enum fmt_offload_mapped { FMT_OM_UNKNOWN = 0, FMT_OM_INSTALLED = 1, FMT_OM_MAPPED = 2 };
+
 struct fmt_offload_api {
 	uint32_t id;      /* from 1 */
 	uint32_t api;     /* string: openssl, cuda, ... : the family within which nested calls count once */
@@ -454,7 +457,7 @@ struct fmt_offload_api {
 	uint32_t variant; /* enum fmt_offload_variant */
 	uint32_t group;   /* fmt_offload_window.group it belongs to */
 	uint32_t probe;   /* enum fmt_probe_class */
-	uint32_t pad;
+	uint32_t mapped;  /* enum fmt_offload_mapped; a later record of the id with this alone brings it up to date */
 };
 _Static_assert(sizeof(struct fmt_offload_api) == 40, "fmt_offload_api");
 

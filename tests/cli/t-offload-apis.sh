@@ -27,7 +27,7 @@ missing() { # rows of the table that no program here called
 	[ ! -s missing.txt ] || { cat missing.txt; return 1; }
 }
 
-recorded own none "$W/off_own" plain 1
+recorded own markers "$W/off_own" plain 1
 if grep -q 'not allowed\|no uprobes' own.err; then echo "no probes here: $(head -n 1 own.err)"; exit 77; fi
 
 mocked=(cuda cudart hip level-zero zlib qatzip qpl vaapi kcapi)

@@ -232,10 +232,20 @@ cp "$W/off_own" stripped && strip stripped
 accperf record -q -o strip.data --offload-exact --offload-probe 'stripped:encode(bytes=arg2)' -- ./stripped plain 50 >/dev/null 2>strip.err; status=$?
 check "a stripped program: dynamic symbols suffice" [ $status = 0 -o $status = 3 ]
 check "and counts" [ "$(got strip.data stripped:encode counted_calls)" = 50 ]
-accperf record -q -o plain.data -- "$W/off_own" plain 5 >/dev/null 2>&1
+accperf record -q --offload none -o plain.data -- "$W/off_own" plain 5 >/dev/null 2>&1
 expect_status 3 "a profile without offload probes: degraded" accperf offload -i plain.data
 check "and the command that records them" grep -q -- '--offload auto' "$TMP/err"
 expect_status 1 "no profile" accperf offload -i nothing.data
+
+# what advise needs is looked for unasked, in what the command maps; a device's library that merely lies there is not configured
+accperf record -q -F 997 -o unasked.data -- "$W/off_deflate" 3000 20000 >/dev/null 2>&1
+check "a command's calls are looked for unasked" is unasked.data '.calls[]|select(.name=="deflate")|.counted_calls>0'
+cp "$W/off_everylib" libze_loader.so.1
+LD_LIBRARY_PATH=$PWD accperf record -q -o lies.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
+LD_PRELOAD=$PWD/libze_loader.so.1 accperf record -q -o has.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
+idles() { accperf advise -i "$1" --json 2>/dev/null | jq -e '[.candidates[]|select(.options[0].verdict=="idle")|.name]|index("Level Zero")!=null' >/dev/null; }
+check "a device whose library is installed and not mapped is not called configured" bash -c '! '"$(declare -f idles)"'; ! idles lies.data'
+check "one whose library is mapped and idle is" idles has.data
 
 # the budget: a million calls a second are not all probed, and the figures say so
 accperf record -o many.data --offload openssl -- "$W/off_crypt" 5000000 >many.json 2>many.err

@@ -18,6 +18,7 @@
 
 #include "advise/verdict.h"
 #include "model/catalogue.h"
+#include "offload/operation.h"
 #include "view/advise.h"
 
 #define KB 1024.
@@ -210,6 +211,126 @@ static void each_reason(void **state)
 	end(&m);
 }
 
+/* Where no breakpoints count, what helps is a probe by the function's name, if it has one. What begins a thread is
+ * called once, and needs no count. */
+static void what_counts_without_breakpoints(void **state)
+{
+	static const char *const names[] = { "main", "encode", "libz.so.1+0x2f0", "ns::pack(int)" };
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	m.in.uncounted = "how fast the code runs was not measured";
+	m.in.uncountable = true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct advise_function *f = function(&m, names[i], 1e4, 1e4, 4 * KB, KB);
+
+		f->calls_per_s = FIGURE_UNKNOWN;
+		f->object = "app";
+	}
+	judge(&m);
+	says(named(&m, "main")->reason, "where a program or a thread begins");
+	says(named(&m, "encode")->reason, "unknown count: record with --offload-probe 'app:encode'");
+	says(named(&m, "libz.so.1+0x2f0")->reason, "install the debug symbols of app");
+	says(named(&m, "ns::pack(int)")->reason, "unknown count: how fast the code runs was not measured");
+	end(&m);
+}
+
+/* The library's way in and what it calls for the same work are one candidate. */
+static void one_work_of_two_names(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board/deflate", 1000, 0.01, 10);
+	f = function(&m, "compress2", 1e5, 5e3, 16 * KB, 8 * KB);
+	f->operation = operation_of("zlib", f->name);
+	f->kinds = advise_kinds(f->operation);
+	f = function(&m, "deflate", 9e4, 5e3, 16 * KB, 8 * KB);
+	m.in.nesting[m.in.nestings++] = (struct advise_nesting){ 0, 1, f->share.value };
+	judge(&m);
+	assert_int_equal(m.advice.count, 1);
+	says(named(&m, "deflate")->reason, "part of compress2");
+	end(&m);
+}
+
+/* What a call's name leaves open is no ground for a verdict on a device that does one of it. */
+static void open_work(void **state)
+{
+	static const char *const names[] = { "EVP_EncryptUpdate", "aes_encrypt", "aes_cbc_encrypt", "aes_ctr_encrypt" };
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board/aes-ctr", 1000, 0.01, 10);
+	m.devices.entries[0].kinds = 1u << CATALOGUE_CIPHER;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		f = function(&m, names[i], 5e4, 1e4, 16 * KB, 16 * KB);
+		f->operation = operation_of("openssl", f->name);
+		f->kinds = advise_kinds(f->operation);
+	}
+	m.in.cpu_per_s = 2e9;
+	judge(&m);
+	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, "which cipher its calls ran is not recorded");
+	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, "were it that one");
+	verdict(&m, "aes_encrypt", VERDICT_UNKNOWN, "which mode of the cipher");
+	verdict(&m, "aes_cbc_encrypt", VERDICT_UNKNOWN, "no device of the catalogue does this");
+	verdict(&m, "aes_ctr_encrypt", VERDICT_OFFLOAD, "offload");
+	end(&m);
+}
+
+/* Figures stand with their intervals; what is the least that was seen is said to be that, and is no value in JSON. */
+static void figures_as_they_are_known(void **state)
+{
+	struct advise_view v = { .file = "p" };
+	struct advise_function *f;
+	struct made m;
+	AUTO_BUF(text);
+	AUTO_BUF(json);
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "often", 5e4, 1e4, 16 * KB, 16 * KB);
+	f->calls_per_s = about(1e4, .1);
+	f = function(&m, "seen", 5e4, 1e4, 16 * KB, 16 * KB);
+	sizes(f, KB, 900, .5, 64 * KB, 1e5);
+	f->ns_per_call = about(5e4, .1);
+	f->calls_per_s = (struct figure){ 75, 75, NAN };
+	judge(&m);
+	v.input = &m.in;
+	v.candidates = &m.candidates;
+	v.advice = &m.advice;
+	advise_text(&v, &(struct text_style){ 0 }, &text);
+	advise_json(&v, &json);
+	says(text.data, "10,000 [9,000..11,000] calls/s");
+	says(text.data, "at least 75 calls/s");
+	says(text.data, "50 us [45 us..55 us] a call");
+	says(json.data, "\"calls_per_s\":{\"value\":null,\"low\":75,\"high\":null}");
+	end(&m);
+}
+
+/* A probe that costs more than the call tells no more by recording longer, and is not said to. */
+static void calls_shorter_than_a_probe(void **state)
+{
+	struct advise_function *f;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "brief", 3500, 2e5, 4 * KB, 4 * KB);
+	sizes(f, 4 * KB, NAN, 1, 8 * KB, NAN);
+	f->ns_per_call = (struct figure){ 3500, 0, 7000 };
+	judge(&m);
+	verdict(&m, "brief", VERDICT_UNKNOWN, "a probe costs more than such a call takes (3.5 us)");
+	end(&m);
+}
+
 /* Probes saw so little that the calls are known from below only: time over them would be no time of a call. */
 static void calls_from_below(void **state)
 {
@@ -354,7 +475,7 @@ static void a_shipped_threshold(void **state)
 	f = function(&m, "encode", 1e5, 4000, 16 * KB, KB);
 	sizes(f, KB, 5e4, .75, 32 * KB, 2e5);
 	judge(&m);
-	verdict(&m, "encode", VERDICT_UNKNOWN, "overhead o not known; measure the device");
+	verdict(&m, "encode", VERDICT_UNKNOWN, "overhead o is not known; measure the device");
 	verdict(&m, "encode", VERDICT_UNKNOWN, "its maker's software offloads from 2 KB on, 25% of the calls");
 	end(&m);
 }
@@ -678,6 +799,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_reason),
+		cmocka_unit_test(what_counts_without_breakpoints),
+		cmocka_unit_test(one_work_of_two_names),
+		cmocka_unit_test(open_work),
+		cmocka_unit_test(figures_as_they_are_known),
+		cmocka_unit_test(calls_shorter_than_a_probe),
 		cmocka_unit_test(calls_from_below),
 		cmocka_unit_test(a_recording_that_takes_much),
 		cmocka_unit_test(limits_and_waiting),

@@ -158,22 +158,70 @@ static double time_per_s(const struct advise_input *in, const struct advise_func
 }
 
 /* Where probes saw so little that the calls are known from below only, time over calls is no time of a call. */
-static bool set_at_least(const struct figure *calls)
+static bool known_from_below(const struct figure *calls)
 {
 	return figure_known(calls) && calls->value == calls->low && isnan(calls->high);
+}
+
+bool candidate_rate_is_bound(const struct candidate *c)
+{
+	return known_from_below(&c->calls_per_s);
 }
 
 static double ns_per_call(const struct advise_input *in, const struct advise_function *f)
 {
 	if (figure_known(&f->ns_per_call))
 		return f->ns_per_call.value;
-	return set_at_least(&f->calls_per_s) ? NAN : time_per_s(in, f) / f->calls_per_s.value;
+	return known_from_below(&f->calls_per_s) ? NAN : time_per_s(in, f) / f->calls_per_s.value;
 }
 
 /* What a device takes the name for: no property of the code decides then, the figures do. */
 static bool known_work(const struct advise_function *f)
 {
 	return f->kinds || f->operation || f->sizes;
+}
+
+/* The C library's ways into a program and a thread: called once, all the work lies below. */
+static bool begins(const char *name)
+{
+	static const char *const all[] = { "_start",
+					   "__libc_start_main",
+					   "__libc_start_main_impl",
+					   "__libc_start_call_main",
+					   "main",
+					   "start_thread",
+					   "clone",
+					   "clone3",
+					   "__clone",
+					   "__clone3",
+					   "__GI___clone3" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!strcmp(name, all[i]))
+			return true;
+	return false;
+}
+
+/* A probe finds it by this name. */
+static bool is_symbol(const char *name)
+{
+	return *name && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
+}
+
+static void say_uncounted(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
+{
+	const char *generally = in->uncounted ? in->uncounted : NOTHING_COUNTED;
+
+	if (is_symbol(f->name))
+		snprintf(why, size, "unknown count: %s%s --offload-probe '%.40s:%.60s'",
+			 in->uncountable ? "" : generally, in->uncountable ? "record with" : "; or",
+			 f->object && *f->object ? f->object : "FILE", f->name);
+	else if (strstr(f->name, "+0x"))
+		snprintf(why, size, "unknown count: %s%sinstall the debug symbols of %.60s, and probe it by its name",
+			 in->uncountable ? "" : generally, in->uncountable ? "" : "; or ",
+			 f->object && *f->object ? f->object : "its file");
+	else
+		snprintf(why, size, "unknown count: %s", generally);
 }
 
 #define SAY(...) (snprintf(why, size, __VA_ARGS__), true)
@@ -188,6 +236,8 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 	if (f->unnamed)
 		return SAY("code without a name: its calls cannot be counted; install the debug symbols of %s",
 			   f->object && *f->object ? f->object : "its file");
+	if (begins(f->name))
+		return SAY("where a program or a thread begins: called once, and what it does lies below");
 	if (f->kernel > SYSTEM * f->share.value && !known_work(f))
 		return SAY("system call inside: %s takes %.1f%% of the time in it and below",
 			   f->kernel_call ? f->kernel_call : "input and output", 100 * f->kernel);
@@ -198,7 +248,7 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 	if (!(in->cpu_per_s > 0))
 		return SAY("unknown time: the exact engine counts instructions; record the program as it runs");
 	if (!(f->calls_per_s.value > 0))
-		return SAY("unknown count: %s", in->uncounted ? in->uncounted : NOTHING_COUNTED);
+		return say_uncounted(in, f, why, size), true;
 	if (ns < in->least_overhead_ns && !known_work(f))
 		return SAY("too short a call: %.0f ns, and the quickest device (%s) takes %.0f ns to begin", ns,
 			   in->least_overhead_device ? in->least_overhead_device : "of the catalogue",
@@ -326,6 +376,7 @@ static struct figure unique_per_call(double all, struct figure moved, double cal
 static void flows(const struct tree *t, struct candidate *c, struct figure in, struct figure out, double compute)
 {
 	const struct advise_input *input = t->in;
+	struct figure calls = candidate_rate_is_bound(c) ? FIGURE_UNKNOWN : c->calls_per_s;
 	struct traffic s;
 
 	if (!input->has_flow)
@@ -336,12 +387,12 @@ static void flows(const struct tree *t, struct candidate *c, struct figure in, s
 	out = without_inside(out, s.inside);
 	if (compute >= 0 && in.value + out.value > 0)
 		c->ops_per_byte = divided((struct figure){ compute, compute, compute }, summed(in, out));
-	c->bytes_in = divided(in, c->calls_per_s);
-	c->bytes_out = divided(out, c->calls_per_s);
-	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, c->calls_per_s.value * input->seconds);
-	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, c->calls_per_s.value * input->seconds);
+	c->bytes_in = divided(in, calls);
+	c->bytes_out = divided(out, calls);
+	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, calls.value * input->seconds);
+	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, calls.value * input->seconds);
 	if (figure_known(&c->bytes_in)) {
-		double stays = fmin(s.before / c->calls_per_s.value, c->bytes_in.value);
+		double stays = fmin(s.before / calls.value, c->bytes_in.value);
 
 		c->resident = c->bytes_in.value > 0 ? scaled(c->bytes_in, stays / c->bytes_in.value) : c->bytes_in;
 	}
@@ -383,7 +434,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	share = without_recording(share, in->taken);
 	c->share = share;
 	c->calls_per_s = calls;
-	c->ns_per_call = set_at_least(&calls) ? FIGURE_UNKNOWN : divided(scaled(share, in->cpu_per_s), calls);
+	c->ns_per_call = known_from_below(&calls) ? FIGURE_UNKNOWN : divided(scaled(share, in->cpu_per_s), calls);
 	c->kinds = c->functions == 1 ? f->kinds : 0;
 	c->operation = c->functions == 1 ? f->operation : NULL;
 	if (c->functions == 1 && f->sizes) {
@@ -415,7 +466,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 					 .sizes = c->probed ? f->sizes : 0,
 					 .ns_per_call = c->ns_per_call,
 					 .scv = c->probed ? f->scv : NAN,
-					 .calls_per_s = calls,
+					 .calls_per_s = known_from_below(&calls) ? FIGURE_UNKNOWN : calls,
 					 .bytes_in = c->bytes_in,
 					 .bytes_out = c->bytes_out,
 					 .resident = c->resident,
@@ -474,11 +525,12 @@ static void trim(const struct tree *t, struct candidates *out, uint8_t *state)
 		if (better)
 			snprintf(why, sizeof(why), "%.100s, below it, is better: it takes less data for its time",
 				 better->name);
-		for (size_t k = 0; k < t->count && state[i] != OUT && !better && !known_work(f); k++) {
+		for (size_t k = 0; k < t->count && state[i] != OUT && !better; k++) {
 			const struct advise_function *a = &in->function[t->large[k]];
+			bool same = f->operation && a->operation == f->operation; /* compress() and its deflate() */
 
 			if (state[k] != OUT && lies_below(t, k, i) && (!lies_below(t, i, k) || k < i) &&
-			    saving(in, a) >= saving(in, f)) {
+			    (same || (!known_work(f) && saving(in, a) >= saving(in, f)))) {
 				snprintf(why, sizeof(why), "part of %.100s, which calls it", a->name);
 				break;
 			}

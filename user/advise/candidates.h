@@ -30,7 +30,7 @@ struct advise_function {
 	double self;         /* shares of the CPU time */
 	struct figure share; /* with all it calls */
 	struct figure calls_per_s;
-	const char *calls_from;     /* exact, probes, counts; NULL: nothing counted them */
+	const char *calls_from;     /* exact, probes, counts, time (over that of a call); NULL: nothing counted them */
 	double in, in_low, in_high; /* bytes per second, with all it calls, across the border */
 	double out, out_low, out_high;
 	double compute;          /* arithmetic and logical instructions per second, with all it calls */
@@ -92,6 +92,7 @@ struct advise_input {
 	double least_overhead_ns, least_ns_per_byte;
 	const char *least_overhead_device;
 	const char *uncounted; /* why calls are unknown, and what helps; NULL: nothing counted them */
+	bool uncountable;      /* the machine measures no counts of functions: only a probe counts */
 	const char *engine, *machine;
 	char *text; /* names kept for it; gather.c */
 };
@@ -142,6 +143,8 @@ void candidates_release(struct candidates *c);
 struct advise_function advise_function_unknown(const char *name, const char *object);
 unsigned advise_kinds(const struct operation *operation); /* 1 << enum catalogue_kind; NULL: 0 */
 void advise_input_release(struct advise_input *in);
+/* Its calls are known from below only: the value is the least. */
+bool candidate_rate_is_bound(const struct candidate *c);
 const char *candidate_kind_str(enum candidate_kind k);
 
 #endif

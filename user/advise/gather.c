@@ -22,7 +22,8 @@
 #define OCTAVE_VARIANCE                                                                                                \
 	(1. / 27) /* of sizes spread evenly from x to 2x, over their mean's square: (x^2 / 12) / (1.5 x)^2 */
 #define DEEPEST 256
-#define UNUSED 16 /* devices that are there and idle */
+#define MOST_TAKEN .5 /* of the time by the recording: the rest tells no rate */
+#define UNUSED 16     /* devices that are there and idle */
 
 static void add_missing(struct gathered *g, const char *what)
 {
@@ -74,8 +75,10 @@ static int load_gathered(struct gathered *g, const char *path, struct err *e)
 static void estimate_flow(struct gathered *g)
 {
 	struct est_opts est = EST_OPTS_DEFAULT;
+	const char *breakpoints = profile_meta(g->profile, "breakpoints");
 	struct err why = { 0 };
 
+	g->input.uncountable = breakpoints && !strncmp(breakpoints, "none", 4);
 	est.inclusive = true;
 	est.level = 0.9;
 	if (g->has_flow && flow_estimate(&g->flow_input, NULL, &est, &g->flow, &why))
@@ -84,7 +87,10 @@ static void estimate_flow(struct gathered *g)
 		g->has_flow = false;
 		add_missing(
 			g,
-			"bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
+			g->input.uncountable
+				? "bytes are known as shares only: the speed they rest on is measured by hardware breakpoints, which "
+				  "it was recorded without (`accperf doctor`)"
+				: "bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
 	}
 	if (!g->has_flow && !*g->missing)
 		add_missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
@@ -94,7 +100,12 @@ static void estimate_flow(struct gathered *g)
 		g->input.uncounted =
 			"how fast the code runs was not measured; record for 30 s or longer, with hardware breakpoints";
 	if (!g->has_counts && !g->profile->has_exact)
-		add_missing(g, "it holds no execution counts; record with --counts auto for 60 s");
+		add_missing(
+			g,
+			g->input.uncountable
+				? "it holds no execution counts, as it was recorded without hardware breakpoints (`accperf "
+				  "doctor`); --offload-probe counts single functions"
+				: "it holds no execution counts; record with --counts auto for 60 s");
 	if (!g->offload || !g->offload->has_cost)
 		add_missing(g, "no offload calls were looked for; record with --offload auto");
 }
@@ -609,6 +620,51 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 					    fmin(1, (each + it->early_ns) * it->high / target) };
 }
 
+static struct figure rate_by_time(const struct advise_input *in, const struct advise_function *f, double nested)
+{
+	const struct figure *s = &f->share, *t = &f->ns_per_call;
+	double taken = in->taken > 0 ? in->taken : 0; /* of the time, the recording's: in the share, and in no call */
+
+	if (!figure_bounded(s) || !figure_bounded(t) || !(t->low > 0) || !(s->value - nested > 0) ||
+	    taken >= MOST_TAKEN)
+		return FIGURE_UNKNOWN;
+	return (struct figure){ (s->value - nested) * in->cpu_per_s / t->value,
+				fmax(s->low - nested - taken, 0) * in->cpu_per_s / t->high,
+				(s->high - nested) * in->cpu_per_s / t->low };
+}
+
+/*
+ * Of calls that are known from below only, or widely, the sampler's time over the time of a call is the better rate.
+ * What lies below another probed function of the library is part of that one's calls.
+ */
+static void rates_by_time(struct gathered *g)
+{
+	struct advise_input *in = &g->input;
+	double *nested = calloc(in->functions + 1, sizeof(*nested));
+
+	for (size_t i = 0; nested && i < in->nestings; i++) {
+		const struct advise_function *a = &in->function[in->nesting[i].above];
+		uint32_t below = in->nesting[i].below;
+
+		if (a->sizes && !strcmp(a->object, in->function[below].object))
+			nested[below] += in->nesting[i].share;
+	}
+	for (size_t i = 0; nested && i < in->functions; i++) {
+		struct advise_function *f = &in->function[i];
+		struct figure *r = &f->calls_per_s, by = rate_by_time(in, f, nested[i]);
+
+		if (!f->sizes || f->offload || !figure_bounded(&by) || by.high < r->low)
+			continue;
+		if (figure_bounded(r) && r->low > 0 && by.low > 0 && r->high / r->low <= by.high / by.low)
+			continue;
+		by.low = fmax(by.low, figure_known(r) ? r->low : 0);
+		by.value = fmax(by.value, by.low);
+		*r = by;
+		f->calls_from = "time";
+	}
+	free(nested);
+}
+
 static int probed(struct gathered *g)
 {
 	struct advise_input *in = &g->input;
@@ -743,6 +799,8 @@ int gather(struct gathered *g, const char *path, struct err *e)
 		counted(g);
 	err = err ? err : gather_bytes(g);
 	err = err ? err : probed(g);
+	if (!err)
+		rates_by_time(g);
 	if (!err)
 		idle(g);
 	return failed_at(path, err, e);

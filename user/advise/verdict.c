@@ -77,13 +77,42 @@ static bool by_ratio(const struct catalogue_entry *a)
 	return !in_ns(a) && a->has_params && a->p.C > 0;
 }
 
+/* A cipher's mode of operation decides how much of it runs at once; NULL: the name tells none. */
+static const char *mode_of(const char *name)
+{
+	static const char *const modes[] = { "cbc", "ctr", "gcm", "xts", "ecb", "ccm", "cfb", "ofb" };
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (strcasestr(name, modes[i]))
+			return modes[i];
+	return NULL;
+}
+
+static bool is_cipher(const struct operation *op)
+{
+	return op && (advise_kinds(op) & 1u << CATALOGUE_CIPHER);
+}
+
+/* What the candidate's calls may be, where the device does one of several; NULL: no doubt. */
+static const char *may_be_other_work(const struct candidate *c, const struct catalogue_entry *a)
+{
+	const struct operation *does = operation_of(NULL, a->name);
+
+	if (!does || !c->operation)
+		return NULL;
+	if (c->operation->open && !does->open)
+		return is_cipher(does) ? "which cipher" : "which digest";
+	return is_cipher(does) && mode_of(a->name) && !mode_of(c->name) ? "which mode of the cipher" : NULL;
+}
+
 /* Does the device take such work, or is that not known? */
 static bool advise_fits(const struct candidate *c, const struct catalogue_entry *a)
 {
 	const struct operation *does = operation_of(NULL, a->name);
 
 	if (does && c->operation == does)
-		return true;
+		return !is_cipher(does) || !mode_of(a->name) || !mode_of(c->name) ||
+		       !strcmp(mode_of(a->name), mode_of(c->name));
 	if (a->kinds) /* which of a class of operations a call ran may not be recorded */
 		return (a->kinds & c->kinds) && (!does || !c->operation || c->operation->open);
 	return !does && !by_ratio(a); /* that it may take all is said of no device of other times */
@@ -142,10 +171,15 @@ static void add_text(struct advise_option *o, const char *fmt, ...)
 /* "3.1x [2.6..3.5]" */
 static const char *write_times(char out[64], const struct figure *f)
 {
+	const double v[3] = { f->value, f->low, f->high };
+	char part[3][16];
+
+	for (int i = 0; i < 3; i++)
+		snprintf(part[i], sizeof(part[i]), v[i] < 99.5 ? "%.2g" : v[i] < 1e6 ? "%.0f" : "more than 1e6", v[i]);
 	if (figure_bounded(f))
-		snprintf(out, 64, "%.2gx [%.2g..%.2g]", f->value, f->low, f->high);
+		snprintf(out, 64, "%sx [%s..%s]", part[0], part[1], part[2]);
 	else
-		snprintf(out, 64, "%.2gx", f->value);
+		snprintf(out, 64, "%sx", part[0]);
 	return out;
 }
 
@@ -174,7 +208,7 @@ static const char *remedy(const char *lacks)
 
 static void cannot_tell(struct advise_option *o, const char *lacks)
 {
-	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s not known; %s", lacks, remedy(lacks));
+	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s is not known; %s", lacks, remedy(lacks));
 }
 
 /* Where acceleration is unknown: what it would have to be. */
@@ -198,7 +232,7 @@ static void needed(struct advise_option *o, const struct predict_option *p)
 			"%.2gx",
 			TARGET, p->limit);
 	else
-		cannot_tell(o, "how much faster the device computes this (A) is");
+		cannot_tell(o, "how much faster the device computes this (A)");
 }
 
 /* The shipped threshold decides what is handed over at all. */
@@ -278,15 +312,60 @@ static void gaining(struct advise_option *o, const struct predict_option *p)
 	of_sizes(o, p);
 }
 
+/* The calls' time is what leaves most of the interval open, and a probe knows it no better however long it records. */
+static bool too_short_to_time(const struct candidate *c, const struct figure *s)
+{
+	const struct figure *t = &c->work.ns_per_call;
+
+	return c->probed && t->value > 0 && t->high - t->low > t->value &&
+	       (!(t->low > 0) || log(t->high / t->low) > MOST_OUTSIDE * log(s->high / s->low));
+}
+
+static void spans_one(const struct candidate *c, struct advise_option *o, const struct figure *s)
+{
+	char x[64], t[24];
+
+	advise_time(t, c->work.ns_per_call.value);
+	if (too_short_to_time(c, s))
+		set_verdict(
+			o, VERDICT_UNKNOWN,
+			"cannot tell: the interval spans 1 (%s); a probe costs more than such a call takes (%s), so "
+			"longer recordings know it no better, but --counts auto may, where breakpoints work",
+			write_times(x, s), t);
+	else
+		set_verdict(o, VERDICT_UNKNOWN,
+			    "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
+			    write_times(x, s));
+}
+
+/* No verdict on what the calls may be. */
+static void other_work(const struct candidate *c, const struct catalogue_entry *a, const char *which,
+		       struct advise_option *o)
+{
+	const struct figure *s = &o->p.speedup;
+	const char *slash = strchr(a->name, '/');
+	char x[64];
+
+	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s its calls ran is not recorded, and the device does one; ",
+		    which);
+	if (figure_known(s))
+		add_text(o, "were it that one, %s on the function; ", write_times(x, s));
+	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(bytes=..,name=%s)'",
+		 c->probed && c->probed->object ? c->probed->object : "FILE", c->name, slash ? slash + 1 : a->name);
+}
+
 static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
 {
 	const struct predict_option *p = &o->p;
 	const struct figure *s = &p->speedup;
+	const char *which = may_be_other_work(c, a);
 	char x[64];
 
 	if (c->stream && a->no_streams)
 		set_verdict(o, VERDICT_KEEP,
 			    "keep: the device takes whole buffers only, and the call is one piece of a stream");
+	else if (which)
+		other_work(c, a, which, o);
 	else if (!figure_known(s) && (p->needed_acceleration > 0 || p->limit > 0))
 		needed(o, p);
 	else if (!figure_known(s))
@@ -305,9 +384,7 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 		set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s", write_times(x, s),
 			    *p->lacks ? remedy(p->lacks) : "record 60 s more");
 	else if (s->low <= 1 && s->high >= 1)
-		set_verdict(o, VERDICT_UNKNOWN,
-			    "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
-			    write_times(x, s));
+		spans_one(c, o, s);
 	else if (s->high < 1)
 		losing(c, o, p);
 	else if (p->process_speedup.high < MATTERS)

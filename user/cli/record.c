@@ -136,7 +136,7 @@ static const struct opt options[] = {
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
 	{ OPT_STRING, 0, "offload", O(offload), "LIST",
 	  "record calls of offload APIs: auto, none, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them; "
-	  "with -p and -n auto where a process has the library of one)",
+	  "unasked auto, in libraries that a process has mapped)",
 	  0 },
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
 	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first",
@@ -475,18 +475,19 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 }
 
 /* Advice needs calls of what could be offloaded. Unasked, a recording looks for them where a process that it attaches
- * to has a library of such an API. */
-static int add_unasked_offload(const struct record_opts *o, const struct targets *t, struct offload_part **out,
-			       struct err *e)
+ * to has a library of such an API, and in a command, which will map what it maps. */
+static int add_unasked_offload(const struct record_opts *o, const struct targets *t, const char *exe,
+			       struct offload_part **out, struct err *e)
 {
 	bool any = false;
 
-	if (*out || o->offload || o->tids.count || t->child)
+	if (*out || o->offload || o->tids.count)
 		return 0;
+	any = t->child > 0;
 	for (size_t i = 0; i < t->count && !any; i++)
 		any = offload_maps_any(t->procs[i].pid);
 	if (any)
-		*out = offload_part_new(&(struct offload_opts){ .list = "auto", .unasked = true }, NULL, e);
+		*out = offload_part_new(&(struct offload_opts){ .list = "auto", .unasked = true }, exe, e);
 	return any && !*out ? e->code : 0;
 }
 
@@ -503,7 +504,7 @@ static struct offload_part *offload_of(const struct record_opts *o, int argc, ch
 		.system_wide = o->all,
 	};
 
-	if (!o->offload && !o->offload_probes.count)
+	if (!o->offload_probes.count && (!o->offload || !strcmp(o->offload, "none")))
 		return NULL;
 	for (int i = 0; o->offload_attach && i < 4; i++)
 		if (!strcmp(o->offload_attach, ways[i]))
@@ -734,7 +735,8 @@ static int record_once(const struct record_opts *asked, int argc, char **argv)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || add_accesses(o, s, hw, &degraded, &e) ||
 	    (wants_counts(o, hw) && add_counts(o, &so, s, &degraded)) || add_waits(o, s, &degraded) ||
-	    record_heap_add(&o->heap, s, &degraded) || add_unasked_offload(o, &t, &offload, &e))
+	    record_heap_add(&o->heap, s, &degraded) ||
+	    add_unasked_offload(o, &t, argc > 0 ? argv[0] : NULL, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
 		status = !offload || !offload_part_add(s, offload, &e) ? record_until_end(o, s, &t, sigfd)

@@ -388,6 +388,7 @@ static int add_library_of_group(struct finding *find, struct gather *g, struct l
 	}
 	l->index = r;
 	l->count = n;
+	l->mapped = f->mapped;
 	l->path_id = s->sink.string(s->sink.ctx, f->path);
 	n = 0;
 	for (unsigned i = 0; i < g->cnt; i++) {
@@ -396,6 +397,7 @@ static int add_library_of_group(struct finding *find, struct gather *g, struct l
 		g->apis[i].id = l->first + n + 1;
 		g->apis[i].library = l->path_id;
 		g->apis[i].group = group;
+		g->apis[i].mapped = f->mapped ? FMT_OM_MAPPED : FMT_OM_INSTALLED;
 		g->probes[i].calls.api = g->apis[i].id;
 		s->probes[l->first + n++] = g->probes[i];
 		s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &g->apis[i], sizeof(g->apis[i]));
@@ -466,6 +468,17 @@ static void count_late(const struct finding *find)
 		s->late_ns = now - find->mapped_at;
 }
 
+/* A library that was planted where it lies is in a process now: one of its functions says so for all. */
+static void note_mapped(struct offload_session *s, struct known_lib *l)
+{
+	struct fmt_offload_api f = { .id = l->first + 1, .mapped = FMT_OM_MAPPED };
+
+	if (l->mapped || !l->count)
+		return;
+	l->mapped = true;
+	s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &f, sizeof(f));
+}
+
 static int on_file_to_search(void *ctx, struct lib_file *f)
 {
 	struct finding *find = ctx;
@@ -485,6 +498,8 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 		known = true;
 		if (s->libs[i].index < 0 || r < 0)
 			continue;
+		if (f->mapped)
+			note_mapped(s, &s->libs[i]);
 		r = attach_to(find, &s->libs[i], &alone, &why);
 		if (!r && f->mapped && find->later)
 			count_late(find);
@@ -552,7 +567,8 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 	if (!exe && s->returns_at_risk && !session_bears_returns(s, pid, NULL))
 		uprobe_no_returns(s->u, pid);
 	/* Perf uprobes take ten milliseconds each: only what is in use. */
-	if (!installed || (s->opts.unasked && !exe) || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
+	/* Unasked, a library is probed once it is mapped. */
+	if (!installed || s->opts.unasked || (uprobe_mode(s->u) == UPROBE_PERF && !exe))
 		return 0;
 	f.everything = false;
 	if (!exe) {

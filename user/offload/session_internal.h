@@ -54,6 +54,7 @@ struct known_lib {
 	double outside_cost_told;
 	unsigned stretches;
 	bool let_go; /* for the budget, at least once */
+	bool mapped; /* seen in a process */
 	bool in_use; /* of mapped.c: while it looks */
 	bool rewritten;
 };

@@ -135,6 +135,8 @@ static void add_api(struct summary_private *k, const struct fmt_offload_api *f)
 	bool added;
 	uint64_t *at = map_put(&k->api_at, f->id, &added);
 
+	if (at && !added && *at < k->apis_cnt && f->mapped)
+		k->apis[*at].f.mapped = f->mapped;
 	if (!at || !added)
 		return;
 	*at = k->apis_cnt;
@@ -765,6 +767,15 @@ const char *offload_symbol(const struct offload_item *it)
 	return own ? own + 1 : it->name;
 }
 
+/* Some function of the library was seen in a process, or the file does not tell. */
+static bool in_process(const struct summary_private *k, const struct fmt_offload_api *f)
+{
+	for (size_t i = 0; i < k->apis_cnt; i++)
+		if (k->apis[i].f.library == f->library && k->apis[i].f.mapped != FMT_OM_INSTALLED)
+			return true;
+	return false;
+}
+
 size_t offload_unused(const struct offload_summary *s, struct offload_unused *out, size_t max)
 {
 	struct summary_private *k = s->priv;
@@ -773,7 +784,7 @@ size_t offload_unused(const struct offload_summary *s, struct offload_unused *ou
 	for (size_t i = 0; i < k->apis_cnt && n < max; i++) {
 		struct offload_unused u = { string_or_unknown(k, k->apis[i].f.api),
 					    string_or_unknown(k, k->apis[i].f.library) };
-		bool known = false;
+		bool known = !in_process(k, &k->apis[i].f);
 
 		for (size_t a = 0; a < s->items_cnt && !known; a++)
 			known = !strcmp(s->items[a].api, u.api) && (s->items[a].calls || s->items[a].records);

@@ -107,7 +107,7 @@ const char *offload_symbol(const struct offload_item *it);
 /* So many of its calls as a rate: of the time from when its library could be probed to the recording's end, which is
  * what `estimate` is of. NaN: unknown. */
 double offload_calls_per_s(const struct offload_item *it, double calls);
-/* An API whose functions were probed, and none was called in any library. */
+/* An API whose functions were probed in a library that a process has mapped, and none was called in any library. */
 struct offload_unused {
 	const char *api, *library; /* the first of its libraries */
 };

@@ -90,8 +90,11 @@ static int take_api_record(void *ctx, const void *rec, size_t size)
 	struct collector *c = ctx;
 	struct in_order *o = c->o;
 	const struct fmt_offload_api *a = rec;
-	uint64_t *at = map_put(&c->api_at, a->id, NULL);
+	bool added;
+	uint64_t *at = map_put(&c->api_at, a->id, &added);
 
+	if (at && !added) /* it tells that the library was mapped, and nothing else */
+		return 0;
 	if (!at || !GROW(o->apis, o->api_count, c->api_cap, 16))
 		return -ENOMEM;
 	*at = o->api_count;

@@ -53,6 +53,11 @@ static int keep_api(struct offload_part *p, const struct fmt_offload_api *f)
 	const uint32_t id[4] = { f->api, f->name, f->symbol, f->library };
 	struct told_api *t;
 
+	for (size_t i = 0; !f->name && i < p->told_count; i++)
+		if (p->told[i].rec.id == f->id) { /* told before: its library is mapped by now */
+			p->told[i].rec.mapped = f->mapped;
+			return 0;
+		}
 	if (!GROW(p->told, p->told_count, p->told_cap, 64))
 		return -ENOMEM;
 	t = &p->told[p->told_count++];

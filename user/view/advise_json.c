@@ -18,6 +18,20 @@ static void figure(struct json *j, const char *key, const struct figure *f)
 	json_end(j);
 }
 
+/* Known from below only: no value, and no upper end. */
+static void rate_json(struct json *j, const struct candidate *c)
+{
+	if (!candidate_rate_is_bound(c)) {
+		figure(j, "calls_per_s", &c->calls_per_s);
+		return;
+	}
+	json_obj(j, "calls_per_s");
+	json_null(j, "value");
+	json_f64(j, "low", c->calls_per_s.low);
+	json_null(j, "high");
+	json_end(j);
+}
+
 static void option_json(struct json *j, const struct advise_option *o)
 {
 	struct figure u = FIGURE_UNKNOWN;
@@ -78,7 +92,7 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 		json_str(j, NULL, v->input->function[c->function[i]].name);
 	json_end(j);
 	json_str(j, "kind", candidate_kind_str(c->kind));
-	figure(j, "calls_per_s", &c->calls_per_s);
+	rate_json(j, c);
 	figure(j, "ns_per_call", &c->ns_per_call);
 	figure(j, "bytes_in", &c->bytes_in);
 	figure(j, "bytes_out", &c->bytes_out);
@@ -152,7 +166,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 
 #define V                                                                                                              \
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
-	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":[\"number\",\"null\"]},"                    \
+	"\"properties\":{\"value\":{\"type\":[\"number\",\"null\"]},\"low\":{\"type\":[\"number\",\"null\"]},"         \
 	"\"high\":{\"type\":[\"number\",\"null\"]}}}"
 
 #define N "{\"type\":[\"number\",\"null\"]}"

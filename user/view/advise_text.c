@@ -20,6 +20,35 @@ static void advise_add_duration(struct buf *b, double ns)
 	buf_addstr(b, text);
 }
 
+/* " [2.6..3.5]", in the figure's own way to write; nothing where it is exact, or so nearly that both ends read alike. */
+static void add_ends(struct buf *b, const struct figure *f, const char *value, void (*write)(char out[24], double v))
+{
+	char low[24], high[24];
+
+	if (!figure_bounded(f))
+		return;
+	write(low, f->low);
+	write(high, f->high);
+	if (strcmp(low, value) || strcmp(high, value))
+		buf_addf(b, " [%s..%s]", low, high);
+}
+
+static void write_count(char out[24], double v)
+{
+	AUTO_BUF(b);
+
+	if (v >= 1000 && v < 1e15)
+		text_count(&b, (uint64_t)(v / pow(10, floor(log10(v)) - 2)) * (uint64_t)pow(10, floor(log10(v)) - 2));
+	else
+		buf_addf(&b, isinf(v) ? "?" : "%.3g", v);
+	snprintf(out, 24, "%.23s", b.data ? b.data : "?");
+}
+
+static void write_percent(char out[24], double v)
+{
+	snprintf(out, 24, "%.3g%%", 100 * v);
+}
+
 static void advise_add_bytes(struct buf *b, const char *what, const struct figure *f)
 {
 	char size[24];
@@ -27,7 +56,22 @@ static void advise_add_bytes(struct buf *b, const char *what, const struct figur
 	if (!figure_known(f))
 		return;
 	advise_size(size, f->value);
-	buf_addf(b, ", %s %s", size, what);
+	buf_addf(b, ", %s", size);
+	add_ends(b, f, size, advise_size);
+	buf_addf(b, " %s", what);
+}
+
+static void add_calls_per_s(struct buf *b, const struct candidate *c)
+{
+	const struct figure *f = &c->calls_per_s;
+	char text[24];
+
+	if (!figure_known(f))
+		return;
+	write_count(text, f->value);
+	buf_addf(b, ", %s%s", candidate_rate_is_bound(c) ? "at least " : "", text);
+	add_ends(b, f, text, write_count);
+	buf_addstr(b, " calls/s");
 }
 
 /* "64 B 12%, 1 KB 80%": of each octave its typical size; small ones on either side together. */
@@ -93,6 +137,7 @@ static void add_limits(const struct candidate *c, const struct text_style *s, st
 static void heading(const struct advise_view *v, const struct candidate *c, const struct text_style *s, struct buf *out)
 {
 	const struct advise_function *f = c->functions ? &v->input->function[c->function[0]] : NULL;
+	char text[24];
 	AUTO_BUF(line);
 
 	text_hue_on(out, s, TEXT_BOLD);
@@ -104,10 +149,14 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		buf_addch(out, ')');
 	}
 	buf_addf(out, ", %s\n    ", candidate_kind_str(c->kind));
-	buf_addf(&line, "%.1f%% of the time", 100 * c->share.value);
+	write_percent(text, c->share.value);
+	buf_addstr(&line, figure_known(&c->share) ? text : "?%");
+	add_ends(&line, &c->share, text, write_percent);
+	buf_addstr(&line, " of the time");
 	if (figure_known(&c->ns_per_call)) {
-		buf_addstr(&line, ", ");
-		advise_add_duration(&line, c->ns_per_call.value);
+		advise_time(text, c->ns_per_call.value);
+		buf_addf(&line, ", %s", text);
+		add_ends(&line, &c->ns_per_call, text, advise_time);
 		buf_addstr(&line, " a call");
 	}
 	if (c->p99 > 0) {
@@ -119,14 +168,17 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		advise_add_duration(&line, c->p99);
 		buf_addch(&line, ')');
 	}
-	if (figure_known(&c->calls_per_s))
-		buf_addf(&line, ", %.3g calls/s", c->calls_per_s.value);
+	add_calls_per_s(&line, c);
 	advise_add_bytes(&line, "in", &c->bytes_in);
 	advise_add_bytes(&line, "out", &c->bytes_out);
 	if (c->resident.value > 0)
 		advise_add_bytes(&line, "of it could stay there", &c->resident);
-	if (figure_known(&c->ops_per_byte))
-		buf_addf(&line, ", %.2g operations a byte", c->ops_per_byte.value);
+	if (figure_known(&c->ops_per_byte)) {
+		write_count(text, c->ops_per_byte.value);
+		buf_addf(&line, ", %s", text);
+		add_ends(&line, &c->ops_per_byte, text, write_count);
+		buf_addstr(&line, " operations a byte");
+	}
 	if (c->wait_share.value > 0.01) {
 		buf_addf(&line, ", off the CPU for %.0f%% of the calls' time", 100 * c->wait_share.value);
 		if (c->wait_share.low < c->wait_share.high)
