@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "advise/probe_excess.h"
 #include "advise/verdict.h"
 #include "model/catalogue.h"
 #include "offload/operation.h"
@@ -314,6 +315,52 @@ static void figures_as_they_are_known(void **state)
 	end(&m);
 }
 
+/* Calls of hundreds of bytes that read 7 us where longer ones rise by 2.5 ns a byte: that is the probe, as far as the
+ * doubt reaches. */
+static void what_a_probe_takes_beyond(void **state)
+{
+	static struct offload_item it;
+	double most;
+	(void)state;
+
+	it = (struct offload_item){ .early_ns = 9000, .late_ns = 9000 };
+	assert_true(probe_excess(&it, &most) == 0); /* nothing seen: nothing known */
+	assert_true(most == 9000);
+	for (int k = 7; k < 17; k++) {
+		double bytes = 1.5 * (1 << (k - 1));
+
+		it.octave[k] = (struct offload_octave){
+			.calls = 100, .bytes = 100 * bytes, .timed = 100, .ns = 100 * (2.5 * bytes + 6800)
+		};
+	}
+	assert_true(probe_excess(&it, &most) > 4500 && probe_excess(&it, &most) < 7040);
+	assert_true(fabs(most - 7040) < 1);
+	/* long calls tell nothing of it */
+	it.octave[7] = it.octave[8] = it.octave[9] = it.octave[10] = it.octave[11] = it.octave[12] =
+		(struct offload_octave){ 0 };
+	it.octave[13] = (struct offload_octave){ .calls = 100, .bytes = 6e5, .timed = 100, .ns = 1e8 };
+	it.octave[14] = it.octave[15] = it.octave[16] = (struct offload_octave){ 0 };
+	assert_true(fabs(probe_excess(&it, &most)) < 50);
+	assert_true(most == 9000);
+}
+
+/* Long calls meet more context switches: of each size those without stand for all. Where most are switched: unknown. */
+static void mean_of_calls_by_size(void **state)
+{
+	static struct offload_item it;
+	(void)state;
+
+	it = (struct offload_item){ 0 };
+	it.octave[8] = (struct offload_octave){ .calls = 90, .bytes = 18e3, .timed = 90, .ns = 90e3 };
+	it.octave[17] = (struct offload_octave){ .calls = 10, .bytes = 1e6, .timed = 5, .ns = 5e5, .switched_ns = 9e9 };
+	assert_true(fabs(call_mean_by_size(&it) - 10900) < 1);
+	it.octave[17].timed = 4;
+	assert_true(isnan(call_mean_by_size(&it)));
+	it.octave[17].timed = 5;
+	it.unknown_calls = 60;
+	assert_true(isnan(call_mean_by_size(&it)));
+}
+
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */
 static void calls_shorter_than_a_probe(void **state)
 {
@@ -326,6 +373,7 @@ static void calls_shorter_than_a_probe(void **state)
 	f = function(&m, "brief", 3500, 2e5, 4 * KB, 4 * KB);
 	sizes(f, 4 * KB, NAN, 1, 8 * KB, NAN);
 	f->ns_per_call = (struct figure){ 3500, 0, 7000 };
+	f->calls_per_s = (struct figure){ 2e3, 2e3, NAN };
 	judge(&m);
 	verdict(&m, "brief", VERDICT_UNKNOWN, "a probe costs more than such a call takes (3.5 us)");
 	end(&m);
@@ -803,6 +851,8 @@ int main(void)
 		cmocka_unit_test(one_work_of_two_names),
 		cmocka_unit_test(open_work),
 		cmocka_unit_test(figures_as_they_are_known),
+		cmocka_unit_test(what_a_probe_takes_beyond),
+		cmocka_unit_test(mean_of_calls_by_size),
 		cmocka_unit_test(calls_shorter_than_a_probe),
 		cmocka_unit_test(calls_from_below),
 		cmocka_unit_test(a_recording_that_takes_much),

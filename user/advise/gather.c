@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/probe_excess.h"
 #include "model/fit.h"
 #include "offload/api.h"
 #include "offload/operation.h"
@@ -150,6 +151,9 @@ static int functions(struct gathered *g)
 			f->share.low = f->share.high = s->inclusive;
 		else
 			wilson_interval(s->inclusive, g->shares.effective, &f->share.low, &f->share.high);
+		/* it may stand further up on a stack that could not be followed */
+		if (g->shares.incomplete > 0)
+			f->share.high = fmin(f->share.high + g->shares.incomplete, 1);
 	}
 	in->has_time = g->shares.count > 0;
 	return 0;
@@ -476,6 +480,8 @@ static int gather_bytes(struct gathered *g)
 
 static int sizes(const struct offload_item *it, struct advise_function *f)
 {
+	double most, excess = probe_excess(it, &most);
+
 	f->size = calloc(OFFLOAD_OCTAVES, sizeof(*f->size));
 	if (!f->size)
 		return -ENOMEM;
@@ -484,8 +490,8 @@ static int sizes(const struct offload_item *it, struct advise_function *f)
 		double ns = o->timed > 0 ? o->ns / o->timed : NAN;
 
 		if (o->calls > 0 && o->bytes > 0) /* of what a probe takes more than the call, nothing is known */
-			f->size[f->sizes++] =
-				(struct predict_size){ o->bytes / o->calls, o->calls, ns > it->below_ns ? ns : NAN };
+			f->size[f->sizes++] = (struct predict_size){ o->bytes / o->calls, o->calls,
+								     ns > it->below_ns ? ns - excess : NAN };
 	}
 	return 0;
 }
@@ -512,6 +518,7 @@ static void fit_host_curve(const struct offload_item *it, struct advise_function
 	struct err e = { 0 };
 	struct fit fit;
 	int err = offload_points(it, RUN_HOST, &pts, &e);
+	double most, excess;
 
 	opts.resamples = RESAMPLES;
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
@@ -523,7 +530,8 @@ static void fit_host_curve(const struct offload_item *it, struct advise_function
 	points_release(&pts);
 	if (err || fit.error_host > FIT_POOR || fit_doubt(&fit))
 		return;
-	f->t0 = (struct figure){ fit.p.t0, fit.t0.lo, fit.t0.hi };
+	excess = probe_excess(it, &most);
+	f->t0 = (struct figure){ fmax(fit.p.t0 - excess, 0), fmax(fit.t0.lo - most, 0), fmax(fit.t0.hi - excess, 0) };
 	f->C = (struct figure){ fit.p.C, fit.C.lo, fit.C.hi };
 	f->beta = (struct figure){ fit.p.beta, fit.beta.lo, fit.beta.hi };
 }
@@ -590,16 +598,18 @@ static struct figure about(double v, double part)
 
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
-	double each = it->calls ? it->host_cpu_ns / (double)it->calls : NAN;
+	double all = it->calls ? it->host_cpu_ns / (double)it->calls : NAN, each = call_mean_by_size(it);
 	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
-	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter;
+	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter, most, excess = probe_excess(it, &most);
 
+	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);
 	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
-	f->ns_per_call = (struct figure){ each, fmax(each - it->late_ns - scatter, 0), each + it->early_ns + scatter };
-	if (!(each > it->below_ns)) /* nothing but a bound: its share by samples may tell more */
-		f->ns_per_call = FIGURE_UNKNOWN;
+	f->ns_per_call =
+		(struct figure){ each - excess, fmax(each - most - scatter, 0), each + it->early_ns + scatter };
+	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
+		f->ns_per_call.value = fmax(f->ns_per_call.value, 1);
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
 		double known = (double)(it->calls - it->unknown_bytes), part = mean_uncertain(it, known);
 
@@ -609,7 +619,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->p50 = spread_quantile(&it->time, .5);
 	f->p90 = spread_quantile(&it->time, .9);
 	f->p99 = spread_quantile(&it->time, .99);
-	f->wait_share = elapsed > 0 ? fmin(fmax(1 - each / elapsed, 0), 1) : NAN;
+	f->wait_share = elapsed > 0 ? fmin(fmax(1 - all / elapsed, 0), 1) : NAN;
 	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, it->low),
 					  offload_calls_per_s(it, it->high) };
 	f->calls_from = "probes";
