@@ -42,6 +42,9 @@ for api in "${mocked[@]}"; do
 		diff <(grep "^$api " every.own) <(grep "^$api " every.seen)
 done
 
+accperf offload -i every.data --all >every.text 2>/dev/null
+check "graph launches are counted, and said not to be resolved" bash -c '[ "$(grep -A9 -E "^(cuda|cudart|hip) .*GraphLaunch" every.text | grep -c "what it holds is not resolved")" -ge 3 ]'
+
 # By the libraries themselves. They call their functions for purposes of their own, too (a MAC's key, a
 # stream's first checksum): what the program did is told by where it was called from.
 if openssl genpkey -quiet -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out key.pem 2>key.err; then
@@ -61,20 +64,44 @@ else
 	skip "OpenSSL, zlib, zstd, ISA-L" "no RSA key: $(head -n 1 key.err)"
 fi
 
+"$W/off_vulkan" 1 >/dev/null 2>&1
+if [ $? = 0 ]; then
+	check "Vulkan: called" recorded vk vulkan "$W/off_vulkan" 20
+	own vk.json | cut -d ' ' -f 1-7 >vk.own; figures vk.data | grep -E ' vkQueueSubmit2? ' | cut -d ' ' -f 1-7 >vk.seen
+	check "Vulkan: each submission completed by its fence, its queue or its device" diff vk.own vk.seen
+	printf 'vulkan %s\n' vkQueueWaitIdle vkDeviceWaitIdle vkWaitForFences vkGetFenceStatus >called.txt
+else
+	skip "Vulkan" "no device that computes (mesa-vulkan-drivers has one in software)"
+	sed -nE 's/.*\("vulkan", "([A-Za-z0-9_]+)".*/vulkan \1/p' "$TOP/user/offload/api.c" >called.txt
+fi
+
+"$W/off_producer" 1 >/dev/null 2>&1
+if [ $? = 0 ]; then
+	accperf record -q -F 997 -o seq.data --offload-probe "$W/off_producer:producer(bytes=arg4,ok=size,accelerated,name=producer)" \
+		--offload-exact -- "$W/off_producer" 400 >seq.json 2>seq.err
+	accperf offload -i seq.data --json >seq.seen 2>/dev/null
+	check "zstd's sequence producer: calls, bytes, and those that zstd had to do itself" \
+		jq -e -n --slurpfile own seq.json --slurpfile seen seq.seen '$own[0].producer as $o | $seen[0].calls[] | select(.name=="producer") |
+			.counted_calls==$o.calls and .bytes_in==$o.in and .failed==$o.failed and $o.failed>0'
+	check "advise tells their share" bash -c "accperf advise -i seq.data --stdio 2>/dev/null | grep -q '25% of its calls failed, and fall back to the host'"
+else
+	skip "zstd's sequence producer" "zstd is older than 1.5.4"
+fi
+
 "$W/off_opencl" rows >/dev/null 2>&1
 if [ $? != 77 ]; then
 	check "OpenCL, what is no plain buffer: called" recorded cl opencl "$W/off_opencl" rows
 	own cl.json >cl.own; figures cl.data | grep -v ' clWaitForEvents ' | cut -d ' ' -f 1-7 >cl.seen
 	check "OpenCL: calls, bytes, items; half of them blocking" diff <(cut -d ' ' -f 1-7 cl.own) cl.seen
 	# those of off_opencl's plain run, counted in t-offload
-	printf 'opencl %s\n' clEnqueueWriteBuffer clEnqueueReadBuffer clEnqueueNDRangeKernel clFinish clWaitForEvents >called.txt
+	printf 'opencl %s\n' clEnqueueWriteBuffer clEnqueueReadBuffer clEnqueueNDRangeKernel clFinish clWaitForEvents >>called.txt
 	# what a device cannot do it cannot be asked for
 	for f in clEnqueueWriteImage clEnqueueReadImage clEnqueueSVMMemcpy; do grep -q $f cl.json || echo "opencl $f" >>called.txt; done
 else
 	skip "OpenCL" "no device"
-	sed -nE 's/.*\("opencl", "([A-Za-z0-9_]+)".*/opencl \1/p' "$TOP/user/offload/api.c" >called.txt
+	sed -nE 's/.*\("opencl", "([A-Za-z0-9_]+)".*/opencl \1/p' "$TOP/user/offload/api.c" >>called.txt
 fi
 [ -s real.json ] || sed -nE 's/.*\("(openssl|zlib|zstd|isal)", "([A-Za-z0-9_]+)".*/\1 \2/p' "$TOP/user/offload/api.c" >>called.txt
 grep -q '"isal ' real.json 2>/dev/null || sed -nE 's/.*\("(isal)", "([A-Za-z0-9_]+)".*/\1 \2/p' "$TOP/user/offload/api.c" >>called.txt
-for f in every real cl; do [ -s $f.json ] && jq -r 'keys[]' $f.json; done >>called.txt
+for f in every real cl vk; do [ -s $f.json ] && jq -r 'keys[]' $f.json; done >>called.txt
 check "no row of the table was left out" missing

@@ -22,8 +22,8 @@ static double shortest_calls(const struct offload_item *it)
 
 /*
  * The shortest calls read m = t + e: t is theirs, e the excess, from -early to late. So t lies from m - late (or
- * nothing) to m + early. Of what order it is nobody knows: with each order as likely, its mean is (b - a) / ln(b / a). Where m is
- * far above the doubt that is m itself, and e is 0; where it is below, most of it is the probe's.
+ * nothing) to m + early. Of what order it is nobody knows: with each order as likely, its mean is (b - a) / ln(b / a).
+ * Where m is far above the doubt that is m itself, and e is 0; where it is below, most of it is the probe's.
  */
 double probe_excess(const struct offload_item *it, double *most)
 {

@@ -12,6 +12,7 @@ static const struct offload_api apis[] = {
 	{ "hip", "HIP", "hip", "libamdhip64.so*", "_spt", false, true },
 	{ "level-zero", "Level Zero", "level-zero", "libze_loader.so*", NULL, false, true },
 	{ "opencl", "OpenCL", "opencl", "libOpenCL.so*", NULL, false, true },
+	{ "vulkan", "Vulkan", "vulkan", "libvulkan.so*", "KHR", false, true },
 	{ "openssl", "OpenSSL EVP", "openssl", "libcrypto.so*", NULL, true, false },
 	{ "zlib", "zlib", "zlib", "libz.so*|libz-ng.so*", NULL, true, false },
 	{ "isal", "ISA-L", "isal", "libisal.so*", NULL, false, false },
@@ -264,6 +265,14 @@ static const struct offload_row rows[] = {
 	SUBMIT("opencl", "clEnqueueNDRangeKernel", Z, .items = PRODUCT(4, 2), QUEUE(0), EVENT_OUT(8)),
 	WAIT("opencl", "clFinish", Z, QUEUE(0)),
 	WAIT("opencl", "clWaitForEvents", Z, .scope = PS_EVENT, EVENTS(0, 1)),
+
+	/* What a command buffer holds is not followed: a submission is one call. A fence stands for all before it. */
+	SUBMIT("vulkan", "vkQueueSubmit", Z, QUEUE(0), EVENT(3)),
+	SUBMIT("vulkan", "vkQueueSubmit2", Z, QUEUE(0), EVENT(3)),
+	WAIT("vulkan", "vkQueueWaitIdle", Z, QUEUE(0)),
+	WAIT("vulkan", "vkDeviceWaitIdle", Z, .scope = PS_ALL),
+	WAIT("vulkan", "vkWaitForFences", Z, .scope = PS_EVENT, EVENTS(1, 2)),
+	WAIT("vulkan", "vkGetFenceStatus", Z, .scope = PS_EVENT, EVENT(1)),
 
 	CALL("openssl", "EVP_CipherUpdate", P, .in = ARG32(4), .out = AFTER32(2, 0)),
 	CALL("openssl", "EVP_EncryptUpdate", P, .in = ARG32(4), .out = AFTER32(2, 0)),

@@ -20,7 +20,7 @@ static void advise_add_duration(struct buf *b, double ns)
 	buf_addstr(b, text);
 }
 
-/* " [2.6..3.5]", in the figure's own way to write; nothing where it is exact, or so nearly that both ends read alike. */
+/* " [2.6..3.5]", in the figure's own way to write; nothing where it is exact, or so nearly that both ends read so. */
 static void add_ends(struct buf *b, const struct figure *f, const char *value, void (*write)(char out[24], double v))
 {
 	char low[24], high[24];

@@ -447,6 +447,10 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 				out,
 				"    upper bounds: what probing its first instruction costs is not known, the smaller\n    cost was taken off\n");
 	}
+	if (strstr(it->name, "GraphLaunch"))
+		buf_addstr(
+			out,
+			"    each is a graph of kernels and copies, counted as one: what it holds is not resolved\n");
 	if (all > 0)
 		buf_addf(
 			out,
