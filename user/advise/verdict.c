@@ -208,7 +208,8 @@ static const char *remedy(const char *lacks)
 
 static void cannot_tell(struct advise_option *o, const char *lacks)
 {
-	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s is not known; %s", lacks, remedy(lacks));
+	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s %s not known; %s", lacks,
+		    strncmp(lacks, "the sizes", 9) ? "is" : "are", remedy(lacks));
 }
 
 /* Where acceleration is unknown: what it would have to be. */
