@@ -47,6 +47,18 @@ expect_status 2 "a set given twice" accperf advise -i "$G/counts-whole.prof" --s
 expect_status 3 "a set" accperf advise -i "$G/counts-whole.prof" --set both=compress_file,crc32 --json
 check "stands beside the functions" jq -e '.candidates[] | select(.kind == "set") | .name == "both" and (.options | length > 0)' out
 
+# two thousand functions on twenty thousand stacks, before twenty devices
+mkprofile big.prof samples=100000 stacks=20000 functions=2000
+jq '.accelerators = [range(20) as $i | .accelerators[0] | .name = "fast\($i)/deflate"]' devices.json >twenty.json
+cat >spent.py <<-'PY'
+	import resource, subprocess, sys
+	subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+	u = resource.getrusage(resource.RUSAGE_CHILDREN)
+	print("%.2f s, %d MB" % (u.ru_utime, u.ru_maxrss // 1024))
+	sys.exit(not (u.ru_utime < 2 and u.ru_maxrss < 300 * 1024))
+PY
+check "2,000 functions, 20,000 stacks, 20 devices: within 2 s of CPU time and 300 MB" python3 spent.py accperf advise -i big.prof --catalogue twenty.json --json
+
 expect_status 1 "no such profile" accperf advise -i nosuch.prof
 expect_status 1 "no such catalogue" accperf advise -i "$G/counts-whole.prof" --catalogue nosuch.json
 for bad in '' '{' '[]' '{"schema":"other/1"}' '{"schema":"accperf.accelerators/1","accelerators":[{"name":5}]}' \

@@ -13,8 +13,10 @@
 #if ZSTD_VERSION_NUMBER >= 10504
 static unsigned long calls, bytes, failed;
 
+/* shape: the parameters are those that zstd hands over. */
 __attribute__((noipa)) size_t producer(void *state, ZSTD_Sequence *out, size_t room, const void *src, size_t size,
 				       const void *dict, size_t dict_size, int level, size_t window);
+/* shape: the parameters are those that zstd hands over. */
 __attribute__((noipa)) size_t producer(void *state, ZSTD_Sequence *out, size_t room, const void *src, size_t size,
 				       const void *dict, size_t dict_size, int level, size_t window)
 {
