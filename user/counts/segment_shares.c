@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "counts/segment_rate.h"
+#include "util/grow.h"
+#include "util/map.h"
 #include "util/normal.h"
 
 #define STRETCHES_LEAST 4 /* fewer do not tell how they differ */
@@ -13,105 +15,154 @@
 #define PART_LEAST 0.05   /* of the time: less tells next to nothing, and costs the rest */
 #define PART_MOST 0.999   /* of the tree something stays, which knows code that no segment met */
 #define FASTER_MOST 4.0   /* times as fast as segments are in the mean: code under way */
+#define RATE_SD 0.5       /* of the log of the rate that is taken for what is not verified */
 #define UNKNOWN_HALF 1.0  /* half the interval, as part of the figure, where the tree tells none */
 
 /* ---- which part of the instructions ---- */
 
-/* Of the time of a recording that stretches stand for: FMT_SEGMENT_STRETCH_NS each. */
-struct looked_at {
-	double stretches;
-	double closed, closed_ns;            /* segments that ended, and their time, by those that were only timed */
-	double gap_ns;                       /* that was taken off it: samples may have found it in user mode */
-	double verified, insns, ns;          /* those that were carried on */
-	double insns_square, insns_times_ns; /* sums of products */
-	double open, open_ns;                /* carried on, too, and not verified */
-	double square;                       /* of each stretch's closed_ns */
+/* Segments from one system call to another, of all that were drawn. */
+struct kind {
+	double timed, timed_ns, gap_ns; /* that were only timed: nothing disturbed them */
+	double verified, insns, ns;     /* that were carried on */
+	double open;                    /* the same, and are not verified */
 };
 
-static void add_carried(struct looked_at *l, const struct fmt_segment *s, double ns)
-{
-	double insns = (double)s->instructions;
+struct kinds {
+	struct kind *of;
+	size_t count, cap;
+	struct map at;
+	double square; /* of each stretch's timed_ns */
+	double closed_ns, gap_ns, stretches;
+};
 
-	if (s->state == FMT_SEG_VERIFIED) {
-		l->verified += s->weight;
-		l->insns += s->weight * insns;
-		l->ns += s->weight * ns;
-		l->insns_square += s->weight * insns * insns;
-		l->insns_times_ns += s->weight * insns * ns;
-	} else if (s->state == FMT_SEG_DIVERGED || (s->state == FMT_SEG_CENSORED && s->cause != FMT_SEGC_LONG)) {
-		l->open += s->weight;
-		l->open_ns += s->weight * ns;
+static struct kind *kind_of(struct kinds *k, const struct fmt_segment *s)
+{
+	bool added;
+	uint64_t *at = map_put(&k->at, (uint64_t)(uint32_t)s->nr << 32 | (uint32_t)s->entry_nr, &added);
+
+	if (!at)
+		return NULL;
+	if (added) {
+		if (!GROW(k->of, k->count, k->cap, 16))
+			return NULL;
+		*at = k->count;
+		k->of[k->count++] = (struct kind){ 0 };
 	}
+	return &k->of[*at];
 }
 
-static struct looked_at look_at_segments(const struct counts_record *r)
+static bool is_open(const struct fmt_segment *s)
 {
-	struct looked_at l = { 0 };
+	return s->state == FMT_SEG_DIVERGED || (s->state == FMT_SEG_CENSORED && s->cause != FMT_SEGC_LONG);
+}
+
+static int sort_by_kind(struct kinds *k, const struct counts_record *r)
+{
 	double stretch_ns = 0;
 
 	for (size_t i = 0; i < r->segments; i++) {
 		const struct fmt_segment *s = &r->segment[i];
 		double ns = segment_user_ns(s);
+		bool timed = s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE;
+		struct kind *of = isnan(ns) ? NULL : kind_of(k, s);
 
-		if (isnan(ns))
-			continue;
-		if (s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE) {
-			l.closed += s->weight;
-			l.closed_ns += s->weight * ns;
-			l.gap_ns += s->weight * s->gap_ns;
+		if (!of && !isnan(ns))
+			return -ENOMEM;
+		if (of && timed) {
+			of->timed += s->weight;
+			of->timed_ns += s->weight * ns;
+			k->closed_ns += s->weight * ns;
+			k->gap_ns += s->weight * s->gap_ns;
 			stretch_ns += s->weight * ns;
-		} else {
-			add_carried(&l, s, ns);
+		} else if (of && s->state == FMT_SEG_VERIFIED) {
+			of->verified += s->weight;
+			of->insns += s->weight * (double)s->instructions;
+			of->ns += s->weight * ns;
+		} else if (of && is_open(s)) {
+			of->open += s->weight;
 		}
 		if (i + 1 == r->segments || r->segment[i + 1].stretch != s->stretch) {
-			l.square += stretch_ns * stretch_ns;
+			k->square += stretch_ns * stretch_ns;
 			stretch_ns = 0;
 		}
 	}
 	if (r->segments)
-		l.stretches = (double)(r->segment[r->segments - 1].stretch - r->segment[0].stretch) + 1;
-	return l;
+		k->stretches = (double)(r->segment[r->segments - 1].stretch - r->segment[0].stretch) + 1;
+	return 0;
 }
 
-/* Instructions a ns of code that is under way. A segment begins slowly, with caches that the kernel used and what the
- * observation itself takes: time = start + instructions / rate, by least squares. */
-static double rate_under_way(const struct looked_at *l, double *start)
+/* Instructions a ns of code that is under way. A segment begins slowly, with caches that the kernel used: time = start +
+ * instructions / rate, by least squares over kinds, each as often as it was met. */
+static double rate_under_way(const struct kinds *k, double *start)
 {
-	double n = l->verified, x = l->insns / n, y = l->ns / n, mean = l->insns / fmax(l->ns, 1);
-	double spread = l->insns_square / n - x * x, slope = (l->insns_times_ns / n - x * y) / spread;
-	double rate = spread > 0 && slope > 0 ? 1 / slope : mean;
+	double n = 0, x = 0, y = 0, xx = 0, xy = 0, mean, spread, slope, rate;
 
+	for (size_t i = 0; i < k->count; i++) {
+		const struct kind *of = &k->of[i];
+		/* others of the kind may take far longer; and these, as taking pages made them */
+		double insns = of->insns / of->verified, ns = fmin(of->timed_ns / of->timed, of->ns / of->verified);
+
+		if (!(of->verified > 0) || !(of->timed > 0))
+			continue;
+		n += of->timed;
+		x += of->timed * insns;
+		y += of->timed * ns;
+		xx += of->timed * insns * insns;
+		xy += of->timed * insns * ns;
+	}
+	if (!(n > 0) || !(x > 0) || !(y > 0))
+		return NAN;
+	mean = x / y;
+	spread = xx / n - x / n * x / n;
+	slope = (xy / n - x / n * y / n) / spread;
+	rate = spread > 0 && slope > 0 ? 1 / slope : mean;
 	rate = fmin(fmax(rate, mean), FASTER_MOST * mean);
-	*start = fmax(0, y - x / rate);
+	*start = fmax(0, (y - x / rate) / n);
 	return rate;
 }
 
-/* Samples tell how much user time there was, timed segments how much of it they hold, and those that were carried on
- * how much of that is verified. What took longer than any is waited for is in none. All of it in instructions: what is
- * not verified is often what is long, and long code runs faster than what has just begun. */
-static void set_part(const struct counts_record *r, struct segment_shares *out)
+/* Samples tell how much user time there was, timed segments how much of it they hold and of which kind, and those that
+ * were carried on which of them are verified. What took longer than any is waited for is in none. All of it in
+ * instructions: what is not verified is often what is long, and long code runs faster than what has just begun. */
+static void set_part(const struct counts_record *r, const struct kinds *k, struct segment_shares *out)
 {
-	struct looked_at l = look_at_segments(r);
 	double wall = r->profile ? (double)r->profile->duration_ns : 0, user = 0, samples = 0;
-	double rate, start, open, each, closed, rest;
+	double start = 0, rate = rate_under_way(k, &start), told = 0, all = 0, chance;
 
 	for (size_t i = 0; i < r->funcs; i++) {
 		user += r->func[i].self_ns;
 		samples += (double)r->func[i].samples;
 	}
-	if (!(wall > 0) || !(user > 0) || !(samples > 0) || !(l.closed_ns > 0) || !(l.insns > 0) || !(l.stretches > 0))
+	if (!(wall > 0) || !(user > 0) || !(samples > 0) || !(rate > 0) || !(k->stretches > 0))
 		return;
-	rate = rate_under_way(&l, &start);
-	open = rate * fmax(0, l.open_ns - start * l.open);
-	each = (l.insns + open) / (l.verified + l.open);
-	closed = each * l.closed / l.stretches;
-	rest = rate * fmax(0, user / wall * FMT_SEGMENT_STRETCH_NS - (l.closed_ns + l.gap_ns) / l.stretches);
-	out->part = fmin(PART_MOST, l.insns / (l.insns + open) * closed / (closed + rest));
-	out->part_var = pow(out->part * (1 - out->part), 2) *
-			(fmax(0, l.square / (l.closed_ns * l.closed_ns) - 1 / l.stretches) + 1 / samples +
-			 1 / (double)out->stretches);
+	for (size_t i = 0; i < k->count; i++) {
+		const struct kind *of = &k->of[i];
+		double each = of->verified > 0 ? of->insns / of->verified : 0;
+		double verified = of->verified > 0 ? of->timed * of->verified / (of->verified + of->open) : 0;
+		/* verified ones take what such take; what else the kind took is of the others */
+		double open_ns = of->timed_ns - of->timed * start - verified * each / rate;
+
+		told += verified * each;
+		all += fmax((of->timed - verified) * each, rate * open_ns);
+	}
+	all += told + rate * fmax(0, user / wall * FMT_SEGMENT_STRETCH_NS * k->stretches - k->closed_ns - k->gap_ns);
+	chance = fmax(0, k->square / (k->closed_ns * k->closed_ns) - 1 / k->stretches) + 1 / samples;
+	out->part = fmin(PART_MOST, told / all);
+	out->part_var = pow(out->part * (1 - out->part), 2) * (chance + RATE_SD * RATE_SD);
 	if (!(out->part >= PART_LEAST))
 		out->part = 0;
+}
+
+static int find_part(const struct counts_record *r, struct segment_shares *out)
+{
+	struct kinds k = { 0 };
+	int err = sort_by_kind(&k, r);
+
+	if (!err && k.closed_ns > 0)
+		set_part(r, &k, out);
+	free(k.of);
+	map_release(&k.at);
+	return err;
 }
 
 /* ---- shares ---- */
@@ -153,12 +204,13 @@ int segment_shares(const struct counts_record *r, struct segment_shares *out)
 {
 	uint64_t dropped = 0;
 	struct segment_rate rate = segment_rate(r->segment, r->segments, &dropped);
+	int err;
 
 	*out = (struct segment_shares){ .stretches = (uint32_t)rate.stretches };
 	if (rate.stretches < STRETCHES_LEAST || rate.count[FMT_SEG_VERIFIED] < VERIFIED_LEAST || !r->drawns)
 		return 0;
-	set_part(r, out);
-	return out->part > 0 ? set_shares(r, out) : 0;
+	err = find_part(r, out);
+	return !err && out->part > 0 ? set_shares(r, out) : err;
 }
 
 void segment_shares_release(struct segment_shares *s)
