@@ -35,7 +35,7 @@ struct kinds {
 	double closed_ns, gap_ns, stretches;
 };
 
-static struct kind *kind_of(struct kinds *k, const struct fmt_segment *s)
+static struct kind *kind_of_segment(struct kinds *k, const struct fmt_segment *s)
 {
 	bool added;
 	uint64_t *at = map_put(&k->at, (uint64_t)(uint32_t)s->nr << 32 | (uint32_t)s->entry_nr, &added);
@@ -64,7 +64,7 @@ static int sort_by_kind(struct kinds *k, const struct counts_record *r)
 		const struct fmt_segment *s = &r->segment[i];
 		double ns = segment_user_ns(s);
 		bool timed = s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE;
-		struct kind *of = isnan(ns) ? NULL : kind_of(k, s);
+		struct kind *of = isnan(ns) ? NULL : kind_of_segment(k, s);
 
 		if (!of && !isnan(ns))
 			return -ENOMEM;
@@ -91,8 +91,11 @@ static int sort_by_kind(struct kinds *k, const struct counts_record *r)
 	return 0;
 }
 
-/* Instructions a ns of code that is under way. A segment begins slowly, with caches that the kernel used: time = start +
- * instructions / rate, by least squares over kinds, each as often as it was met. */
+/* Instructions a ns of code that is under way. A segment begins slowly, with caches that the kernel used:
+ *
+ *	time = start + instructions / rate
+ *
+ * by least squares over kinds, each as often as it was met. */
 static double rate_under_way(const struct kinds *k, double *start)
 {
 	double n = 0, x = 0, y = 0, xx = 0, xy = 0, mean, spread, slope, rate;
