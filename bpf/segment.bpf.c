@@ -62,6 +62,7 @@ __u64 from = ~0ull, until; /* when returns are drawn (ns, monotonic clock) */
 __u64 stretch;
 __u64 most;                       /* returns on one CPU, after which none is drawn any more; 0: no limit */
 __u32 timed_below, carried_below; /* of 2^32: the chances */
+__u32 kept_below[WIRE_CALLS];     /* of those to be carried on, by the call that returns; 0: all */
 /* Read by user space, which zeroes it for each stretch: when the limit was reached. */
 __u64 over_at;
 
@@ -182,10 +183,12 @@ static __always_inline bool begin_carried(struct wire_segment *s, const struct p
 
 static __always_inline void draw(struct wire_segment *s, const struct pt_regs *regs, __u64 id)
 {
-	__u32 chance = bpf_get_prandom_u32();
+	__u32 chance = bpf_get_prandom_u32(), kept = kept_below[s->nr & (WIRE_CALLS - 1)];
 
 	count(GC_RETURNS);
 	if (chance < carried_below) {
+		if (kept && bpf_get_prandom_u32() >= kept)
+			return;
 		s->flags = WIRE_F_CARRIED;
 		if (begin_carried(s, regs, id))
 			let_go(s, (__u32)id);

@@ -160,6 +160,8 @@ struct wire_range {
 	__u64 addr, len;
 };
 
+#define WIRE_CALLS 512 /* system calls, by their number folded: a power of two, above all there are */
+
 /* What a segment was drawn with, and then how it went. */
 struct wire_segment {
 	__u64 begun;     /* ns; WIRE_SAMPLE has the same time */

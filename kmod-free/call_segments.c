@@ -220,6 +220,8 @@ void call_segments_open(struct call_segments *s, const struct call_segments_draw
 	b->bss->most = d->most;
 	b->bss->over_at = 0;
 	b->bss->carried_below = below(d->carried);
+	for (unsigned i = 0; i < WIRE_CALLS; i++)
+		b->bss->kept_below[i] = d->kept && d->kept[i] < 1 ? below(d->kept[i]) : 0;
 	b->bss->timed_below = below(d->timed);
 	b->bss->until = d->until;
 	__atomic_store_n(&b->data->from, d->from, __ATOMIC_SEQ_CST);

@@ -615,11 +615,11 @@ static void segments_add_up(void **state)
 	double all = 0, square = 0;
 	struct err e;
 
-	plan_segment(w->plan, once, 3, runtime_place, w);
-	plan_segment(w->plan, once, 2, runtime_place, w);
+	plan_segment(w->plan, 1, once, 3, runtime_place, w);
+	plan_segment(w->plan, 1, once, 2, runtime_place, w);
 	plan_stretch(w->plan, 10);
-	plan_segment(w->plan, once, 1, runtime_place, w);
-	plan_stretch(w->plan, 100);
+	plan_segment(w->plan, 2, once, 1, runtime_place, w);
+	plan_stretch(w->plan, 50);
 	plan_stretch(w->plan, 7);
 	assert_int_equal(plan_write(w->plan), 0);
 	assert_int_equal(store_close(w->store, &e), 0);

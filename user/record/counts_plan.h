@@ -108,8 +108,9 @@ int plan_result(struct plan *p, const struct plan_job *job, const struct exec_wi
 /* What a burst ran of all links that it met. Writes it. */
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
 /* What one segment ran, that came to the entry which was observed (counts_segments.c). */
-void plan_segment(struct plan *p, const struct emu_count *count, size_t counts, plan_place_fn place, void *ctx);
-/* The stretch is over: each of its segments stands for so many. */
+void plan_segment(struct plan *p, double stands_for, const struct emu_count *count, size_t counts, plan_place_fn place,
+		  void *ctx);
+/* The stretch is over: each of its segments stands for so many times what it was said to stand for. */
 void plan_stretch(struct plan *p, double weight);
 /* Writes all records whose last one wins. */
 int plan_write(struct plan *p);

@@ -27,10 +27,11 @@ static void add_drawn(struct plan *p, uint32_t i, double instructions)
 	*(f ? &f->drawn_now : &p->drawn_nowhere) += instructions;
 }
 
-void plan_segment(struct plan *p, const struct emu_count *count, size_t counts, plan_place_fn place, void *ctx)
+void plan_segment(struct plan *p, double stands_for, const struct emu_count *count, size_t counts, plan_place_fn place,
+		  void *ctx)
 {
 	for (size_t i = 0; i < counts; i++)
-		add_drawn(p, function_that_ran(p, count[i].ip, place, ctx), (double)count[i].runs);
+		add_drawn(p, function_that_ran(p, count[i].ip, place, ctx), stands_for * (double)count[i].runs);
 }
 
 static void fold_stretch(struct fmt_counts_drawn *to, double own, double all)

@@ -700,11 +700,11 @@ const struct source source_bursts = {
 	.second = burst_second,
 };
 
-void counts_part_segment(struct counts_part *p, const struct emu_count *count, size_t counts, plan_place_fn place,
-			 void *ctx)
+void counts_part_segment(struct counts_part *p, double stands_for, const struct emu_count *count, size_t counts,
+			 plan_place_fn place, void *ctx)
 {
 	if (p->plan && !p->stopped)
-		plan_segment(p->plan, count, counts, place, ctx);
+		plan_segment(p->plan, stands_for, count, counts, place, ctx);
 }
 
 void counts_part_stretch(struct counts_part *p, double weight)

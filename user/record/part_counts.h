@@ -21,8 +21,8 @@ struct counts_opts {
  * come from bursts alone. -errno: there is no such part, and *part is NULL. */
 int counts_part_add(struct session *s, const struct counts_opts *o, struct counts_part **part, struct err *why);
 /* plan_segment() and plan_stretch() of what it has just now. */
-void counts_part_segment(struct counts_part *p, const struct emu_count *count, size_t counts, plan_place_fn place,
-			 void *ctx);
+void counts_part_segment(struct counts_part *p, double stands_for, const struct emu_count *count, size_t counts,
+			 plan_place_fn place, void *ctx);
 void counts_part_stretch(struct counts_part *p, double weight);
 
 #endif

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "attr/attr.h"
 #include "kmod-free/call_segments.h"
 #include "record/emulate_env.h"
@@ -37,6 +38,8 @@
 #define OWN_CREDIT_NS 200e6 /* of ours, at the start: a recording of some seconds needs as many as a long one */
 #define PLENTY 3.0          /* times its share, while what others would have is not used */
 #define HELD_MOST 65536
+#define KEPT_LEAST                                                                                                     \
+	0.05 /* of returns of a call behind which little happens: what it stands for is as many times as much */
 #define COUNTS_ROOM 65536 /* places of one segment's code */
 
 enum stage { RESTS, DRAWS, WAITS_FOR_ENDS };
@@ -48,6 +51,11 @@ struct segments_part {
 	struct segment_run *run;
 	struct counts_part *counts; /* NULL: nobody asks what ran */
 	struct emu_count *count;
+	/* By the call that returns: timed segments, their time squared, and how those that were carried on came out. */
+	struct after_call {
+		double timed, square, carried, verified;
+	} after[WIRE_CALLS];
+	double kept[WIRE_CALLS]; /* in this stretch: see call_segments_draw */
 	struct emulate_env sees;
 	struct segment_env env;
 	double own;      /* part of a CPU's time */
@@ -125,12 +133,47 @@ static bool place_of_code(void *ctx, uint64_t runtime, struct module **m, uint64
 	return true;
 }
 
-static void tell_counts(struct segments_part *g)
+/* How much is learned from one behind each call goes with how long it lasts, if it can be verified: so often they are
+ * carried on. Returns which part of all returns that is. */
+static double choose_kept(struct segments_part *g)
+{
+	double most = 0, all = 0, kept = 0;
+
+	for (unsigned i = 0; i < WIRE_CALLS; i++) {
+		const struct after_call *c = &g->after[i];
+
+		g->kept[i] = c->timed > 0 ? sqrt(c->square / c->timed) * (c->verified + 1) / (c->carried + 2) : NAN;
+		most = fmax(most, g->kept[i]);
+	}
+	for (unsigned i = 0; i < WIRE_CALLS; i++) {
+		bool known = most > 0 && !isnan(g->kept[i]);
+
+		g->kept[i] = known ? fmax(KEPT_LEAST, g->kept[i] / most) : 1;
+		all += g->after[i].timed;
+		kept += g->after[i].timed * g->kept[i];
+	}
+	return all > 0 ? kept / all : 1;
+}
+
+static void learn_of_call(struct segments_part *g, const struct fmt_segment *s, bool ran)
+{
+	struct after_call *c = &g->after[(uint32_t)s->nr % WIRE_CALLS];
+
+	if (s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE) {
+		c->timed++;
+		c->square += s->ns * s->ns;
+	} else if (s->state != FMT_SEG_TIMED) {
+		c->carried++;
+		c->verified += ran;
+	}
+}
+
+static void tell_counts(struct segments_part *g, double stands_for)
 {
 	uint64_t began = clock_cpu(), took;
 	size_t n = segment_run_counts(g->run, g->count, COUNTS_ROOM);
 
-	counts_part_segment(g->counts, g->count, n < COUNTS_ROOM ? n : COUNTS_ROOM, place_of_code, g);
+	counts_part_segment(g->counts, stands_for, g->count, n < COUNTS_ROOM ? n : COUNTS_ROOM, place_of_code, g);
 	took = clock_cpu() - began;
 	g->n.own_ns += took;
 	g->stretch_own_ns += (double)took;
@@ -140,6 +183,7 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 {
 	struct segments_part *g = ctx;
 	struct fmt_segment *r;
+	bool ran = false;
 
 	/* each process as often as it calls */
 	g->ends++;
@@ -160,8 +204,10 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 				   .nr = e->from_nr,
 				   .entry_nr = e->nr };
 	if (e->carried) {
-		if (segment_run_end(g->run, e, r) && g->counts)
-			tell_counts(g);
+		r->weight = 1 / g->kept[(uint32_t)e->from_nr % WIRE_CALLS];
+		ran = segment_run_end(g->run, e, r);
+		if (ran && g->counts)
+			tell_counts(g, r->weight);
 	} else {
 		r->state = FMT_SEG_TIMED;
 		r->cause = e->open     ? FMT_SEGC_LONG
@@ -169,6 +215,7 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 			   : !e->timed ? FMT_SEGC_TIME
 				       : FMT_SEGC_NONE;
 	}
+	learn_of_call(g, r, ran);
 	if (r->state == FMT_SEG_LOST || !e->timed)
 		r->ns = 0;
 	return 0;
@@ -214,8 +261,9 @@ static void ask_for_segment(struct segments_part *g)
 
 static int begin_drawing(struct segments_part *g)
 {
-	double length = length_of_draw(g), returns = g->rate * length / 1e9;
-	struct call_segments_draw d = { .carried = fmin(CARRIED_MOST, CARRIED_WANTED / returns),
+	double length = length_of_draw(g), returns = g->rate * length / 1e9, kept = choose_kept(g);
+	struct call_segments_draw d = { .carried = fmin(CARRIED_MOST, CARRIED_WANTED / (returns * kept)),
+					.kept = g->kept,
 					.timed = fmin(TIMED_MOST, TIMED_WANTED / returns),
 					.most = (uint64_t)fmax(100, LIMIT_TIMES * returns) };
 	int err = call_segments_attach(g->calls, NULL);
@@ -246,14 +294,17 @@ static int write_drawn(struct segments_part *g, double length)
 {
 	double returns = (double)more_of(g, GC_RETURNS, g->at_begin.returns), as_long = DRAW_NS / length;
 	double timed = (double)more_of(g, GC_TIMED, g->at_begin.timed);
-	double carried = (double)more_of(g, GC_CARRIED, g->at_begin.carried);
+	double carried = 0;
 	int err = 0;
 
 	g->rate = fmax(1, recent_mean(g->rate, returns * 1e9 / length));
+	for (size_t i = 0; i < g->held_count; i++)
+		carried += g->held[i].state != FMT_SEG_TIMED ? g->held[i].weight : 0;
 	for (size_t i = 0; i < g->held_count && !err; i++) {
 		struct fmt_segment *r = &g->held[i];
 
-		r->weight = returns / fmax(1, r->state == FMT_SEG_TIMED ? timed : carried) * as_long;
+		r->weight = r->state == FMT_SEG_TIMED ? returns / fmax(1, timed) * as_long
+						      : returns * r->weight / carried * as_long;
 		g->n.state[r->state]++;
 		g->n.cause[r->cause] += r->state != FMT_SEG_TIMED;
 		err = store_put(session_store(g->s), FMT_SEGMENT, r, sizeof(*r));
