@@ -45,7 +45,8 @@ struct call_segments_draw {
 	uint64_t from, until;  /* ns, when returns are drawn */
 	uint64_t most;         /* of them on one CPU, after which none is drawn any more; 0: no limit */
 	double carried, timed; /* chances of each return; together at most 1 */
-	const double *kept;    /* the part of those to be carried on that is, by call (WIRE_CALLS), above 0; NULL: all */
+	/* The part of those to be carried on that is, by call (WIRE_CALLS), above 0; NULL: all. */
+	const double *kept;
 };
 
 struct call_segments;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Instructions per nanosecond of a process's own code, by segments: what its threads do between two system calls. They
- * were drawn by count, so each had the same chance whatever it cost, and sums over them are Horvitz-Thompson estimates.
- * Some were carried on by the recorder: their instructions are known where the end was what was observed. Others were
- * only timed: to take pages for the former pushes the thread's own data out of its caches.
+ * were drawn by count, so each had a known chance whatever it cost, and weighted sums over them are Horvitz-Thompson
+ * estimates. Some were carried on by the recorder: their instructions are known where the end was what was observed.
+ * Others were only timed: to take pages for the former pushes the thread's own data out of its caches.
  *
  *	rate = instructions / time of the verified ones * (time of those that were carried on, as disturbed / as it is)
  *

@@ -5,7 +5,8 @@
  * the recorder's own work. Included by record.
  *
  * A stretch has a time for drawing and one to wait for the ends of what was drawn; all in it that is longer than the
- * latter is censored, so that what is long is not left out unseen. Its records stand for the returns that came by in
+ * latter is censored, so that what is long is not left out unseen. Behind calls that long segments follow, which can be
+ * verified, more are carried on, and each stands for less. Its records stand for the returns that came by in
  * it, and stretches for the same length of time each.
  */
 #ifndef ACCPERF_RECORD_PART_SEGMENTS_H
