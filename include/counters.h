@@ -30,9 +30,9 @@
 	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)                                     \
 	X(CTR_OFF_TOLD, "waits told", 0)                                                                               \
 	X(CTR_OFF_NS, "time that telling of waits took, ns", 0)                                                        \
-	X(CTR_OFF_LOST, "waits lost: ring half full", 1)                                                               \
-	X(CTR_OFF_TABLE, "waits lost: kernel table full", 1)                                                           \
-	X(CTR_OFF_BACK_LOST, "waits without an end: ring full", 1)
+	X(CTR_OFF_LOST, COUNTER_WAITS_LOST_RING, 1)                                                                    \
+	X(CTR_OFF_TABLE, COUNTER_WAITS_LOST_TABLE, 1)                                                                  \
+	X(CTR_OFF_BACK_LOST, COUNTER_WAITS_CUT, 1)
 
 /* Of the offload programs. The calls that they count themselves are not here (struct probe_total). */
 #define OFFLOAD_COUNTERS(X)                                                                                            \
@@ -106,6 +106,9 @@
 #define COUNTER_ACCESSES "accesses written"
 /* Records of processes, threads and mappings: counted as lost, but no samples. */
 #define COUNTER_SIDEBAND_LOST "side-band records lost"
+#define COUNTER_WAITS_LOST_RING "waits lost: ring half full"
+#define COUNTER_WAITS_LOST_TABLE "waits lost: kernel table full"
+#define COUNTER_WAITS_CUT "waits without an end: ring full"
 /* Written where waits were observed at all, also where there were none. */
 #define COUNTER_WAITS_OPEN "waits that were not over when observation ended"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"

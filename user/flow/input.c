@@ -232,7 +232,7 @@ static void take_profile(struct flow_input *in, const struct profile *p)
 				       : NAN;
 		in->lost = (double)p->end.lost;
 	}
-	in->lost_sideband = (double)profile_counted(p, COUNTER_SIDEBAND_LOST);
+	in->lost_besides = (double)profile_lost_besides(p);
 }
 
 /* Sections that are kept as they are. */

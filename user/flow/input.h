@@ -229,8 +229,8 @@ struct flow_input {
 	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
 	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
 	double lost;
-	struct in_part kept;  /* that filter and tid leave */
-	double lost_sideband; /* of that: records of processes and mappings, not samples */
+	struct in_part kept; /* that filter and tid leave */
+	double lost_besides; /* of that: what is no sample (profile_lost_besides) */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
 

@@ -174,6 +174,8 @@ double profile_keep_part(struct profile *p, const struct filter *f);
 const char *profile_meta(const struct profile *p, const char *key);
 /* What the recorder counted by this name, 0 if nothing. */
 uint64_t profile_counted(const struct profile *p, const char *name);
+/* Of what was lost: records of processes, mappings and waits, which are no samples. */
+uint64_t profile_lost_besides(const struct profile *p);
 /* Index of the stack that the file calls `id`; 0: none such. */
 uint32_t profile_stack_of(const struct profile *p, uint32_t id);
 /* Frame at the beginning of the function that execution counts call `id`; 0: none such. */

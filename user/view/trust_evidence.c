@@ -21,10 +21,10 @@ static double part_or_nan(double of, double all)
 	return all > 0 ? of / all : NAN;
 }
 
-/* Records of mappings are lost, too, where other programs come and go; code without a name tells of those. */
-static double lost_of(double lost, double sideband, double samples)
+/* Records of mappings and of waits are lost, too; code without a name, and waits themselves, tell of those. */
+static double lost_of(double lost, double besides, double samples)
 {
-	double of = lost > sideband || isnan(lost) ? lost - sideband : 0;
+	double of = lost > besides || isnan(lost) ? lost - besides : 0;
 
 	return part_or_nan(of, of + samples);
 }
@@ -44,8 +44,7 @@ static struct trust_evidence of_profile(const struct profile *p)
 		return v;
 	}
 	if (p->lost_known)
-		v.fact[TRUST_LOST] =
-			lost_of((double)p->lost, (double)profile_counted(p, COUNTER_SIDEBAND_LOST), samples);
+		v.fact[TRUST_LOST] = lost_of((double)p->lost, (double)profile_lost_besides(p), samples);
 	v.fact[TRUST_UNSAMPLED] = part_or_nan(unsampled, p->weight[PROFILE_TIME] + unsampled);
 	return v;
 }
@@ -132,7 +131,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 		return v;
 	for (uint32_t i = 0; in->times && i < in->func_count; i++)
 		samples += (double)in->times[i].samples;
-	v.fact[TRUST_LOST] = lost_of(in->lost, in->lost_sideband, samples);
+	v.fact[TRUST_LOST] = lost_of(in->lost, in->lost_besides, samples);
 	v.fact[TRUST_INTERPRETED] = interpreted(in);
 	return v;
 }
