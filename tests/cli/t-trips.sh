@@ -16,7 +16,7 @@ check "windows that begin within an activation tell of some" [ "$(sum within)" -
 check "and are right" [ "$(sum held)" = "$(sum within)" ]
 
 # loops of a real program, left and entered by breakpoints alone
-for start in 100 150 220 300 70 130 180 260 350 50 200 400; do # where in an image that is depends on the machine's speed
+for start in 100 150 220 300 70 130 180 260 350 50 200 400 500 650 800 1000 1250 1500; do # where in an image that is depends on the machine's speed
 	tripjudge stretches=1 steps=20000 rounds=1 each=60 apart=10 start=$start "$WORKLOADS/jpeg" --loop >turns.txt 2>turns.err
 	[ "$(sum loops)" -ge 3 ] && break
 done
