@@ -133,6 +133,8 @@ folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|us
 scripts_parse() { local f bad=0; for f in scripts/* tests/cli/*.sh tests/lib.sh; do head -n 1 "$f" | grep -q bash || [[ $f == *.sh ]] || continue; bash -n "$f" || bad=1; done; return $bad; }
 check "bash can read every script" scripts_parse
 check "no other top-level folder" folders
+files() { ! git ls-files | grep -v / | grep -vxE '\.clang-format|\.git-blame-ignore-revs|\.gitignore|COPYING|Makefile|README\.md'; }
+check "nor another file beside them" files
 
 if need jq; then
 	asserts_nothing() { echo '{"a":1}' | bash -c 'jq -e ".a == 1"' && ! bash -c "true | jq -e ." && true | jq .; }

@@ -106,6 +106,13 @@ struct plan {
 	int error;
 };
 
+/* The function that code ran in last, and where it lies: most code that ran lies in the same as what ran before it. */
+struct plan_ran {
+	uint32_t func; /* PLAN_NONE: unknown */
+	uint64_t bias;
+};
+/* The function of an instruction that ran; PLAN_NONE: nobody knows. */
+uint32_t plan_ran_at(struct plan *p, struct plan_ran *at, uint64_t ip, plan_place_fn place, void *ctx);
 double plan_uniform(struct plan *p);
 /* Index, PLAN_NONE without memory. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr);

@@ -26,8 +26,7 @@ struct replayed {
 	const struct plan_burst *b;
 	plan_place_fn place;
 	void *ctx;
-	uint64_t bias; /* of the function that was met last */
-	uint32_t last; /* ... or PLAN_NONE */
+	struct plan_ran at;
 	uint32_t from; /* the function that it began in, or PLAN_NONE */
 	int err;
 };
@@ -63,19 +62,29 @@ static bool enter(struct plan *p, uint32_t i)
 	return true;
 }
 
-static uint32_t func_at(struct replayed *r, uint64_t ip)
+uint32_t plan_ran_at(struct plan *p, struct plan_ran *at, uint64_t ip, plan_place_fn place, void *ctx)
 {
 	struct module *m;
 	uint64_t vaddr;
 
-	if (r->last != PLAN_NONE && ip - r->bias >= r->p->func[r->last].rec.start &&
-	    ip - r->bias < r->p->func[r->last].rec.end)
-		return r->last;
-	r->last = place_of_runtime(r, ip, &m, &vaddr) ? plan_func_at(r->p, m, vaddr) : PLAN_NONE;
-	if (r->last != PLAN_NONE && !enter(r->p, r->last))
-		r->last = PLAN_NONE;
-	r->bias = ip - vaddr;
-	return r->last;
+	if (at->func != PLAN_NONE && ip - at->bias >= p->func[at->func].rec.start &&
+	    ip - at->bias < p->func[at->func].rec.end)
+		return at->func;
+	/* as for a return address: one past it */
+	at->func = PLAN_NONE;
+	if (!place(ctx, ip + 1, &m, &vaddr))
+		return PLAN_NONE;
+	at->bias = ip - (vaddr - 1);
+	return at->func = plan_func_at(p, m, vaddr - 1);
+}
+
+static uint32_t func_at(struct replayed *r, uint64_t ip)
+{
+	uint32_t i = plan_ran_at(r->p, &r->at, ip, r->place, r->ctx);
+
+	if (i != PLAN_NONE && !enter(r->p, i))
+		i = r->at.func = PLAN_NONE;
+	return i;
 }
 
 static void count_nodes(struct replayed *r)
@@ -91,9 +100,9 @@ static void count_nodes(struct replayed *r)
 		f->replayed += (double)c->runs;
 		f->rec.replayed += (double)c->runs / r->all;
 		f->rec.stayed += i == r->from ? (double)c->runs / r->all : 0;
-		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->bias) : CFG_NONE;
+		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
-		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->bias)
+		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->at.bias)
 			f->runs_now[n] += (double)c->runs;
 	}
 }
@@ -316,7 +325,7 @@ static int put_burst(const struct replayed *r)
 
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx)
 {
-	struct replayed r = { .p = p, .b = b, .place = place, .ctx = ctx, .last = PLAN_NONE };
+	struct replayed r = { .p = p, .b = b, .place = place, .ctx = ctx, .at = { .func = PLAN_NONE } };
 
 	p->passes = p->calls = 0;
 	p->last_burst = b->time;

@@ -4,16 +4,6 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-/* Where the instruction of the count lies; PLAN_NONE: nobody knows. */
-static uint32_t function_that_ran(struct plan *p, uint64_t ip, plan_place_fn place, void *ctx)
-{
-	struct module *m;
-	uint64_t vaddr;
-
-	/* as for a return address: one past it */
-	return place(ctx, ip + 1, &m, &vaddr) ? plan_func_at(p, m, vaddr - 1) : PLAN_NONE;
-}
-
 static void add_drawn(struct plan *p, uint32_t i, double instructions)
 {
 	struct plan_func *f = i == PLAN_NONE ? NULL : &p->func[i];
@@ -30,8 +20,10 @@ static void add_drawn(struct plan *p, uint32_t i, double instructions)
 void plan_segment(struct plan *p, double stands_for, const struct emu_count *count, size_t counts, plan_place_fn place,
 		  void *ctx)
 {
+	struct plan_ran at = { .func = PLAN_NONE };
+
 	for (size_t i = 0; i < counts; i++)
-		add_drawn(p, function_that_ran(p, count[i].ip, place, ctx), stands_for * (double)count[i].runs);
+		add_drawn(p, plan_ran_at(p, &at, count[i].ip, place, ctx), stands_for * (double)count[i].runs);
 }
 
 static void fold_stretch(struct fmt_counts_drawn *to, double own, double all)

@@ -38,8 +38,8 @@
 #define OWN_CREDIT_NS 200e6 /* of ours, at the start: a recording of some seconds needs as many as a long one */
 #define PLENTY 3.0          /* times its share, while what others would have is not used */
 #define HELD_MOST 65536
-#define KEPT_LEAST                                                                                                     \
-	0.05 /* of returns of a call behind which little happens: what it stands for is as many times as much */
+/* Of returns of a call behind which little happens: what one stands for is at most the inverse. */
+#define KEPT_LEAST 0.05
 #define COUNTS_ROOM 65536 /* places of one segment's code */
 
 enum stage { RESTS, DRAWS, WAITS_FOR_ENDS };
@@ -76,7 +76,7 @@ struct segments_part {
 	double pages_ns, own_ns, stretch_own_ns, stretch_pages_ns;
 	double pass_ns, timed_ns, gap_ns;
 	struct {
-		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, behind;
+		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, behind, untold;
 	} n;
 };
 
@@ -148,7 +148,10 @@ static double choose_kept(struct segments_part *g)
 	for (unsigned i = 0; i < WIRE_CALLS; i++) {
 		bool known = most > 0 && !isnan(g->kept[i]);
 
-		g->kept[i] = known ? fmax(KEPT_LEAST, g->kept[i] / most) : 1;
+		/* none ended in time behind it, or none came by yet: as long as some are verified */
+		g->kept[i] =
+			known ? fmax(KEPT_LEAST, g->kept[i] / most)
+			      : fmax(KEPT_LEAST, fmin(1, 2 * (g->after[i].verified + 1) / (g->after[i].carried + 2)));
 		all += g->after[i].timed;
 		kept += g->after[i].timed * g->kept[i];
 	}
@@ -173,7 +176,11 @@ static void tell_counts(struct segments_part *g, double stands_for)
 	uint64_t began = clock_cpu(), took;
 	size_t n = segment_run_counts(g->run, g->count, COUNTS_ROOM);
 
-	counts_part_segment(g->counts, stands_for, g->count, n < COUNTS_ROOM ? n : COUNTS_ROOM, place_of_code, g);
+	/* what was mapped meanwhile made the recorder forget it, or it went through too much code */
+	if (!n || n > COUNTS_ROOM)
+		g->n.untold++;
+	else
+		counts_part_segment(g->counts, stands_for, g->count, n, place_of_code, g);
 	took = clock_cpu() - began;
 	g->n.own_ns += took;
 	g->stretch_own_ns += (double)took;
@@ -426,6 +433,7 @@ static void report_segments(struct segments_part *g)
 	session_count(g->s, "segments: stretches cut for their calls", g->n.cut, false);
 	session_count(g->s, "segments: own CPU time, us", g->n.own_ns / 1000, false);
 	session_count(g->s, "segments lost for want of memory", g->n.failed, true);
+	session_count(g->s, "segments verified, but what ran of them was forgotten", g->n.untold, true);
 	session_count(g->s, "segments lost: record cannot be right", call_segments_malformed(g->calls), true);
 	session_count(g->s, "processes whose segments were not drawn", call_segments_not_added(g->calls), true);
 }
