@@ -56,7 +56,7 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
 {
 	enum self_kind kind = self_kind_of(bytes, n);
 
-	return kind < SELF_KINDS ? u->class_of[kind] : FMT_PROBE_UNKNOWN;
+	return kind < SELF_KINDS ? u->cost.class_of[kind] : FMT_PROBE_UNKNOWN;
 }
 
 /* ---- links ---- */
@@ -923,6 +923,7 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 		if (r == -EPERM)
 			break;
 	}
+	u->opts.known = NULL; /* the caller's */
 	if (r) {
 		pthread_mutex_destroy(&u->lock);
 		free(u);

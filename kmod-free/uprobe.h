@@ -25,12 +25,16 @@
 
 enum uprobe_mode { UPROBE_AUTO = 0, UPROBE_SESSION = 1, UPROBE_MULTI = 2, UPROBE_PERF = 3 };
 
+struct uprobe_cost;
+
 struct uprobe_opts {
 	enum uprobe_mode mode;       /* AUTO: the best there is; another: that or nothing */
 	unsigned records_per_second; /* and process; 0 = all */
 	unsigned ring_bytes;         /* 0 = 2 MiB */
 	bool alg;                    /* uprobe_alg() will be called */
 	bool system_wide;            /* probe every process */
+	/* Measured before, and taken for what probes cost here; NULL or without rounds: it is measured. */
+	const struct uprobe_cost *known;
 };
 
 struct uprobe_point {
@@ -68,12 +72,17 @@ struct uprobe_class_cost {
 
 /* By enum fmt_probe_class. UNKNOWN: the larger cost (budgets must hold) and the smaller inside_ns
  * (times must not come out too short). EMULATED is all 0 where this architecture has no such class. */
+#define UPROBE_FIRST_KINDS 4 /* of first instructions: enum self_kind (uprobe_self.h) */
 struct uprobe_cost {
 	struct uprobe_class_cost of[FMT_PROBE_CLASSES];
+	enum fmt_probe_class class_of[UPROBE_FIRST_KINDS];
 	double nop_ns; /* one hit on a 5-byte NOP; NaN: not measured */
 	double hot_ns; /* of STEPPED with hot caches, for comparison with uprobe_cost_now() */
 	unsigned rounds;
 };
+
+/* What is dearer and what takes off less, for functions whose class is not known. */
+void uprobe_cost_of_unknown(struct uprobe_cost *c);
 
 struct uprobe;
 

@@ -13,6 +13,8 @@
 #define QUICK_ROUNDS 12
 #define CALLS 120
 
+_Static_assert(UPROBE_FIRST_KINDS == SELF_KINDS, "one class for each kind");
+
 static double median(double *v, unsigned n)
 {
 	qsort(v, n, sizeof(*v), by_double);
@@ -129,6 +131,15 @@ static enum fmt_probe_class trial_class(struct uprobe *u, const struct tried *tr
 	return stepped < emulated ? FMT_PROBE_STEPPED : FMT_PROBE_EMULATED;
 }
 
+void uprobe_cost_of_unknown(struct uprobe_cost *c)
+{
+	const struct uprobe_class_cost *stepped = &c->of[FMT_PROBE_STEPPED], *emulated = &c->of[FMT_PROBE_EMULATED];
+
+	c->of[FMT_PROBE_UNKNOWN] = emulated->call_ns > stepped->call_ns ? *emulated : *stepped;
+	if (emulated->call_ns > 0)
+		c->of[FMT_PROBE_UNKNOWN].inside_ns = fmin(stepped->inside_ns, emulated->inside_ns);
+}
+
 static void measure_classes(struct uprobe *u, struct tried *trials, unsigned cnt, struct inside *in)
 {
 	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
@@ -136,18 +147,16 @@ static void measure_classes(struct uprobe *u, struct tried *trials, unsigned cnt
 
 	trial_cost(u, &trials[0], in, &of[FMT_PROBE_STEPPED]);
 	u->cost.hot_ns = in->hot_ns;
-	of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_STEPPED];
+	uprobe_cost_of_unknown(&u->cost);
 	if (cnt < 2 || trial_count(u, &trials[1], NULL))
 		return;
 	trial_cost(u, &trials[1], in, &of[FMT_PROBE_EMULATED]);
-	u->class_of[SELF_STEPPED] = FMT_PROBE_STEPPED;
-	u->class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
-	if (of[FMT_PROBE_EMULATED].call_ns > of[FMT_PROBE_UNKNOWN].call_ns)
-		of[FMT_PROBE_UNKNOWN] = of[FMT_PROBE_EMULATED];
-	of[FMT_PROBE_UNKNOWN].inside_ns = fmin(of[FMT_PROBE_STEPPED].inside_ns, of[FMT_PROBE_EMULATED].inside_ns);
+	u->cost.class_of[SELF_STEPPED] = FMT_PROBE_STEPPED;
+	u->cost.class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
+	uprobe_cost_of_unknown(&u->cost);
 	for (unsigned i = 2; i < cnt; i++)
 		if (!trial_count(u, &trials[i], NULL))
-			u->class_of[trials[i].kind] = trial_class(u, trials, &trials[i], &sink);
+			u->cost.class_of[trials[i].kind] = trial_class(u, trials, &trials[i], &sink);
 }
 
 int uprobe_measure(struct uprobe *u, struct err *e)
@@ -159,6 +168,7 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 	struct inside *in = calloc(1, sizeof(*in));
 	int lib, r, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
+	const bool known = u->opts.known && u->opts.known->rounds;
 	struct probe_activity a;
 	uint32_t first;
 
@@ -186,7 +196,7 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 		return err_set(e, -ENOENT, "cannot measure the probes' cost: /proc/self/exe is not readable");
 	}
 	u->skel->data->limit_per_window = 0;
-	for (unsigned k = 0; k < cnt; k++) {
+	for (unsigned k = 0; k < cnt && !known; k++) {
 		self_time_function(trials[k].kind, CALLS);
 		for (unsigned i = 0; i < ROUNDS; i++) {
 			trials[k].without[i] = self_time_function(trials[k].kind, CALLS);
@@ -208,8 +218,12 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 		goto out;
 	}
 	uprobe_poll(u, &sink);
-	u->cost.rounds = ROUNDS;
-	measure_classes(u, trials, cnt, in);
+	if (known) {
+		u->cost = *u->opts.known;
+	} else {
+		u->cost.rounds = ROUNDS;
+		measure_classes(u, trials, cnt, in);
+	}
 	/* Other threads of a process must be seen, too. */
 	a = uprobe_activity(u, first);
 	if (!u->pid_filter_broken && u->mode != UPROBE_PERF && !self_call_in_thread(4) &&
@@ -217,7 +231,8 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 		u->pid_filter_broken = true;
 	uprobe_disarm(u, lib, NULL);
 	uprobe_poll(u, &sink);
-	measure_marker(u);
+	if (!known)
+		measure_marker(u);
 	uprobe_poll(u, &sink);
 	uprobe_forget(u, getpid());
 out:

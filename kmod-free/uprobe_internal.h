@@ -42,7 +42,6 @@ struct uprobe {
 	enum uprobe_mode mode;
 	struct uprobe_opts opts;
 	struct uprobe_cost cost;
-	enum fmt_probe_class class_of[SELF_KINDS]; /* as measured */
 	struct bpf_link *exit_link, *uring_links[2];
 	struct ring_buffer *ring;
 	const struct uprobe_sink *sink; /* during uprobe_poll() */

@@ -31,7 +31,10 @@ static struct calls *fresh(void)
 {
 	got_cnt = 0;
 	memset(got, 0, sizeof(got));
-	return calls_new((double[FMT_PROBE_CLASSES]){ INSIDE, DEAR, CHEAP }, take, NULL);
+	struct calls *c = calls_new(take, NULL);
+
+	calls_price(c, (double[FMT_PROBE_CLASSES]){ INSIDE, DEAR, CHEAP });
+	return c;
 }
 
 static const struct calls_probe submit = { .api = 1, .family = 3 };

@@ -12,7 +12,10 @@
 
 #include <cmocka.h>
 
+#include "kmod-free/uprobe.h"
+#include "kmod-free/uprobe_self.h"
 #include "user/measure/prices.h"
+#include "user/offload/kept_price.h"
 
 #define SECOND 1000000000ull
 #define NOW (100000 * SECOND)
@@ -204,6 +207,47 @@ static void a_price_is_measured_or_assumed(void **state)
 	assert_true(price_measure(&p, PRICE_TICK, "512-0", NULL) == 7000);
 }
 
+static struct uprobe_cost probe_cost(double call, enum fmt_probe_class endbr)
+{
+	struct uprobe_cost c = { .nop_ns = call / 8, .hot_ns = call - 100, .rounds = 16 };
+
+	c.of[FMT_PROBE_STEPPED] = (struct uprobe_class_cost){ call, call - 200, call + 300, call / 2 };
+	c.of[FMT_PROBE_EMULATED] = (struct uprobe_class_cost){ call / 2, call / 2 - 200, call / 2 + 300, call / 4 };
+	c.class_of[SELF_STEPPED] = FMT_PROBE_STEPPED;
+	c.class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
+	c.class_of[SELF_ENDBR] = endbr;
+	uprobe_cost_of_unknown(&c);
+	return c;
+}
+
+static void what_a_probe_costs_is_kept_whole(void **state)
+{
+	const double calls[] = { 4000, 9000, 5000 };
+	struct uprobe_cost c, known = { 0 };
+	struct prices p;
+
+	prices_read(&p, NULL, ME, NOW);
+	for (int i = 0; i < 3; i++) {
+		assert_false(kept_price_known(&p, &known));
+		c = probe_cost(calls[i], FMT_PROBE_EMULATED);
+		kept_price_add(&p, &c);
+	}
+	assert_true(kept_price_known(&p, &known));
+	c = probe_cost(5000, FMT_PROBE_EMULATED);
+	assert_memory_equal(known.of, c.of, sizeof(c.of));
+	assert_memory_equal(known.class_of, c.class_of, sizeof(c.class_of));
+	assert_true(known.nop_ns == c.nop_ns && known.hot_ns == c.hot_ns && known.rounds > 0);
+	/* measurements that disagree on a class leave it unknown: two of each */
+	c = probe_cost(5000, FMT_PROBE_STEPPED);
+	prices_read(&p, NULL, ME, NOW);
+	for (int i = 0; i < 4; i++) {
+		c = probe_cost(5000, i % 2 ? FMT_PROBE_STEPPED : FMT_PROBE_EMULATED);
+		kept_price_add(&p, &c);
+	}
+	assert_true(kept_price_known(&p, &known));
+	assert_int_equal(known.class_of[SELF_ENDBR], FMT_PROBE_UNKNOWN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +261,7 @@ int main(void)
 		cmocka_unit_test(the_file_brings_them_to_the_next),
 		cmocka_unit_test(every_price_has_a_row),
 		cmocka_unit_test(a_price_is_measured_or_assumed),
+		cmocka_unit_test(what_a_probe_costs_is_kept_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,7 +19,7 @@
 
 #define PRICES_ENOUGH 3
 #define PRICES_KEPT 5
-#define PRICES_MOST 16 /* names */
+#define PRICES_MOST 32 /* names */
 #define PRICES_VALUES 3
 #define PRICES_SETTLED_NS (60 * 1000000000ull)
 #define PRICES_OLD_NS (86400 * 1000000000ull)

@@ -49,19 +49,22 @@ struct calls {
 	struct calls_count count;
 };
 
-struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c),
-			void *ctx)
+struct calls *calls_new(void (*out)(void *ctx, const struct fmt_call *c), void *ctx)
 {
 	struct calls *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return NULL;
-	for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
-		c->inside_ns[i] = inside_ns[i] > 0 ? inside_ns[i] : 0;
 	c->out = out;
 	c->ctx = ctx;
 	c->free_first = NOWHERE;
 	return c;
+}
+
+void calls_price(struct calls *c, const double inside_ns[FMT_PROBE_CLASSES])
+{
+	for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
+		c->inside_ns[i] = inside_ns[i] > 0 ? inside_ns[i] : 0;
 }
 
 void calls_free(struct calls *c)

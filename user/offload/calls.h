@@ -24,9 +24,9 @@ struct calls_probe {
 
 struct calls;
 
-/* inside_ns: what each class of probe adds between the stamps. */
-struct calls *calls_new(const double inside_ns[FMT_PROBE_CLASSES], void (*out)(void *ctx, const struct fmt_call *c),
-			void *ctx);
+struct calls *calls_new(void (*out)(void *ctx, const struct fmt_call *c), void *ctx);
+/* What each class of probe adds between the stamps; before the first event. */
+void calls_price(struct calls *c, const double inside_ns[FMT_PROBE_CLASSES]);
 void calls_free(struct calls *c); /* open ones are dropped: calls_end() first */
 /* An event of probe p; site and stack are ids to be stored with the call. */
 void calls_add(struct calls *c, const struct offload_event *ev, const struct calls_probe *p, uint32_t site,

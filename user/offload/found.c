@@ -102,7 +102,7 @@ static enum fmt_probe_class class_at(const struct gather *g, uint64_t offset)
 	uint8_t bytes[UPROBE_INSN_BYTES];
 	ssize_t n = pread(g->fd, bytes, sizeof(bytes), (off_t)offset);
 
-	return n > 0 ? uprobe_class(g->s->u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
+	return n > 0 && !session_engine(g->s, NULL) ? uprobe_class(g->s->u, bytes, (size_t)n) : FMT_PROBE_UNKNOWN;
 }
 
 struct titles {
@@ -377,7 +377,8 @@ static int add_library_of_group(struct finding *find, struct gather *g, struct l
 		return 0;
 	}
 	fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 3);
-	r = fd < 0 ? err_set(e, -errno, "out of file descriptors") : uprobe_library(s->u, fd, points, n, &l->first, e);
+	r = fd < 0 ? err_set(e, -errno, "out of file descriptors") : session_engine(s, e);
+	r = r ? r : uprobe_library(s->u, fd, points, n, &l->first, e);
 	free(points);
 	if (r < 0) {
 		if (fd >= 0)

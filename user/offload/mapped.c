@@ -229,10 +229,12 @@ void session_forget_unmapped(struct offload_session *s)
 	if (s->libs_cnt == s->libs_kept)
 		return;
 	look_at_maps(s);
-	uprobe_totals(s->u, news_of_total, s);
-	uprobe_hists(s->u, news_of_hist, s);
-	uprobe_totals_drop(s->u, drop_unused_total, s);
-	uprobe_hists_drop(s->u, drop_unused_hist, s);
+	if (s->u) {
+		uprobe_totals(s->u, news_of_total, s);
+		uprobe_hists(s->u, news_of_hist, s);
+		uprobe_totals_drop(s->u, drop_unused_total, s);
+		uprobe_hists_drop(s->u, drop_unused_hist, s);
+	}
 	forget_sites(s);
 	pthread_mutex_lock(&s->lock); /* the budget's thread walks the table */
 	for (unsigned i = 0; i < s->libs_cnt; i++) {

@@ -85,10 +85,13 @@ void offload_session_begun(struct offload_session *s)
 	map_release(&s->totals_sites);
 	map_release(&s->stacks);
 	calls_next_profile(s->calls);
-	uprobe_totals_drop(s->u, drop_ended_total, s);
-	uprobe_hists_drop(s->u, drop_ended_hist, s);
+	if (s->u) {
+		uprobe_totals_drop(s->u, drop_ended_total, s);
+		uprobe_hists_drop(s->u, drop_ended_hist, s);
+	}
 	cells_next(&s->totals);
 	cells_next(&s->hists);
 	tell_sites(s);
-	session_put_cost(s);
+	if (s->u)
+		session_put_cost(s);
 }

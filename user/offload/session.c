@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kmod-free/algsock.h"
+#include "offload/kept_price.h"
 #include "offload/session_internal.h"
 #include "offload/summary.h"
 #include "util/clock.h"
@@ -179,12 +180,12 @@ int offload_session_poll(struct offload_session *s)
 					  .event = on_event,
 					  .stack = s->sink.stack ? on_stack_of_call : NULL };
 
-	return uprobe_poll(s->u, &sink);
+	return s->u ? uprobe_poll(s->u, &sink) : 0;
 }
 
 int offload_session_threads_map(const struct offload_session *s)
 {
-	return uprobe_threads_map(s->u);
+	return s->u ? uprobe_threads_map(s->u) : -1;
 }
 
 /* ---- what was counted in the kernel ---- */
@@ -286,6 +287,8 @@ static void session_put_counts(struct offload_session *s)
 
 	map_release(&s->open_sites);
 	s->open_now = 0;
+	if (!s->u)
+		return;
 	uprobe_open_calls(s->u, on_open, s);
 	uprobe_totals(s->u, on_total, s);
 	uprobe_hists(s->u, on_hist, s);
@@ -355,7 +358,7 @@ static void watch_uring(struct offload_session *s, int pid)
 	s->uring_on = true;
 	for (unsigned i = 0; i < cnt; i++)
 		all[i] = (struct uprobe_uring){ .opcode = ops[i].opcode, .direction = ops[i].direction };
-	if (uprobe_uring(s->u, all, cnt, &first, &e)) {
+	if (session_engine(s, &e) || uprobe_uring(s->u, all, cnt, &first, &e)) {
 		buf_addf(&s->notes, "%s\n", e.text);
 		s->degraded |= s->uring_named;
 		return;
@@ -386,8 +389,9 @@ static void watch_alg(struct offload_session *s, int pid)
 		return;
 	s->alg_on = true;
 	l = session_new_lib(s, "[kernel] AF_ALG");
-	index = l ? uprobe_alg(s->u, offload_family("af_alg"), &s->alg_first, &s->alg_call_ns, &e)
-		  : err_set(&e, -ENOMEM, "out of memory");
+	index = l ? session_engine(s, &e) : err_set(&e, -ENOMEM, "out of memory");
+	if (!index)
+		index = uprobe_alg(s->u, offload_family("af_alg"), &s->alg_first, &s->alg_call_ns, &e);
 	if (index >= 0) {
 		l->index = index;
 		l->first = s->alg_first;
@@ -416,7 +420,8 @@ static bool add_observed_pid(struct offload_session *s, int pid)
 	pthread_mutex_lock(&s->lock);
 	ok = map_put(&s->pids, (uint64_t)pid, NULL) != NULL;
 	pthread_mutex_unlock(&s->lock);
-	uprobe_target(s->u, pid, true);
+	if (s->u)
+		uprobe_target(s->u, pid, true);
 	watch_uring(s, pid);
 	watch_alg(s, pid);
 	return ok;
@@ -484,7 +489,8 @@ void offload_session_on_exit(struct offload_session *s, int pid)
 		return;
 	offload_session_poll(s);
 	calls_process_end(s->calls, (uint32_t)pid);
-	uprobe_forget(s->u, pid);
+	if (s->u)
+		uprobe_forget(s->u, pid);
 	pthread_mutex_lock(&s->lock);
 	session_cpu(s); /* a last time: it can be asked until it is reaped */
 	s->cpu_gone += *map_get(&s->pids, (uint64_t)pid);
@@ -523,17 +529,49 @@ void offload_session_tick(struct offload_session *s)
 	s->ticks++;
 	budget_write(s);
 	session_put_counts(s);
-	if (s->ticks == 1)
+	if (s->ticks == 1 && s->u)
 		session_put_cost(s);
 }
 
 /* ---- life ---- */
 
+/* Loading and pricing it takes half a second of a CPU: where nobody asked, there is none until there is something to
+ * probe. */
+int session_engine(struct offload_session *s, struct err *e)
+{
+	const struct offload_opts *o = &s->opts;
+	struct uprobe_cost known;
+	struct uprobe_opts uo = { .mode = (enum uprobe_mode)o->mode, .system_wide = o->system_wide };
+	double inside_ns[FMT_PROBE_CLASSES];
+	uint64_t pid, *v;
+	size_t pos = 0;
+
+	if (s->u)
+		return 0;
+	if (s->engine_refused.code)
+		return err_set(e, s->engine_refused.code, "%s", s->engine_refused.text);
+	uo.alg = s->alg_wanted && algsock_possible();
+	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;
+	uo.ring_bytes = o->exact ? 16u << 20 : 0;
+	if (o->unasked && o->prices && kept_price_known(o->prices, &known))
+		uo.known = &known;
+	s->u = uprobe_new(&uo, &s->engine_refused);
+	if (!s->u)
+		return err_set(e, s->engine_refused.code, "%s", s->engine_refused.text);
+	if (o->prices && !uo.known)
+		kept_price_add(o->prices, uprobe_cost(s->u));
+	for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
+		inside_ns[i] = uprobe_cost(s->u)->of[i].inside_ns;
+	calls_price(s->calls, inside_ns);
+	while (map_next(&s->pids, &pos, &pid, &v))
+		uprobe_target(s->u, (int)pid, true);
+	session_put_cost(s);
+	return 0;
+}
+
 struct offload_session *offload_session_new(const struct offload_opts *o, const struct offload_sink *sink,
 					    struct err *e)
 {
-	struct uprobe_opts uo = { .mode = (enum uprobe_mode)o->mode, .system_wide = o->system_wide };
-	double inside_ns[FMT_PROBE_CLASSES];
 	struct offload_session *s;
 
 	if (offload_opts_check(o, e))
@@ -555,22 +593,16 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 		offload_spec_parse(o->probes[s->user_cnt], &s->user[s->user_cnt], e);
 	s->alg_wanted = s->api_wanted[offload_api_find("af_alg") - offload_apis()];
 	s->alg_named = s->alg_wanted && !s->automatic;
-	uo.alg = s->alg_wanted && algsock_possible();
-	uo.records_per_second = o->exact ? 0 : o->records_per_second ? o->records_per_second : RECORDS_PER_SECOND;
-	uo.ring_bytes = o->exact ? 16u << 20 : 0;
-	s->u = uprobe_new(&uo, e);
-	if (s->u) {
-		for (unsigned i = 0; i < FMT_PROBE_CLASSES; i++)
-			inside_ns[i] = uprobe_cost(s->u)->of[i].inside_ns;
-		s->calls = calls_new(inside_ns, on_call, s);
-	}
+	s->calls = calls_new(on_call, s);
 	if (!s->calls || budget_start(s)) {
-		if (s->u)
-			err_set(e, -ENOMEM, "out of memory");
+		err_set(e, -ENOMEM, "out of memory");
 		offload_session_free(s);
 		return NULL;
 	}
-	session_put_cost(s);
+	if (!o->unasked && session_engine(s, e)) {
+		offload_session_free(s);
+		return NULL;
+	}
 	return s;
 }
 
@@ -615,7 +647,8 @@ void offload_session_end(struct offload_session *s)
 	while (offload_session_poll(s) > 0)
 		;
 	calls_end(s->calls);
-	compare_cost(s);
+	if (s->u)
+		compare_cost(s);
 	for (unsigned i = 0; i < s->user_cnt; i++) {
 		if (s->user_found[i])
 			continue;
@@ -626,7 +659,8 @@ void offload_session_end(struct offload_session *s)
 	}
 	budget_write(s);
 	session_put_counts(s);
-	session_put_cost(s);
+	if (s->u)
+		session_put_cost(s);
 	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
 		size_t i = (size_t)(a - offload_apis());
 
@@ -669,11 +703,10 @@ void offload_session_free(struct offload_session *s)
 
 /* ---- telling ---- */
 
-void offload_session_notes(const struct offload_session *s, struct buf *out)
+static void note_price(const struct offload_session *s, struct buf *out)
 {
 	const struct uprobe_class_cost *step = &uprobe_cost(s->u)->of[FMT_PROBE_STEPPED],
 				       *emu = &uprobe_cost(s->u)->of[FMT_PROBE_EMULATED];
-	unsigned functions = s->gone.functions, libs = s->gone.libs, called = s->gone.called, unknown = 0;
 
 	buf_addf(
 		out,
@@ -686,6 +719,15 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			"; where the kernel emulates the function's first instruction (push, nop, jump) %.1f us (%.1f to %.1f), of which %.1f us",
 			emu->call_ns / 1e3, emu->call_low / 1e3, emu->call_high / 1e3, emu->inside_ns / 1e3);
 	buf_addch(out, '\n');
+}
+
+void offload_session_notes(const struct offload_session *s, struct buf *out)
+{
+	const bool two_prices = s->u && uprobe_cost(s->u)->of[FMT_PROBE_EMULATED].call_ns > 0;
+	unsigned functions = s->gone.functions, libs = s->gone.libs, called = s->gone.called, unknown = 0;
+
+	if (s->u)
+		note_price(s, out);
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		const struct known_lib *l = &s->libs[i];
 
@@ -707,7 +749,7 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			bool was = uprobe_activity(s->u, p).calls > 0;
 
 			called += was;
-			unknown += was && emu->call_ns > 0 && s->probes[p].calls.cost == FMT_PROBE_UNKNOWN;
+			unknown += was && two_prices && s->probes[p].calls.cost == FMT_PROBE_UNKNOWN;
 		}
 		if (l->let_go)
 			buf_addf(

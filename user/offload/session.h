@@ -23,6 +23,8 @@
 #include "util/buf.h"
 #include "util/err.h"
 
+struct prices;
+
 struct offload_opts {
 	const char *list;          /* "auto", or names separated by commas (offload_apis(), markers) */
 	const char *const *probes; /* --offload-probe SPECs */
@@ -34,7 +36,8 @@ struct offload_opts {
 	bool unasked; /* nobody asked: what cannot be had is left out, and nothing is told of it */
 	/* return addresses may be replaced, though an exception that passes ends the program */
 	bool returns;
-	int mode; /* enum uprobe_mode; 0 = the best there is */
+	int mode;              /* enum uprobe_mode; 0 = the best there is */
+	struct prices *prices; /* of earlier recordings, used and added to where nobody asked; may be NULL */
 };
 
 /* Where records go. put: one record of a fixed-size section. The others give ids, 0 if unknown. */

@@ -79,7 +79,8 @@ struct gone_libs {
 struct offload_session {
 	struct offload_opts opts;
 	struct offload_sink sink;
-	struct uprobe *u;
+	struct uprobe *u; /* NULL until session_engine() */
+	struct err engine_refused;
 	struct calls *calls;
 	bool api_wanted[32], api_seen[32], api_called[32]; /* by index in offload_apis() */
 	bool markers;
@@ -166,6 +167,8 @@ uint32_t session_site(struct offload_session *s, uint32_t pid, uint64_t time, ui
 /* CELL_SUMS of them. */
 void session_total_sums(const struct probe_total *t, uint64_t *sum);
 void session_put_cost(struct offload_session *s);
+/* What plants probes is there from now on (s->u); -errno: it cannot be. */
+int session_engine(struct offload_session *s, struct err *e);
 /* next.c: from one profile to the next */
 void session_keep_site(struct offload_session *s, const struct offload_event *ev);
 void budget_write(struct offload_session *s); /* stretches that ended, to the sink */

@@ -38,7 +38,7 @@ struct offload_part {
 	uint64_t look;
 	struct told_api *told;
 	size_t told_count, told_cap;
-	bool degraded, ended;
+	bool degraded, ended, returns_told;
 	struct buf notes;
 };
 
@@ -265,6 +265,20 @@ static int attach_cgroup(struct offload_part *p, int cgroup_fd, struct err *e)
 	return r;
 }
 
+/* Once there is a table of the calls under way, samples within them are unwound by it. */
+static void tell_returns(struct offload_part *p)
+{
+	int map = p->returns_told ? -1 : offload_session_threads_map(p->session);
+
+	if (map < 0)
+		return;
+	p->returns_told = true;
+	if (sampler_returns(session_sampler(p->recording), map))
+		buf_addstr(
+			&p->notes,
+			"stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
+}
+
 static int offload_start(void *part, struct session *s, struct err *e)
 {
 	struct offload_part *p = part;
@@ -279,6 +293,7 @@ static int offload_start(void *part, struct session *s, struct err *e)
 
 	p->recording = s;
 	p->opts.budget = ledger_rate(session_ledger(s), ACCOUNT_OFFLOAD);
+	p->opts.prices = session_prices(s);
 	p->session = offload_session_new(&p->opts, &sink, e);
 	if (!p->session && p->opts.unasked) {
 		e->code = 0;
@@ -286,10 +301,6 @@ static int offload_start(void *part, struct session *s, struct err *e)
 	}
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
-	if (sampler_returns(session_sampler(s), offload_session_threads_map(p->session)))
-		buf_addstr(
-			&p->notes,
-			"stacks of samples inside probed calls end there: the kernel refused the table of return addresses\n");
 	for (size_t i = 0; i < t->count && !r; i++) {
 		r = offload_session_attach_pid(p->session, t->procs[i].pid, t->child ? p->exe : NULL, e);
 		if (r == -ESRCH) /* ended meanwhile: the others go on */
@@ -301,6 +312,7 @@ static int offload_start(void *part, struct session *s, struct err *e)
 		r = offload_session_attach_all(p->session, e);
 	if (r && p->opts.unasked)
 		e->code = r = 0;
+	tell_returns(p);
 	return r;
 }
 
@@ -333,6 +345,7 @@ static int offload_on_sample(void *part, struct session *s, const struct sample 
 		break;
 	default: break;
 	}
+	tell_returns(p);
 	return 0;
 }
 
@@ -353,8 +366,10 @@ static int second(void *part, struct session *s, uint64_t now)
 
 	if (p->session && !p->ended && session_targets(s)->cgroup_fd >= 0)
 		attach_cgroup(p, session_targets(s)->cgroup_fd, NULL);
-	if (p->session)
+	if (p->session) {
 		offload_session_tick(p->session);
+		tell_returns(p);
+	}
 	return 0;
 }
 
