@@ -6,6 +6,7 @@
 #   expect_status 2 "unknown option is wrong usage" accperf record --nonsense
 set -u
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$TOP/tests/python.sh"
 PATH=$TOP/build:$PATH
 ! command -v jq >/dev/null || PATH=$TOP/tests/shim:$PATH # see there
 WORKLOADS=$TOP/build/workloads
