@@ -27,7 +27,7 @@ static const struct calib_family *const families[] = {
 const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls = 7, .seconds = 1 };
 
 #define POINT_NS 1e5       /* what a point should last: the clock's own cost is then below 1 % */
-#define ROTATED (1u << 20) /* inputs rotate through this much: beyond what a predictor remembers */
+#define ROTATED (1u << 20) /* inputs lie in this much: beyond what a predictor remembers */
 #define RETRIES 3
 #define SIZES_LEAST 10 /* whatever the time limit: a fit needs some */
 #define PASSES 5       /* behind one point of an elapsed time */
@@ -126,23 +126,34 @@ static void fill_with_text(uint8_t *p, size_t n)
 	}
 }
 
-/* Another input each time, 64-byte aligned, round and round through the pool. */
+/* Another input each time, anywhere in the pool, 64-byte aligned: where one call's data lies tells a prefetcher nothing
+ * of the next one's, as in a service. */
 static const uint8_t *input(struct calib_session *s, size_t g)
 {
-	size_t span = g > ROTATED / 2 ? s->pool_size - g : ROTATED, step = (g + 63) / 64 * 64 + 64;
-	const uint8_t *in;
+	size_t span = g > ROTATED / 2 ? s->pool_size - g : ROTATED;
 
-	if (s->opts->same_input || s->next + g > span + g)
-		s->next = 0;
-	in = s->pool + s->next;
-	s->next += step;
-	return in;
+	if (s->opts->same_input)
+		return s->pool;
+	return s->pool + ((random_next(&s->random) >> 32) * (span / 64 + 1) >> 32) * 64; /* cheaper than a division */
 }
 
+/*
+ * Sizes that are no multiple of anything, each another: g and an eighth to either side, by pairs that have g as their
+ * mean. Calls of one size alone take branches that a predictor has learnt, and none of what the odd rest needs.
+ */
 static int run_calls(struct calib_session *s, enum run_kind k, size_t g, uint64_t n)
 {
+	size_t most = s->c->family->any_size && !s->opts->same_input ? g / 8 : 0, off = 0;
+
 	for (uint64_t i = 0; i < n; i++) {
-		int err = s->c->family->call(s, k, input(s, g), g);
+		size_t size = i & 1 ? g - off : g;
+		int err;
+
+		if (!(i & 1) && i + 1 < n) {
+			off = (random_next(&s->random) >> 32) * (most + 1) >> 32;
+			size = g + off;
+		}
+		err = s->c->family->call(s, k, input(s, size), size);
 
 		if (err)
 			return err;
@@ -309,7 +320,7 @@ int calib_measure_runs(const struct calib_case *c, const struct calib_opts *opts
 	unsigned sizes = 0;
 	int err;
 
-	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts };
+	*s = (struct calib_session){ .c = c, .opts = opts, .pts = pts, .random = 88172645463325252ull };
 	strcpy(pts->unit, "ns");
 	err = make_pool(s, e);
 	if (err)

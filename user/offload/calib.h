@@ -53,6 +53,8 @@ struct calib_family {
 	int (*open)(struct calib_session *s, struct err *e);
 	/* Bytes that stand for about g, 0: none (a matrix needs whole rows). NULL: g itself. */
 	size_t (*round)(const struct calib_session *s, size_t g);
+	/* Calls may be of any size: they then are of g and up to an eighth more or less. Buffers have room for that. */
+	bool any_size;
 	/* Outside the timing, once before the calls of a size. */
 	int (*resize)(struct calib_session *s, size_t g, struct err *e);
 	int (*call)(struct calib_session *s, enum run_kind k, const uint8_t *in, size_t g);
@@ -83,7 +85,8 @@ struct calib_session {
 	const struct calib_opts *opts;
 	struct points *pts; /* what was measured */
 	uint8_t *pool;      /* inputs */
-	size_t pool_size, next;
+	size_t pool_size;
+	uint64_t random;        /* draws their places */
 	void *priv;             /* the family's */
 	double cpu_ns, wall_ns; /* of everything measured, for the note on load */
 	char note[CALIB_NOTES][240];

@@ -101,6 +101,7 @@ const struct calib_family calib_crc = {
 	.summary = "CRC-32 by ISA-L against a byte table and zlib",
 	.list = crc_list,
 	.open = crc_open,
+	.any_size = true,
 	.call = crc_call,
 	.check = crc_check,
 	.close = crc_close,

@@ -107,7 +107,7 @@ static int deflate_open(struct calib_session *s, struct err *e)
 	if (!p->isal_init || !p->isal_deflate || !p->init || !p->run || !p->reset || !p->end || !p->inflate_init ||
 	    !p->inflate || !p->inflate_end)
 		return err_set(e, -ENOTSUP, "libisal or libz lacks one of its deflate functions");
-	p->out_size = s->opts->max + s->opts->max / 8 + 4096;
+	p->out_size = s->opts->max + s->opts->max / 4 + 4096;
 	p->out = malloc(p->out_size);
 	p->level = calloc(1, LEVEL_BUFFER);
 	p->is = calloc(1, sizeof(*p->is));
@@ -201,6 +201,7 @@ const struct calib_family calib_deflate = {
 	.summary = "deflate level 1 by ISA-L against zlib",
 	.list = deflate_list,
 	.open = deflate_open,
+	.any_size = true,
 	.call = deflate_call,
 	.check = deflate_check,
 	.close = deflate_close,

@@ -173,7 +173,7 @@ static int openssl_open(struct calib_session *s, struct err *e)
 		return err;
 	p->kernel = variants[s->c->variant].kernel[0] == 'C' ? variants[s->c->variant].kernel[1]
 							     : variants[s->c->variant].kernel[0];
-	room = (s->opts->max > COUNTED ? s->opts->max : COUNTED) + 64;
+	room = (s->opts->max > COUNTED ? s->opts->max : COUNTED) / 8 * 9 + 80;
 	p->out = calloc(1, room);
 	if (!p->out)
 		return err_set(e, -ENOMEM, "not enough memory for the output; lower --max");
@@ -393,6 +393,7 @@ const struct calib_family calib_openssl = {
 	.summary = "AES and SHA instructions, through OpenSSL with and without them",
 	.list = openssl_list,
 	.open = openssl_open,
+	.any_size = true,
 	.call = openssl_call,
 	.close = openssl_close,
 	.measure = openssl_measure,
