@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "advise/probe_excess.h"
+#include "offload/octaves.h"
 #include "advise/verdict.h"
 #include "model/catalogue.h"
 #include "offload/operation.h"
@@ -359,6 +360,49 @@ static void mean_of_calls_by_size(void **state)
 	it.octave[17].timed = 5;
 	it.unknown_calls = 60;
 	assert_true(isnan(call_mean_by_size(&it)));
+}
+
+/* One call of a hundred that takes two hundred times as long (a program's first) stands for no others; ten do. */
+static void few_far_longer_calls(void **state)
+{
+	static struct offload_item it;
+	struct octave_cell cell[] = { { 0, 13, 22, 1, 4e6 },
+				      { 0, 8, 14, 90, 90 * 12e3 },
+				      { 0, 13, 15, 60, 60 * 20e3 },
+				      { 0, 13, 16, 39, 39 * 40e3 } };
+	(void)state;
+
+	it = (struct offload_item){ 0 };
+	it.octave[8] = (struct offload_octave){ .calls = 90, .timed = 90, .ns = 90 * 12e3 };
+	it.octave[13] = (struct offload_octave){ .calls = 100, .timed = 100, .ns = 60 * 20e3 + 39 * 40e3 + 4e6 };
+	octaves_set_few_apart(cell, 4, &it);
+	assert_true(it.octave[8].few == 0 && it.octave[13].few == 1);
+	assert_true(fabs(call_mean_of_size(&it.octave[13]) - (60 * 20e3 + 39 * 40e3) / 99) < 1);
+	assert_true(fabs(call_mean_by_size(&it) - (90 * 12e3 + 100 * (60 * 20e3 + 39 * 40e3) / 99) / 190) < 1);
+	assert_true(fabs(calls_few_mean(&it) - 4e6 / 190) < 1);
+	for (unsigned i = 0; i < 4; i++)
+		if (cell[i].time_bin == 22)
+			cell[i].calls = 10;
+	it.octave[13].few = it.octave[13].few_ns = 0;
+	octaves_set_few_apart(cell, 4, &it);
+	assert_true(it.octave[13].few == 0 && it.octave[13].few_ns == 0);
+	assert_true(isnan(call_mean_of_size(&(struct offload_octave){ .calls = 3 })));
+}
+
+/* What else the recording took lies in the calls; what probes took was taken off already. */
+static void taken_and_drifted(void **state)
+{
+	struct fmt_cost c = { .target_cpu_ns = 1100, .target_lost_ns = 200 };
+	struct fmt_offload_cost o = { .hot_ns = 50, .hot_end_ns = 40 };
+	(void)state;
+
+	assert_true(fabs(taken_besides_probes(&c, 100) - .1) < 1e-9);
+	assert_true(taken_besides_probes(&c, 300) == 0); /* no less than nothing */
+	assert_true(taken_besides_probes(&(struct fmt_cost){ 0 }, 0) == 0);
+	assert_true(fabs(speed_drift(&o) - 1.25) < 1e-9);
+	o.hot_end_ns = 62.5;
+	assert_true(fabs(speed_drift(&o) - 1.25) < 1e-9);
+	assert_true(speed_drift(&(struct fmt_offload_cost){ 0 }) == 1);
 }
 
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */
@@ -853,6 +897,8 @@ int main(void)
 		cmocka_unit_test(figures_as_they_are_known),
 		cmocka_unit_test(what_a_probe_takes_beyond),
 		cmocka_unit_test(mean_of_calls_by_size),
+		cmocka_unit_test(few_far_longer_calls),
+		cmocka_unit_test(taken_and_drifted),
 		cmocka_unit_test(calls_shorter_than_a_probe),
 		cmocka_unit_test(calls_from_below),
 		cmocka_unit_test(a_recording_that_takes_much),

@@ -487,7 +487,7 @@ static int sizes(const struct offload_item *it, struct advise_function *f)
 		return -ENOMEM;
 	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
-		double ns = o->timed > 0 ? o->ns / o->timed : NAN;
+		double ns = call_mean_of_size(o);
 
 		if (o->calls > 0 && o->bytes > 0) /* of what a probe takes more than the call, nothing is known */
 			f->size[f->sizes++] = (struct predict_size){ o->bytes / o->calls, o->calls,
@@ -596,18 +596,27 @@ static struct figure about(double v, double part)
 	return (struct figure){ v, v * fmax(1 - part, 0), v * (1 + part) };
 }
 
+static double taken_inside(const struct gathered *g)
+{
+	return g->profile->has_cost ? fmin(taken_besides_probes(&g->profile->cost, g->offload->hits_ns), MOST_TAKEN)
+				    : 0;
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
 	double all = it->calls ? it->host_cpu_ns / (double)it->calls : NAN, each = call_mean_by_size(it);
 	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
 	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter, most, excess = probe_excess(it, &most);
+	double few = isnan(each) ? 0 : calls_few_mean(it), taken = taken_inside(g),
+	       drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);
 	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
-	f->ns_per_call =
-		(struct figure){ each - excess, fmax(each - most - scatter, 0), each + it->early_ns + scatter };
+	f->ns_per_call = (struct figure){ (each - excess) * (1 - taken / 2),
+					  fmax(each - most - scatter, 0) * (1 - taken) / drift,
+					  (each + few + it->early_ns + scatter) * drift };
 	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
 		f->ns_per_call.value = fmax(f->ns_per_call.value, 1);
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {

@@ -6,6 +6,11 @@
 #define ENOUGH 20 /* timed calls of about one size, for their mean */
 #define LEAST 1.  /* ns: no call takes less */
 
+double call_mean_of_size(const struct offload_octave *o)
+{
+	return o->timed > o->few ? (o->ns - o->few_ns) / (o->timed - o->few) : NAN;
+}
+
 /* Mean time of the calls of the size that takes least; NaN. */
 static double shortest_calls(const struct offload_item *it)
 {
@@ -14,8 +19,8 @@ static double shortest_calls(const struct offload_item *it)
 	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
 
-		if (o->timed >= ENOUGH && !(o->ns / o->timed >= least))
-			least = o->ns / o->timed;
+		if (o->timed >= ENOUGH && !(call_mean_of_size(o) >= least))
+			least = call_mean_of_size(o);
 	}
 	return least;
 }
@@ -50,7 +55,30 @@ double call_mean_by_size(const struct offload_item *it)
 		if (2 * o->timed < o->calls || (o->switched_ns > 0 && o->ns == o->switched_ns))
 			return NAN;
 		calls += o->calls;
-		sum += o->calls * o->ns / o->timed;
+		sum += o->calls * call_mean_of_size(o);
 	}
 	return calls > 0 && 2 * it->unknown_calls < calls ? sum / calls : NAN;
+}
+
+double calls_few_mean(const struct offload_item *it)
+{
+	double calls = 0, ns = 0;
+
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+		calls += it->octave[k].calls;
+		ns += it->octave[k].few_ns;
+	}
+	return calls > 0 ? ns / calls : 0;
+}
+
+double taken_besides_probes(const struct fmt_cost *c, double probes_ns)
+{
+	double lost = (double)c->target_lost_ns - probes_ns, cpu = (double)c->target_cpu_ns - probes_ns;
+
+	return lost > 0 && cpu > 0 ? fmin(lost / cpu, 1) : 0;
+}
+
+double speed_drift(const struct fmt_offload_cost *c)
+{
+	return c->hot_ns > 0 && c->hot_end_ns > 0 ? fmax(c->hot_end_ns / c->hot_ns, c->hot_ns / c->hot_end_ns) : 1;
 }

@@ -7,13 +7,29 @@
 #ifndef ACCPERF_ADVISE_PROBE_EXCESS_H
 #define ACCPERF_ADVISE_PROBE_EXCESS_H
 
+#include "format.h"
 #include "offload/summary.h"
 
 /* ns to take off every time; *most: it is no more than that. 0 and the doubt itself where nothing tells more. */
 double probe_excess(const struct offload_item *it, double *most);
+/* Mean time of an octave's timed calls, less the few that are far longer; NaN: there are none. */
+double call_mean_of_size(const struct offload_octave *o);
 /* Mean time of all its calls, from those without a context switch inside: the time of the others holds the kernel's
  * work, and caches that somebody else filled. Each size by itself, as long calls meet more switches. NaN: of some size
  * most calls were switched (they wait by nature), or sizes are not known. */
 double call_mean_by_size(const struct offload_item *it);
+/* By so much that mean would be higher with the few far longer ones. */
+double calls_few_mean(const struct offload_item *it);
+/*
+ * The part of the target's time that samples and all else of the recording took besides the probes: it fell into these
+ * calls as into all the target did. What a sample takes was measured of work that it disturbs most: the truth is
+ * between nothing and that.
+ */
+double taken_besides_probes(const struct fmt_cost *c, double probes_ns);
+/*
+ * By how much the machine's speed changed while it was recorded, as a factor of 1 or more: the price of a probe tells.
+ * A device that was measured at another time ran at a speed as far off.
+ */
+double speed_drift(const struct fmt_offload_cost *c);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/octaves.h"
 #include "offload/points.h"
 #include "offload/scale.h"
 #include "profile/walk.h"
@@ -556,6 +557,13 @@ static void free_item(struct offload_item *it)
 
 static void fold_hists(struct summary_private *k)
 {
+	struct octave_cell *cell = calloc(k->hists_cnt + 1, sizeof(*cell));
+	size_t cells = 0;
+
+	if (!cell) {
+		k->failed = -ENOMEM;
+		return;
+	}
 	for (size_t i = 0; i < k->hists_cnt; i++) {
 		const struct fmt_offload_hist *h = &k->hists[i].h;
 		struct offload_item *it = item_of(k, h->api);
@@ -582,8 +590,12 @@ static void fold_hists(struct summary_private *k)
 		} else {
 			o->ns += ns;
 			o->timed += (double)h->count;
+			cell[cells++] = (struct octave_cell){ (uint32_t)(it - k->items), h->bytes_bin, h->time_bin,
+							      (double)h->count, ns };
 		}
 	}
+	octaves_set_few_apart(cell, cells, k->items);
+	free(cell);
 	for (size_t i = 0; i < k->items_cnt; i++)
 		for (int b = 0; b < OFFLOAD_OCTAVES; b++) {
 			struct offload_octave *o = &k->items[i].octave[b];
@@ -842,6 +854,7 @@ static void scale_and_sort(struct summary_private *k, struct offload_summary *s)
 	for (size_t i = 0; i < k->windows_cnt; i++) {
 		const struct fmt_offload_window *w = &k->windows[i].w;
 
+		s->hits_ns += hits_ns(k, w);
 		if (!s->first || w->armed < s->first)
 			s->first = w->armed;
 		if (w->disarmed > s->last)

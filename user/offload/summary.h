@@ -37,6 +37,7 @@ struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 	double calls, bytes;
 	double timed, ns; /* those without a context switch inside, and their time; if none, the others */
 	double switched_ns;
+	double few, few_ns; /* of the timed ones: too long and too few to stand for others (octaves.h) */
 };
 #define OFFLOAD_OCTAVES 65
 
@@ -88,6 +89,7 @@ struct offload_summary {
 	uint64_t calls_total;     /* exact ones */
 	/* lost: counted calls and records of calls that name a function which the file does not tell of, or too late */
 	uint64_t nameless_calls, nameless_records;
+	double hits_ns;   /* what probes took from the target */
 	double placeless; /* recorded calls in no site's distribution: there was no room for one more site */
 	struct summary_private *priv;
 };
