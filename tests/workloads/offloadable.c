@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Five kernels with a host's and an accelerated way, called with sizes as services have them (six of ten calls
- * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS whole|rest [BYTES]`. Prints CPU time
- * per call in ns: of kernel and the program's rest, or of the rest alone. aes and sha take the way that
- * OPENSSL_ia32cap says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS. BYTES:
- * all calls are of that size.
+ * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES]`. Prints CPU time per call
+ * in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel alone (kernel) or
+ * of drawing sizes and places alone (draw), which all of them hold. aes and sha take the way that OPENSSL_ia32cap
+ * says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS. BYTES: all calls are of that
+ * size. Prints, too, what getting ready took, in ns.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -247,7 +248,9 @@ int main(int argc, char **argv)
 	const struct kernel *k = NULL;
 	long calls = argc > 3 ? atol(argv[3]) : 0;
 	size_t fixed = argc > 5 ? (size_t)atol(argv[5]) : 0;
-	int whole = argc > 4 && !strcmp(argv[4], "whole");
+	const char *phase = argc > 4 ? argv[4] : "";
+	int whole = !strcmp(phase, "whole") || !strcmp(phase, "kernel"),
+	    rest = !strcmp(phase, "whole") || !strcmp(phase, "rest");
 	double begin;
 
 	for (size_t i = 0; argc > 4 && i < sizeof(kernels) / sizeof(kernels[0]); i++)
@@ -275,10 +278,10 @@ int main(int argc, char **argv)
 
 		if (whole)
 			job(k, pool + at, g);
-		for (int n = 0; n < 2000; n++) /* the program's rest */
+		for (int n = 0; n < 2000 && rest; n++) /* the program's rest */
 			x = x * 6364136223846793005u + 1442695040888963407u;
 		sink += x;
 	}
-	printf("%.1f\n", (cpu() - begin) / (double)calls);
+	printf("%.1f %.0f\n", (cpu() - begin) / (double)calls, begin);
 	return 0;
 }
