@@ -394,6 +394,7 @@ static void taken_and_drifted(void **state)
 {
 	struct fmt_cost c = { .target_cpu_ns = 1100, .target_lost_ns = 200 };
 	struct fmt_offload_cost o = { .hot_ns = 50, .hot_end_ns = 40 };
+	struct figure share = { .8, .7, .95 }, small = { .01, 0, .02 };
 	(void)state;
 
 	assert_true(fabs(taken_besides_probes(&c, 100) - .1) < 1e-9);
@@ -403,6 +404,12 @@ static void taken_and_drifted(void **state)
 	o.hot_end_ns = 62.5;
 	assert_true(fabs(speed_drift(&o) - 1.25) < 1e-9);
 	assert_true(speed_drift(&(struct fmt_offload_cost){ 0 }) == 1);
+	share_without_probes(&share, .1);
+	assert_true(fabs(share.value - .75 / .9) < 1e-9 && fabs(share.low - .6 / .9) < 1e-9 && share.high == 1);
+	share_without_probes(&small, .1); /* less than the probes: it may be nothing */
+	assert_true(small.value == 0 && small.low == 0 && small.high > 0);
+	share_without_probes(&share, NAN);
+	assert_true(fabs(share.value - .75 / .9) < 1e-9);
 }
 
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */

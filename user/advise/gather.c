@@ -602,6 +602,14 @@ static double taken_inside(const struct gathered *g)
 				    : 0;
 }
 
+/* The probes' part of what the target did, NaN: unknown. */
+static double probes_part(const struct gathered *g)
+{
+	double cpu = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
+
+	return fmin(g->offload->hits_ns / cpu, MOST_TAKEN);
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
 	double all = it->calls ? it->host_cpu_ns / (double)it->calls : NAN, each = call_mean_by_size(it);
@@ -632,6 +640,8 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, it->low),
 					  offload_calls_per_s(it, it->high) };
 	f->calls_from = "probes";
+	share_without_probes(&f->share, probes_part(g));
+	share_without_probes(&f->thread_share, probes_part(g));
 	/* too rare for the sampler, or not on any stack as such: what its calls took */
 	if (!(f->share.value > 0) && target > 0)
 		f->share = (struct figure){ fmin(1, each * calls / target),

@@ -78,6 +78,15 @@ double taken_besides_probes(const struct fmt_cost *c, double probes_ns)
 	return lost > 0 && cpu > 0 ? fmin(lost / cpu, 1) : 0;
 }
 
+void share_without_probes(struct figure *share, double part)
+{
+	if (!(part > 0) || !(part < 1))
+		return;
+	share->value = fmin(fmax(share->value - part / 2, 0) / (1 - part), 1);
+	share->low = fmin(fmax(share->low - part, 0) / (1 - part), share->value);
+	share->high = fmin(share->high / (1 - part), 1);
+}
+
 double speed_drift(const struct fmt_offload_cost *c)
 {
 	return c->hot_ns > 0 && c->hot_end_ns > 0 ? fmax(c->hot_end_ns / c->hot_ns, c->hot_ns / c->hot_end_ns) : 1;

@@ -7,6 +7,7 @@
 #ifndef ACCPERF_ADVISE_PROBE_EXCESS_H
 #define ACCPERF_ADVISE_PROBE_EXCESS_H
 
+#include "advise/figure.h"
 #include "format.h"
 #include "offload/summary.h"
 
@@ -26,6 +27,12 @@ double calls_few_mean(const struct offload_item *it);
  * between nothing and that.
  */
 double taken_besides_probes(const struct fmt_cost *c, double probes_ns);
+/*
+ * Of a probed function's share of the samples, its share of what the program does by itself: probes took `part` of all,
+ * and how many of their samples have the function on their stack is not known (what is single-stepped lies in a page of
+ * the kernel's, the caller of which is lost): half of them, none to all.
+ */
+void share_without_probes(struct figure *share, double part);
 /*
  * By how much the machine's speed changed while it was recorded, as a factor of 1 or more: the price of a probe tells.
  * A device that was measured at another time ran at a speed as far off.
