@@ -24,6 +24,7 @@ struct est_opts {
 	bool ke;         /* Kim & Edwards semantics; needs exact figures, or windows that count invocations */
 	bool use_census; /* store records of the census, where the profile holds them */
 	bool use_windows;
+	bool edges_alone;    /* no figures of functions and calls, no distinct bytes: where many estimates are made */
 	bool inclusive;      /* figures of a function with all it calls; needs flow_input_opts.stacks */
 	unsigned bootstraps; /* refits for the intervals; 0: no intervals */
 	double level;        /* of the intervals: 0.95, 0.9 */

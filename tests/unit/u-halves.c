@@ -219,7 +219,7 @@ static void errors_are_those_of_spells(void **state)
 		for (size_t i = 0; i < f.edge_count; i++)
 			if (!strcmp(f.funcs[f.edges[i].producer].name, "writer 0"))
 				sum += pow(f.edges[i].sd / flow_total(&f), 2) / 20;
-		assert_true(f.sd_freedom == 8);
+		assert_true(f.sd_freedom == 7);
 		flow_release(&f);
 		flow_input_release(&in);
 	}

@@ -179,27 +179,38 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 	judge_difference(r, freedom_of(vx, base->sd_freedom, vy, other->sd_freedom));
 }
 
+static void list_edges(const struct flow_names *base, const struct flow_names *other, struct flow_diff *out)
+{
+	const double totals[2] = { flow_total(base->f), flow_total(other->f) };
+
+	for (size_t i = 0; i < base->f->edge_count; i++) {
+		const struct flow_edge *x = &base->f->edges[i], *y = flow_twin(base->f, x, other);
+
+		edge_row(&out->edges[out->edge_count++], x, y, base->f, other->f, totals);
+		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
+	}
+	for (size_t i = 0; i < other->f->edge_count; i++) {
+		const struct flow_edge *y = &other->f->edges[i];
+
+		if (flow_twin(other->f, y, base))
+			continue;
+		edge_row(&out->edges[out->edge_count++], NULL, y, base->f, other->f, totals);
+		out->tv += out->edges[out->edge_count - 1].other / 2;
+	}
+}
+
 static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)
 {
-	const double totals[2] = { flow_total(base), flow_total(other) };
+	struct flow_names names[2];
 
 	out->edges = calloc(base->edge_count + other->edge_count + 1, sizeof(*out->edges));
 	if (!out->edges)
 		return -ENOMEM;
-	for (size_t i = 0; i < base->edge_count; i++) {
-		const struct flow_edge *x = &base->edges[i], *y = flow_twin(base, x, other);
-
-		edge_row(&out->edges[out->edge_count++], x, y, base, other, totals);
-		out->tv += fabs(out->edges[out->edge_count - 1].other - out->edges[out->edge_count - 1].base) / 2;
-	}
-	for (size_t i = 0; i < other->edge_count; i++) {
-		const struct flow_edge *y = &other->edges[i];
-
-		if (flow_twin(other, y, base))
-			continue;
-		edge_row(&out->edges[out->edge_count++], NULL, y, base, other, totals);
-		out->tv += out->edges[out->edge_count - 1].other / 2;
-	}
+	flow_names_index(&names[0], base);
+	flow_names_index(&names[1], other);
+	list_edges(&names[0], &names[1], out);
+	flow_names_release(&names[0]);
+	flow_names_release(&names[1]);
 	return adjust_and_sort(out->edges, out->edge_count, true);
 }
 
@@ -219,17 +230,37 @@ static struct side time_and_bytes_of(const struct flow_input *in)
 	return t;
 }
 
-static struct side side_of(const struct flow_input *in, const char *name, const char *object)
-{
-	struct side s = { 0 };
+/* Of both profiles' functions, by name. */
+struct sides {
+	struct flow names;
+	struct side *of[2]; /* by function of `names`: base, other */
+};
 
-	for (uint32_t i = 0; i < in->func_count; i++) {
-		if (strcmp(in->funcs[i].name, name) || strcmp(in->funcs[i].object, object))
-			continue;
-		s.ns = in->times[i].self_ns > 0 ? in->times[i].self_ns : in->times[i].instructions;
-		s.samples = in->times[i].samples;
-	}
-	return s;
+static void sides_release(struct sides *s)
+{
+	flow_release(&s->names);
+	free(s->of[0]);
+	free(s->of[1]);
+}
+
+static int both_sides(struct sides *s, const struct flow_input *const in[2])
+{
+	size_t most = (size_t)in[0]->func_count + in[1]->func_count + 1;
+
+	flow_init(&s->names);
+	s->of[0] = calloc(most, sizeof(**s->of));
+	s->of[1] = calloc(most, sizeof(**s->of));
+	for (int k = 0; k < 2 && s->of[0] && s->of[1]; k++)
+		for (uint32_t i = 0; i < in[k]->func_count; i++) {
+			const struct in_function_time *t = &in[k]->times[i];
+			uint32_t id = flow_func(&s->names, in[k]->funcs[i].name, in[k]->funcs[i].object);
+
+			if (id == FLOW_NONE)
+				return -ENOMEM;
+			s->of[k][id].ns = t->self_ns > 0 ? t->self_ns : t->instructions;
+			s->of[k][id].samples = t->samples;
+		}
+	return s->of[0] && s->of[1] ? 0 : -ENOMEM;
 }
 
 void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other)
@@ -255,29 +286,26 @@ static void function_row(struct diff_row *r, const struct in_func *f, struct sid
 
 static int diff_functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
 {
+	const struct flow_input *const in[2] = { base, other };
 	struct side xt = time_and_bytes_of(base), yt = time_and_bytes_of(other);
+	struct sides s;
+	int err = both_sides(&s, in);
+	bool *listed = calloc(s.names.func_count + 1, sizeof(*listed));
 
-	out->functions = calloc((size_t)base->func_count + other->func_count + 1, sizeof(*out->functions));
-	if (!out->functions)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < base->func_count; i++) {
-		const struct in_func *f = &base->funcs[i];
-		struct side x = side_of(base, f->name, f->object), y = side_of(other, f->name, f->object);
+	out->functions = calloc(s.names.func_count + 1, sizeof(*out->functions));
+	err = out->functions && listed ? err : -ENOMEM;
+	for (int k = 0; k < 2 && !err; k++)
+		for (uint32_t i = 0; i < in[k]->func_count; i++) {
+			uint32_t id = flow_func(&s.names, in[k]->funcs[i].name, in[k]->funcs[i].object);
+			struct side x = s.of[0][id], y = s.of[1][id];
 
-		if (x.samples || y.samples)
-			function_row(&out->functions[out->function_count++], f, x, xt, y, yt);
-	}
-	for (uint32_t i = 0; i < other->func_count; i++) {
-		const struct in_func *f = &other->funcs[i];
-		struct side y = side_of(other, f->name, f->object);
-		bool known = false;
-
-		for (uint32_t k = 0; k < base->func_count && !known; k++)
-			known = !strcmp(base->funcs[k].name, f->name) && !strcmp(base->funcs[k].object, f->object);
-		if (!known && y.samples)
-			function_row(&out->functions[out->function_count++], f, (struct side){ 0 }, xt, y, yt);
-	}
-	return adjust_and_sort(out->functions, out->function_count, false);
+			if ((x.samples || y.samples) && !listed[id])
+				function_row(&out->functions[out->function_count++], &in[k]->funcs[i], x, xt, y, yt);
+			listed[id] = true;
+		}
+	free(listed);
+	sides_release(&s);
+	return err ? err : adjust_and_sort(out->functions, out->function_count, false);
 }
 
 int flow_diff(const struct flow *base, const struct flow *other, const struct flow_input *base_in,

@@ -391,9 +391,9 @@ const char *flow_stack_str(enum flow_stack s)
 	return s == FLOW_STACK_INCLUDE ? "include" : "exclude";
 }
 
-const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow *to)
+const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow_names *to)
 {
 	const struct flow_func *p = &from->funcs[e->producer], *c = &from->funcs[e->consumer];
 
-	return flow_get(to, flow_find(to, p->name, p->object), flow_find(to, c->name, c->object));
+	return flow_get(to->f, flow_names_find(to, p->name, p->object), flow_names_find(to, c->name, c->object));
 }

@@ -132,7 +132,7 @@ uint32_t flow_names_find(const struct flow_names *n, const char *name, const cha
 struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer);
 const struct flow_edge *flow_get(const struct flow *f, uint32_t producer, uint32_t consumer);
 /* The edge of the same names in another flow, NULL: none. */
-const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow *to);
+const struct flow_edge *flow_twin(const struct flow *from, const struct flow_edge *e, const struct flow_names *to);
 /* IN and OUT as sums of the edges; edges sorted by bytes, largest first (edge pointers move). */
 void flow_finish(struct flow *f);
 /* Edges by distinct bytes, unknown ones last (edge pointers move). */

@@ -965,11 +965,11 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	out->loads = f.c.loads;
 	out->stores = f.c.stores;
 	out->windows = o->use_windows ? (double)in->window_count : 0;
-	if (!err)
+	if (!err && !o->edges_alone)
 		err = edge_uma(&f, out);
-	if (!err)
+	if (!err && !o->edges_alone)
 		err = flow_figures(in, o, out);
-	if (!err)
+	if (!err && !o->edges_alone)
 		err = flow_calls(in, o, out);
 	if (!err && o->inclusive && !o->ke)
 		err = flow_inclusive(in, o, &f.c, out);

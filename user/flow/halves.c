@@ -12,37 +12,39 @@
 #include "util/grow.h"
 
 /*
- * Each way of dealing gives one block of every pair to each half. A pair lies far apart, so that what drifts in the
- * course of a recording counts as varying: the next recording begins somewhere else. One that began with its program
- * has the same phases in the same order again: there a pair is neighbours. The ways are the rows of a Hadamard
- * matrix, so the mean of their squares is the sum over the pairs: as many degrees of freedom as pairs.
+ * Each half has one block of every pair. A pair lies far apart, so that what drifts in the course of a recording counts
+ * as varying: the next recording begins somewhere else. One that began with its program has the same phases in the
+ * same order again: there a pair is neighbours. The ways to choose are the rows of a Hadamard matrix without its
+ * constant column (balanced repeated replication): each block is in every other half, so the halves' mean is the whole
+ * as halves see it, and the mean square of what lies apart from it is the sum over the pairs: as many degrees of
+ * freedom.
  */
-#define PAIRS 8u
+#define WAYS 8u /* Sylvester's matrix: a power of two */
+#define PAIRS (WAYS - 1)
 #define BLOCKS (2 * PAIRS)
-#define WAYS PAIRS /* Sylvester's matrix: a power of two */
 
 struct deal {
-	uint64_t begin, end;
+	uint64_t begin;
+	double blocks_per_ns;
 	bool neighbours; /* are pairs */
 	bool kept[BLOCKS];
 };
 
 static bool half_keeps(const struct deal *d, uint64_t time)
 {
-	uint64_t at = time < d->begin ? 0 : time - d->begin, all = d->end - d->begin + 1;
-	uint64_t block = (uint64_t)((double)at / (double)all * BLOCKS);
+	uint64_t at = time < d->begin ? 0 : time - d->begin, block = (uint64_t)((double)at * d->blocks_per_ns);
 
 	return d->kept[block < BLOCKS ? block : BLOCKS - 1];
 }
 
-static void deal_out(struct deal *d, unsigned way, bool other)
+static void choose_half(struct deal *d, unsigned way)
 {
 	for (unsigned b = 0; b < BLOCKS; b++) {
 		unsigned pair = d->neighbours ? b / 2 : b % PAIRS;
 		bool first = d->neighbours ? b % 2 == 0 : b < PAIRS;
-		bool plus = !(__builtin_popcount(way & pair) & 1);
+		bool plus = !(__builtin_popcount(way & (pair + 1)) & 1);
 
-		d->kept[b] = (first == plus) != other;
+		d->kept[b] = first == plus;
 	}
 }
 
@@ -166,7 +168,7 @@ struct halves { /* what all ways have in common */
 	const struct est_opts *o;
 	const struct flow *whole;
 	struct deal deal;
-	double *sum; /* by edge of the whole: squares */
+	double *sum, *squares; /* by edge of the whole, over the ways: its share, and that squared */
 };
 
 static int estimate_half(const struct halves *t, struct flow *out, struct err *e)
@@ -179,6 +181,7 @@ static int estimate_half(const struct halves *t, struct flow *out, struct err *e
 		return err_set(e, err, "out of memory");
 	once.bootstraps = 0;
 	once.inclusive = false;
+	once.edges_alone = true;
 	err = h.access_count ? flow_estimate(&h, t->estimator, &once, out, e) : -ENODATA;
 	half_release(&h);
 	return err;
@@ -188,71 +191,81 @@ static int estimate_half(const struct halves *t, struct flow *out, struct err *e
 static uint32_t *same_functions(const struct flow *whole, const struct flow *half)
 {
 	uint32_t *same = malloc((whole->func_count + 1) * sizeof(*same));
+	struct flow_names names;
 
+	flow_names_index(&names, half);
 	for (uint32_t i = 0; same && i < whole->func_count; i++)
-		same[i] = flow_find(half, whole->funcs[i].name, whole->funcs[i].object);
+		same[i] = flow_names_find(&names, whole->funcs[i].name, whole->funcs[i].object);
+	flow_names_release(&names);
 	return same;
 }
 
-/* Adds `sign` times half of each edge's share in this half of the recording. */
-static int add_shares(const struct flow *whole, const struct flow *half, double sign, double *apart)
+static int add_shares(struct halves *t, const struct flow *half)
 {
-	uint32_t *same = same_functions(whole, half);
+	uint32_t *same = same_functions(t->whole, half);
 	double total = flow_total(half);
 
-	for (size_t i = 0; same && i < whole->edge_count; i++) {
+	for (size_t i = 0; same && i < t->whole->edge_count; i++) {
 		const struct flow_edge *e =
-			flow_get(half, same[whole->edges[i].producer], same[whole->edges[i].consumer]);
+			flow_get(half, same[t->whole->edges[i].producer], same[t->whole->edges[i].consumer]);
+		double share = e && total > 0 ? e->bytes / total : 0;
 
-		apart[i] += e && total > 0 ? sign * e->bytes / total / 2 : 0;
+		t->sum[i] += share;
+		t->squares[i] += share * share;
 	}
 	free(same);
 	return same ? 0 : -ENOMEM;
 }
 
-/* Adds the square of half of the difference of two halves, as shares, to every edge's sum. */
 static int one_way(struct halves *t, unsigned way, struct err *e)
 {
-	double *apart = calloc(t->whole->edge_count + 1, sizeof(*apart));
-	int err = apart ? 0 : err_set(e, -ENOMEM, "out of memory");
+	struct flow half;
+	int err;
 
-	for (int k = 0; !err && k < 2; k++) {
-		struct flow half;
+	choose_half(&t->deal, way);
+	err = estimate_half(t, &half, e);
+	if (err)
+		return err;
+	err = add_shares(t, &half);
+	flow_release(&half);
+	return err ? err_set(e, err, "out of memory") : 0;
+}
 
-		deal_out(&t->deal, way, k == 1);
-		err = estimate_half(t, &half, e);
-		if (err)
-			break;
-		err = add_shares(t->whole, &half, k ? -1 : 1, apart);
-		flow_release(&half);
+/* From the first to the last access. */
+static void cut_into_blocks(struct deal *d, const struct flow_input *in)
+{
+	uint64_t end = 0;
+
+	d->begin = UINT64_MAX;
+	for (size_t i = 0; i < in->access_count; i++) {
+		d->begin = in->access[i].time < d->begin ? in->access[i].time : d->begin;
+		end = in->access[i].time > end ? in->access[i].time : end;
 	}
-	for (size_t i = 0; !err && i < t->whole->edge_count; i++)
-		t->sum[i] += apart[i] * apart[i];
-	free(apart);
-	return err;
+	d->blocks_per_ns = BLOCKS / ((double)(end - d->begin) + 1);
 }
 
 int flow_halves(const struct flow_input *in, const char *estimator, const struct est_opts *o, struct flow *whole,
 		struct err *e)
 {
 	const struct est_ops *ops = flow_estimator(in, estimator);
-	struct halves t = { in, estimator, o, whole, { .begin = UINT64_MAX, .neighbours = in->from_start }, NULL };
+	struct halves t = { in, estimator, o, whole, { .neighbours = in->from_start }, NULL, NULL };
 	double total = flow_total(whole);
 	int err = 0;
 
 	if (!ops || ops == &flow_exact || ops == &flow_stored || !in->access_count)
 		return 0;
-	for (size_t i = 0; i < in->access_count; i++) {
-		t.deal.begin = in->access[i].time < t.deal.begin ? in->access[i].time : t.deal.begin;
-		t.deal.end = in->access[i].time > t.deal.end ? in->access[i].time : t.deal.end;
-	}
-	t.sum = calloc(whole->edge_count + 1, sizeof(*t.sum));
+	cut_into_blocks(&t.deal, in);
+	t.sum = calloc(2 * (whole->edge_count + 1), sizeof(*t.sum));
 	if (!t.sum)
 		return err_set(e, -ENOMEM, "out of memory");
+	t.squares = t.sum + whole->edge_count + 1;
 	for (unsigned w = 0; w < WAYS && !err; w++)
 		err = one_way(&t, w, e);
-	for (size_t i = 0; (!err || err == -ENODATA) && i < whole->edge_count; i++)
-		whole->edges[i].sd = err ? NAN : sqrt(t.sum[i] / WAYS) * total;
+	for (size_t i = 0; (!err || err == -ENODATA) && i < whole->edge_count; i++) {
+		double mean = t.sum[i] / WAYS, square = t.squares[i] / WAYS - mean * mean;
+
+		whole->edges[i].sd = err ? NAN : square > 0 ? sqrt(square) * total : 0;
+	}
 	whole->sd_freedom = PAIRS;
 	free(t.sum);
 	return err == -ENODATA ? 0 : err;

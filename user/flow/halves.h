@@ -2,9 +2,9 @@
 /*
  * Errors of a flow's edges from how much the parts of its recording differ. Resampling single reads and windows takes
  * them for independent; what varies from one recording to the next is more: what the program did meanwhile, which
- * stores were met, where windows happened to lie. So the recording is cut into blocks of time, the blocks are dealt
- * evenly to two halves, in several ways, and the whole estimate is made of each half: half of the difference of two
- * halves is one standard error of the whole. No I/O. Included by cli and tests.
+ * stores were met, where windows happened to lie. So the recording is cut into blocks of time, half of the blocks are
+ * drawn in several balanced ways, and the whole estimate is made of each half: what halves lie apart from their mean is
+ * one standard error of the whole. No I/O. Included by cli and tests.
  */
 #ifndef ACCPERF_FLOW_HALVES_H
 #define ACCPERF_FLOW_HALVES_H

@@ -670,6 +670,24 @@ static void look_beside(struct sweep_state *s)
 	map_release(&pages);
 }
 
+/* Room for what is sure to come: growing on the way would copy most of it once more. */
+static void reserve(struct sweep_state *s)
+{
+	const struct flow_input *in = s->in;
+	size_t loads = 0, stores = 0;
+
+	for (size_t i = 0; i < in->access_count; i++) {
+		if (!s->o->stack && (in->access[i].flags & FMT_A_STACK))
+			continue;
+		loads += (in->access[i].flags & FMT_A_LOAD) != 0;
+		stores += (in->access[i].flags & FMT_A_STORE) != 0;
+	}
+	if (!GROW_TO(s->rec, stores + 1, s->rec_cap, stores + 1) ||
+	    !GROW_TO(s->c->reads, loads, s->c->read_cap, loads) || !map_reserve(&s->granule, stores) ||
+	    !map_reserve(&s->line, stores))
+		s->no_memory = true;
+}
+
 int last_writer_run(const struct flow_input *in, const struct est_opts *o, struct last_writer *c, struct err *e)
 {
 	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
@@ -684,6 +702,8 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 	s.range = malloc(sizeof(*s.range));
 	s.range_cap = s.range ? 1 : 0;
 	s.no_memory = !s.ow || !c->window_start || !s.rec || !s.range;
+	if (!s.no_memory)
+		reserve(&s);
 	if (!s.no_memory)
 		prepare_windows(&s);
 	sweep(&s);

@@ -17,10 +17,7 @@
 
 struct store_ref {
 	uint32_t site;
-	bool census;
 	uint64_t word; /* address / 8, process mixed in */
-	uint64_t time;
-	double weight;
 };
 
 struct sweep {                    /* one store instruction */
@@ -59,6 +56,11 @@ struct overwrite {
 	size_t list_count, list_cap;
 };
 
+static bool sampled_store(const struct in_access *a, bool stack)
+{
+	return (a->flags & FMT_A_STORE) && !(a->flags & FMT_A_CENSUS) && (stack || !(a->flags & FMT_A_STACK));
+}
+
 static uint64_t word_key(uint32_t pid, uint64_t addr)
 {
 	return (addr >> 3) ^ (uint64_t)pid << 45;
@@ -76,15 +78,6 @@ static int by_site_word(const void *a, const void *b)
 	if (x->site != y->site)
 		return x->site < y->site ? -1 : 1;
 	return (x->word > y->word) - (x->word < y->word);
-}
-
-static int stores_by_site_time(const void *a, const void *b)
-{
-	const struct store_ref *x = a, *y = b;
-
-	if (x->site != y->site)
-		return x->site < y->site ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
 }
 
 static bool add_bucket(struct overwrite *ow, uint64_t block, uint32_t site)
@@ -135,30 +128,39 @@ static bool learn_words(struct overwrite *ow, struct store_ref *ref, size_t n)
 	return true;
 }
 
-static void learn_times(struct overwrite *ow, struct store_ref *ref, size_t n)
+/* Stores are in order of time: so are those of each site. */
+static void learn_times(struct overwrite *ow, const struct flow_input *in, bool stack)
 {
-	double sum = 0;
+	size_t first = 0;
 
-	qsort(ref, n, sizeof(*ref), stores_by_site_time);
-	for (size_t i = 0; i < n; i++) {
-		struct sweep *s = &ow->sweep[ref[i].site];
+	for (size_t i = 0; i < in->access_count; i++)
+		ow->sweep[in->access[i].site].times += sampled_store(&in->access[i], stack);
+	for (uint32_t i = 0; i < in->site_count; i++) {
+		ow->sweep[i].first_time = first;
+		first += ow->sweep[i].times;
+		ow->sweep[i].times = 0;
+	}
+	for (size_t i = 0; i < in->access_count; i++) {
+		const struct in_access *a = &in->access[i];
+		struct sweep *s = &ow->sweep[a->site];
+		size_t at = s->first_time + s->times;
 
-		if (!i || ref[i].site != ref[i - 1].site) {
-			s->first_time = i;
-			sum = 0;
-		}
-		ow->time[i] = ref[i].time;
-		ow->before[i] = sum;
-		sum += ref[i].weight;
+		if (!sampled_store(a, stack))
+			continue;
+		ow->time[at] = a->time;
+		ow->before[at] = s->now;
+		s->now += a->weight;
 		s->times++;
 	}
+	for (uint32_t i = 0; i < in->site_count; i++)
+		ow->sweep[i].now = 0;
 }
 
 struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool census, const bool *complete)
 {
 	struct overwrite *ow = calloc(1, sizeof(*ow));
 	struct store_ref *ref = malloc((in->access_count + 1) * sizeof(*ref));
-	size_t n = 0, sampled = 0;
+	size_t n = 0;
 	bool ok = false;
 
 	if (!ow || !ref)
@@ -172,21 +174,15 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 		if (!(a->flags & FMT_A_STORE) || (!stack && (a->flags & FMT_A_STACK)) ||
 		    (!census && (a->flags & FMT_A_CENSUS)))
 			continue;
-		ref[n++] = (struct store_ref){ .site = a->site,
-					       .word = word_key(a->pid, a->addr),
-					       .time = a->time,
-					       .weight = a->weight,
-					       .census = a->flags & FMT_A_CENSUS };
+		ref[n++] = (struct store_ref){ .site = a->site, .word = word_key(a->pid, a->addr) };
 	}
 	ow->word = malloc((n + 1) * sizeof(*ow->word));
 	ow->time = malloc((n + 1) * sizeof(*ow->time));
 	ow->before = malloc((n + 1) * sizeof(*ow->before));
-	if (!ow->sweep || !ow->recent || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n))
+	if (!ow->sweep || !ow->recent || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n) ||
+	    !map_reserve(&ow->known, in->access_count - n) || !map_reserve(&ow->last, n))
 		goto out;
-	for (size_t i = 0; i < n; i++)
-		if (!ref[i].census)
-			ref[sampled++] = ref[i];
-	learn_times(ow, ref, sampled);
+	learn_times(ow, in, stack);
 	for (uint32_t i = 0; i < in->site_count; i++)
 		if (complete[i])
 			ow->sweep[i].unseen = 0;

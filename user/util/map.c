@@ -43,9 +43,8 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 	}
 }
 
-static bool map_grow(struct map *m)
+static bool map_resize(struct map *m, size_t cap)
 {
-	size_t cap = m->cap ? (m->used * 2 > m->cap ? m->cap * 2 : m->cap) : 16;
 	struct map_slot *slots = calloc(cap, sizeof(*slots));
 
 	if (!slots)
@@ -64,6 +63,20 @@ static bool map_grow(struct map *m)
 	m->cap = cap;
 	m->dead = 0;
 	return true;
+}
+
+static bool map_grow(struct map *m)
+{
+	return map_resize(m, m->cap ? (m->used * 2 > m->cap ? m->cap * 2 : m->cap) : 16);
+}
+
+bool map_reserve(struct map *m, size_t keys)
+{
+	size_t cap = m->cap ? m->cap : 16;
+
+	while (cap * 7 < (keys + 1) * 10 && cap <= SIZE_MAX / 20)
+		cap *= 2;
+	return cap == m->cap || map_resize(m, cap);
 }
 
 uint64_t *map_put(struct map *m, uint64_t key, bool *added)
