@@ -24,6 +24,8 @@
 
 #define MOST_AT_ONCE 4
 #define NOTE_MOST 2000
+#define TIMELINE_ROWS 500 /* each has a figure for every slice: several kilobytes */
+#define SHARING_ROWS 1000 /* functions and edges stand in the part `flow` */
 
 /* Which profile a command is asked about. */
 enum whose { INPUT, BASE, BOTH };
@@ -34,18 +36,19 @@ static const struct part_row {
 	const char *options[3];
 	bool must; /* without it there is no page */
 	enum whose whose;
+	uint64_t rows; /* of each list */
 } parts[] = {
-	{ "report", "report", { "--json" }, true, INPUT },
-	{ "stacks", NULL, { 0 }, true, INPUT },
-	{ "flow", "flow", { "--json" }, false, INPUT },
-	{ "sharing", "flow", { "--json", "--threads" }, false, INPUT },
-	{ "objects", "objects", { "--json", "--slices", "120" }, false, INPUT },
-	{ "timeline", "timeline", { "--json" }, false, INPUT },
-	{ "offload", "offload", { "--json" }, false, INPUT },
-	{ "advise", "advise", { "--json" }, false, INPUT },
-	{ "roofline", "advise", { "--json", "--roofline" }, false, INPUT },
-	{ "diff", "diff", { "--json" }, true, BOTH },
-	{ HTML_BASE_STACKS, NULL, { 0 }, true, BASE },
+	{ "report", "report", { "--json" }, true, INPUT, HTML_ROWS_MOST },
+	{ "stacks", NULL, { 0 }, true, INPUT, HTML_ROWS_MOST },
+	{ "flow", "flow", { "--json" }, false, INPUT, HTML_ROWS_MOST },
+	{ "sharing", "flow", { "--json", "--threads" }, false, INPUT, SHARING_ROWS },
+	{ "objects", "objects", { "--json", "--slices", "120" }, false, INPUT, HTML_ROWS_MOST },
+	{ "timeline", "timeline", { "--json" }, false, INPUT, TIMELINE_ROWS },
+	{ "offload", "offload", { "--json" }, false, INPUT, HTML_ROWS_MOST },
+	{ "advise", "advise", { "--json" }, false, INPUT, HTML_ROWS_MOST },
+	{ "roofline", "advise", { "--json", "--roofline" }, false, INPUT, HTML_ROWS_MOST },
+	{ "diff", "diff", { "--json" }, true, BOTH, HTML_ROWS_MOST },
+	{ HTML_BASE_STACKS, NULL, { 0 }, true, BASE, HTML_ROWS_MOST },
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
@@ -102,7 +105,7 @@ static int begin(const struct part_row *row, const struct html_files *files, str
 		return 0;
 	dup2(r->out, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
-	json_limit_rows(HTML_ROWS_MOST);
+	json_limit_rows(row->rows);
 	r->status = run_command(row, files);
 	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
 }

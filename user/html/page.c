@@ -169,12 +169,16 @@ int html_cut_lists(json_t *parts, size_t most)
 /* The flow's own figures stand in its own part. */
 static void drop_twice_told(json_t *parts)
 {
-	json_t *sharing = json_object_get(json_object_get(parts, "sharing"), "data");
+	json_t *sharing = json_object_get(json_object_get(parts, "sharing"), "data"), *left;
 
 	if (json_is_object(json_object_get(json_object_get(parts, "flow"), "data")) && json_is_object(sharing)) {
 		json_object_del(sharing, "edges");
 		json_object_del(sharing, "functions");
 		json_object_del(sharing, "system_calls");
+		left = json_object_get(sharing, "left_out");
+		json_object_del(left, "edges");
+		json_object_del(left, "functions");
+		json_object_del(left, "system_calls");
 	}
 }
 

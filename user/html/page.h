@@ -33,7 +33,7 @@ struct json_t; /* jansson.h has names that util/json.h has, too: it is for this 
 int html_page(const char *file, const struct html_part *parts, size_t count, struct buf *out, struct err *e);
 
 /*
- * What commands print for the page ends after HTML_ROWS_MOST rows of each list, the first and largest
+ * What commands print for the page ends after HTML_ROWS_MOST rows of each list or less, the first and largest
  * (json_limit_rows()), so that the page takes memory for no more, whatever the profile holds. Where what is left is
  * yet too much for a page, html_cut_lists() halves the longest list until all of them take `most` bytes. How many rows
  * a part's lists lack stands beside them, as "left_out" of the part: LIST -> rows. -ENOMEM.
