@@ -10,6 +10,7 @@
 #include "view/top.h"
 
 #define NAME_LEAST 18u
+#define NAME_MOST 64u /* figures lie beside their names on the widest terminal, too */
 #define HOT 0.05
 #define WARM 0.005
 #define NO_FIGURE TOP_FIGURES
@@ -160,6 +161,7 @@ static struct layout lay_out_columns(unsigned width)
 			used += columns[c].width + 1;
 		}
 	l.name = width > used + NAME_LEAST ? width - used : NAME_LEAST;
+	l.name = l.name < NAME_MOST ? l.name : NAME_MOST;
 	return l;
 }
 
