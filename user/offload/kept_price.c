@@ -19,7 +19,7 @@ static double of_class(enum fmt_probe_class c)
 	return c == FMT_PROBE_STEPPED ? 1 : c == FMT_PROBE_EMULATED ? 2 : NAN;
 }
 
-static enum fmt_probe_class class_of(double v)
+static enum fmt_probe_class class_kept(double v)
 {
 	return v == 1 ? FMT_PROBE_STEPPED : v == 2 ? FMT_PROBE_EMULATED : FMT_PROBE_UNKNOWN;
 }
@@ -41,8 +41,8 @@ bool kept_price_known(const struct prices *p, struct uprobe_cost *c)
 		of[FMT_PROBE_EMULATED] =
 			(struct uprobe_class_cost){ v[EMULATED][0], v[EMULATED][1], v[EMULATED][2], v[INSIDE][1] };
 		c->class_of[SELF_PUSH] = FMT_PROBE_EMULATED;
-		c->class_of[SELF_ENDBR] = class_of(v[FIRST][1]);
-		c->class_of[SELF_LONG_NOP] = class_of(v[FIRST][2]);
+		c->class_of[SELF_ENDBR] = class_kept(v[FIRST][1]);
+		c->class_of[SELF_LONG_NOP] = class_kept(v[FIRST][2]);
 	}
 	uprobe_cost_of_unknown(c);
 	return of[FMT_PROBE_STEPPED].call_ns > 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a probed call costs, from one recording to the next (measure/prices.h): measuring it takes a third of a second of
- * a CPU. It is taken from there only where nobody asked for calls; who asks gets this moment's. Included by
+ * What a probed call costs, from one recording to the next (measure/prices.h): measuring it takes a third of a
+ * second of a CPU. It is taken from there only where nobody asked for calls; who asks gets this moment's. Included by
  * user/offload/session.c and tests.
  */
 #ifndef ACCPERF_OFFLOAD_KEPT_PRICE_H
