@@ -394,7 +394,7 @@ static void taken_and_drifted(void **state)
 {
 	struct fmt_cost c = { .target_cpu_ns = 1100, .target_lost_ns = 200 };
 	struct fmt_offload_cost o = { .hot_ns = 50, .hot_end_ns = 40 };
-	struct figure share = { .8, .7, .95 }, small = { .01, 0, .02 };
+	struct figure share = { .8, .7, .95 }, small = { .01, 0, .02 }, unknown = { NAN, NAN, NAN };
 	(void)state;
 
 	assert_true(fabs(taken_besides_probes(&c, 100) - .1) < 1e-9);
@@ -410,6 +410,8 @@ static void taken_and_drifted(void **state)
 	assert_true(small.value == 0 && small.low == 0 && small.high > 0);
 	share_without_probes(&share, NAN);
 	assert_true(fabs(share.value - .75 / .9) < 1e-9);
+	share_without_probes(&unknown, .1); /* what is unknown stays so: it is not nothing */
+	assert_true(isnan(unknown.value) && isnan(unknown.low) && isnan(unknown.high));
 }
 
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */

@@ -80,7 +80,7 @@ double taken_besides_probes(const struct fmt_cost *c, double probes_ns)
 
 void share_without_probes(struct figure *share, double part)
 {
-	if (!(part > 0) || !(part < 1))
+	if (isnan(share->value) || !(part > 0) || !(part < 1))
 		return;
 	share->value = fmin(fmax(share->value - part / 2, 0) / (1 - part), 1);
 	share->low = fmin(fmax(share->low - part, 0) / (1 - part), share->value);
