@@ -240,6 +240,10 @@ expect_status 1 "no profile" accperf offload -i nothing.data
 # what advise needs is looked for unasked, in what the command maps; a device's library that merely lies there is not configured
 accperf record -q -F 997 -o unasked.data -- "$W/off_deflate" 3000 20000 >/dev/null 2>&1
 check "a command's calls are looked for unasked" is unasked.data '.calls[]|select(.name=="deflate")|.counted_calls>0'
+accperf record -q -o idle.data -- sleep .3 >/dev/null 2>&1
+expect_status 3 "where there is nothing to probe" accperf offload -i idle.data
+check "it is not said that calls were not looked for" bash -c '! grep -q "without offload probes" "$1" && grep -q "holds no offload call" "$1"' - "$TMP/err"
+check "and no probe was loaded and priced" bash -c 'accperf offload -i idle.data --json 2>/dev/null | jq -e ".attach == null and .trust.mark == \"do not use\" and (.trust.reason // \"\" | test(\"looked\") | not)"'
 cp "$W/off_everylib" libze_loader.so.1
 LD_LIBRARY_PATH=$PWD accperf record -q -o lies.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
 LD_PRELOAD=$PWD/libze_loader.so.1 accperf record -q -o has.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1

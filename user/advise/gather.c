@@ -107,7 +107,7 @@ static void estimate_flow(struct gathered *g)
 				? "it holds no execution counts, as it was recorded without hardware breakpoints (`accperf "
 				  "doctor`); --offload-probe counts single functions"
 				: "it holds no execution counts; record with --counts auto for 60 s");
-	if (!g->offload || !g->offload->has_cost)
+	if (!g->offload || !offload_looked_for(g->profile, g->offload))
 		add_missing(g, "no offload calls were looked for; record with --offload auto");
 }
 
@@ -607,7 +607,7 @@ static double probes_part(const struct gathered *g)
 {
 	double cpu = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
 
-	return fmin(g->offload->hits_ns / cpu, MOST_TAKEN);
+	return cpu > 0 ? fmin(g->offload->hits_ns / cpu, MOST_TAKEN) : NAN;
 }
 
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)

@@ -211,7 +211,7 @@ static int cmd_offload(void *opts, int argc, char **argv)
 	} else if (*p->recovery) {
 		log_warn("%s: %s", o->input, p->recovery);
 		status = EXIT_DEGRADED;
-	} else if (!s->has_cost) {
+	} else if (!offload_looked_for(p, s)) {
 		log_warn("%s was recorded without offload probes: `accperf record --offload auto`", o->input);
 		status = EXIT_DEGRADED;
 	} else if (!s->items_cnt) {

@@ -16,6 +16,8 @@
 #include "probe.h"
 #include "util/err.h"
 
+#define OFFLOAD_LOOKED "offload.looked" /* of a profile: calls were looked for */
+
 struct offload_api {
 	const char *name;     /* in --offload and in reports */
 	const char *label;    /* for people */

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/api.h"
 #include "offload/octaves.h"
 #include "offload/points.h"
 #include "offload/scale.h"
+#include "profile/profile.h"
 #include "profile/walk.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -910,6 +912,11 @@ struct offload_summary *offload_summary_begin(const struct store_reader *r, stru
 	k->reader = r;
 	*reader = SECTION_READER(rows, s);
 	return s;
+}
+
+bool offload_looked_for(const struct profile *p, const struct offload_summary *s)
+{
+	return s->has_cost || profile_meta(p, OFFLOAD_LOOKED);
 }
 
 int offload_summary_end(struct offload_summary *s, struct err *e)

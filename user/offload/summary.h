@@ -80,6 +80,8 @@ struct offload_item {
 	double samples_seen;
 };
 
+struct profile;
+
 struct offload_summary {
 	struct offload_item *items; /* by host_ns, largest first */
 	size_t items_cnt;
@@ -102,6 +104,8 @@ struct store_reader;
 struct offload_summary *offload_summary_begin(const struct store_reader *r, struct section_reader *reader,
 					      struct err *e);
 int offload_summary_end(struct offload_summary *s, struct err *e);
+/* Calls were looked for, whether or not there was anything to probe. */
+bool offload_looked_for(const struct profile *p, const struct offload_summary *s);
 void offload_summary_free(struct offload_summary *s);
 
 /* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */

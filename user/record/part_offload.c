@@ -301,6 +301,7 @@ static int offload_start(void *part, struct session *s, struct err *e)
 	}
 	if (!p->session)
 		return e->code ? e->code : -EINVAL;
+	store_meta(session_store(s), OFFLOAD_LOOKED, "1");
 	for (size_t i = 0; i < t->count && !r; i++) {
 		r = offload_session_attach_pid(p->session, t->procs[i].pid, t->child ? p->exe : NULL, e);
 		if (r == -ESRCH) /* ended meanwhile: the others go on */
@@ -325,7 +326,10 @@ static int offload_on_sample(void *part, struct session *s, const struct sample 
 	if (!p->session) /* offload_start() failed; what was queued until then is drained all the same */
 		return 0;
 	switch (m->kind) {
-	case SAMPLE_MMAP: offload_session_on_mmap(p->session, (int)m->pid, m->text, m->time); break;
+	case SAMPLE_MMAP:
+		offload_session_on_mmap(p->session, (int)m->pid, m->text, m->time);
+		tell_returns(p);
+		break;
 	case SAMPLE_COMM: /* what it runs now may have rights that our user has not */
 		if (m->flags & SF_EXEC && rights_check_process((pid_t)m->pid, NULL))
 			offload_session_on_exit(p->session, (int)m->pid);
@@ -333,6 +337,7 @@ static int offload_on_sample(void *part, struct session *s, const struct sample 
 	case SAMPLE_FORK:
 		if (m->pid != m->ppid && !session_options(s)->no_inherit)
 			offload_session_on_fork(p->session, (int)m->ppid, (int)m->pid);
+		tell_returns(p);
 		/* wherever it goes: the next look tells */
 		if (m->pid != m->ppid && map_get(&p->members, m->ppid) && (seen = map_put(&p->members, m->pid, NULL)))
 			*seen = p->look;
@@ -345,7 +350,6 @@ static int offload_on_sample(void *part, struct session *s, const struct sample 
 		break;
 	default: break;
 	}
-	tell_returns(p);
 	return 0;
 }
 

@@ -226,7 +226,7 @@ struct trust_evidence trust_of_offload(const struct profile *p, const struct off
 	struct trust_evidence v = of_profile(p);
 	double calls = 0, untimed = 0, watched = 0;
 
-	v.fact[TRUST_PROBED] = s->has_cost;
+	v.fact[TRUST_PROBED] = offload_looked_for(p, s);
 	for (size_t i = 0; i < s->items_cnt; i++) {
 		const struct offload_item *it = &s->items[i];
 
@@ -234,7 +234,7 @@ struct trust_evidence trust_of_offload(const struct profile *p, const struct off
 		untimed += (double)it->untimed_calls;
 		watched += (double)it->calls * it->observed;
 	}
-	if (!s->has_cost)
+	if (!(v.fact[TRUST_PROBED] > 0))
 		return v;
 	v.fact[TRUST_CALLS] = calls;
 	v.fact[TRUST_TIMED] = part_or_nan(calls - untimed, calls);
