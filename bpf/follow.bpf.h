@@ -13,6 +13,10 @@
 #include "count.bpf.h"
 #include "control.h"
 
+#ifndef ENOENT
+#define ENOENT 2
+#endif
+
 /* Set by user space before anything is attached. */
 __u32 follow = FOLLOW_ALL;
 __u32 follow_children = 0;
@@ -39,6 +43,22 @@ static __always_inline bool is_ours(struct task_struct *task)
 	return self && (BPF_CORE_READ(task, tgid) == (int)self || BPF_CORE_READ(task, real_parent, tgid) == (int)self);
 }
 
+/* Since Linux 6.15 a table's lock that is not to be had in time is a failure, as where a virtual CPU is put aside. */
+static __always_inline void forget(__u32 key, __u64 *state)
+{
+	long err = bpf_map_delete_elem(&targets, &key);
+
+	if (err && err != -ENOENT) {
+		*state = FOLLOW_GONE;
+		count(CTR_NOT_FORGOTTEN);
+	}
+}
+
+static __always_inline bool observed(const __u64 *state)
+{
+	return state && *state != FOLLOW_NOT_YET && *state != FOLLOW_GONE;
+}
+
 static __always_inline bool followed(__u64 pid_tgid)
 {
 	__u32 key = follow == FOLLOW_THREADS ? (__u32)pid_tgid : pid_tgid >> 32;
@@ -50,7 +70,7 @@ static __always_inline bool followed(__u64 pid_tgid)
 		return follow == FOLLOW_ALL || bpf_current_task_under_cgroup(&cgroup, 0) == 1;
 	}
 	state = bpf_map_lookup_elem(&targets, &key);
-	return state && *state != FOLLOW_NOT_YET;
+	return observed(state);
 }
 
 static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -62,10 +82,14 @@ static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (from == to || follow != FOLLOW_PROCESSES)
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &from);
-	if (!state || *state == FOLLOW_NOT_YET || !follow_children)
-		bpf_map_delete_elem(&targets, &to); /* whoever had this number is gone, and its end still on its way */
-	else if (bpf_map_update_elem(&targets, &to, &began, BPF_ANY))
+	if (!observed(state) || !follow_children) {
+		/* whoever had this number is gone, and its end still on its way */
+		state = bpf_map_lookup_elem(&targets, &to);
+		if (state)
+			forget(to, state);
+	} else if (bpf_map_update_elem(&targets, &to, &began, BPF_ANY)) {
 		count(CTR_NOT_FOLLOWED);
+	}
 	return 0;
 }
 
@@ -86,7 +110,7 @@ static __always_inline int take_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (strict && (BPF_CORE_READ_BITFIELD_PROBED(program, secureexec) ||
 		       BPF_CORE_READ(program, interp_flags) & BINPRM_FLAGS_ENFORCE_NONDUMP)) {
 		count(CTR_GAINED);
-		bpf_map_delete_elem(&targets, &key);
+		forget(key, state);
 	} else if (follow == FOLLOW_PROCESSES && *state == FOLLOW_NOT_YET) {
 		*state = FOLLOW_NOW;
 	}
@@ -109,8 +133,8 @@ static __always_inline int take_free(struct bpf_raw_tracepoint_args *ctx)
 	if (follow != FOLLOW_THREADS && pid != (__u32)BPF_CORE_READ(task, tgid))
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &pid);
-	if (state && (*state <= FOLLOW_NOW || *state == (BPF_CORE_READ(task, start_time) | 2)))
-		bpf_map_delete_elem(&targets, &pid);
+	if (state && (*state <= FOLLOW_NOW || *state == FOLLOW_GONE || *state == (BPF_CORE_READ(task, start_time) | 2)))
+		forget(pid, state);
 	return 0;
 }
 

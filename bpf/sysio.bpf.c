@@ -283,7 +283,7 @@ static __always_inline bool follows(struct task_struct *task)
 
 	if (follow != FOLLOW_ALL && follow != FOLLOW_CGROUP) {
 		state = bpf_map_lookup_elem(&targets, &key);
-		return state && *state != FOLLOW_NOT_YET;
+		return observed(state);
 	}
 	if (is_ours(task))
 		return false;

@@ -16,8 +16,9 @@
 /* By what programs know whom they observe (bpf/follow.bpf.h). */
 enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
 /* Values of the set of targets: a command is not followed before its exec, what it was before is ourselves. Anything
- * larger is when a child began: numbers come back, and the end of one must not take away its successor. */
-enum { FOLLOW_NOT_YET = 0, FOLLOW_NOW = 1 };
+ * else is when a child began, with bit 1 set: numbers come back, and the end of one must not take away its successor.
+ * GONE is who ended and could not be taken out: nobody by that number is observed. */
+enum { FOLLOW_NOT_YET = 0, FOLLOW_NOW = 1, FOLLOW_GONE = 4 };
 
 /* Kernel functions that programs call: their calls name these numbers, which are no helper's, and the loader puts the
  * running kernel's in place (kmod-free/kernel_btf.h). */

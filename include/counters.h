@@ -27,6 +27,7 @@
 	X(CTR_PAGE_FAULT, "pages wanted with samples, not present", 0)                                                 \
 	X(CTR_PAGE_LOST, "pages not taken with samples: ring half full", 0)                                            \
 	X(CTR_NOT_FOLLOWED, "forked processes lost: too many at once", 1)                                              \
+	X(CTR_NOT_FORGOTTEN, "ends of processes that the table of those followed took late", 0)                        \
 	X(CTR_GAINED, "programs that gained rights, not observed from then on", 0)                                     \
 	X(CTR_OFF_TOLD, "waits told", 0)                                                                               \
 	X(CTR_OFF_NS, "time that telling of waits took, ns", 0)                                                        \

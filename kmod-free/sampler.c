@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "kmod-free/followed.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
@@ -46,7 +47,7 @@ struct sampler {
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	struct bpf_link *waits;    /* NULL: not attached */
 	int cgroup_fd;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, short_seen;
 	bool by_thread, of_cpus, cpu_ns_known;
 	struct sampler_feed feed;
 	struct err why; /* by_thread, though it was not asked for */
@@ -390,6 +391,7 @@ void sampler_second(struct sampler *s)
 {
 	int cpus[MAX_CPUS], n;
 
+	followed_if_short(sampler_targets_fd(s), s->bpf->bss->counters, &s->short_seen);
 	if (!s->of_cpus)
 		return;
 	n = online_cpus(cpus, MAX_CPUS);

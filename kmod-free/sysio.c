@@ -12,6 +12,7 @@
 #include "control.h"
 #include "format.h"
 #include "kmod-free/bpf_counters.h"
+#include "kmod-free/followed.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/sysio.h"
 #include "kmod-free/silent.h"
@@ -28,7 +29,7 @@ struct sysio {
 	void *ctx;
 	struct bpf_link *links[3];     /* what keeps our own set of targets */
 	struct bpf_link *ends, *lives; /* what adds up what ended, and what lives */
-	uint64_t not_added, malformed;
+	uint64_t not_added, malformed, short_seen;
 };
 
 int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx)
@@ -259,6 +260,7 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 {
 	s->fn = fn;
 	s->ctx = ctx;
+	followed_if_short(bpf_map__fd(s->bpf->maps.targets), s->bpf->bss->counters, &s->short_seen);
 	return ring_buffer__consume(s->ring);
 }
 

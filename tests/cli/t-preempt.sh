@@ -77,7 +77,7 @@ exact() {
 		.samples > 10 and .samples == of(\"samples sent\") and of(\"ticks\") == .samples + of(\"samples lost: ring full\")"'
 	[ -x "$TOP/build/unit/u-sysio" ] || { skip "$1: system calls" "build/unit/u-sysio is not built"; return; }
 	taskset -c 0 dd if=/dev/zero of=/dev/null bs=64 status=none & pid=$!; STARTED+=($pid)
-	for name in every_shape children_come_and_go strangers one_thread; do
+	for name in every_shape children_come_and_go room_is_made strangers one_thread; do
 		check "$1: system calls: $name" taskset -c 0 "$TOP/build/unit/u-sysio" $name
 	done
 	kill $pid; wait $pid 2>/dev/null
