@@ -107,7 +107,8 @@ enum fmt_section {
 	FMT_HEAP_TURN = 72,     /* user/store/heap.h has the structs of these three */
 	FMT_HEAP_BLOCK = 73,
 	FMT_HEAP_FREED = 74,
-	FMT_BURST_BRANCH = 75, /* struct fmt_burst_branch: those of one place add up */
+	FMT_BURST_REVISIT = 76, /* struct fmt_burst_revisit: whether a word that was read changed later */
+	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,   /* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,   /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -649,6 +650,16 @@ struct fmt_burst_item {
 	uint32_t size;
 };
 _Static_assert(sizeof(struct fmt_burst_item) == 16, "fmt_burst_item");
+
+/* A word that a burst read, looked at again several times. The first that differed ended it. */
+struct fmt_burst_revisit {
+	uint64_t time; /* of the first look */
+	uint32_t site; /* fmt_burst_site.id */
+	uint32_t size;
+	uint64_t same_ns;    /* after so long it was still as at first */
+	uint64_t changed_ns; /* and after so long not any more; 0: that was not seen */
+};
+_Static_assert(sizeof(struct fmt_burst_revisit) == 32, "fmt_burst_revisit");
 
 /*
  * What FMT_BURST_SITE and FMT_BURST_PAIR add up, of some bursts on end only: those from `time` to the next part's.

@@ -62,6 +62,7 @@ static const struct {
 	{ FMT_HEAP_TURN, sizeof(struct fmt_heap_turn) },
 	{ FMT_HEAP_BLOCK, sizeof(struct fmt_heap_block) },
 	{ FMT_HEAP_FREED, sizeof(struct fmt_heap_freed) },
+	{ FMT_BURST_REVISIT, sizeof(struct fmt_burst_revisit) },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)

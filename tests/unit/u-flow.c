@@ -574,7 +574,9 @@ static void a_window_without_a_write_may_have_been_too_short(void **state)
 	before = share(&f, "(before attach)", "memset");
 	assert_true(fabs(missed + share(&f, "writer_b", "reader") - 0.5) < 0.01);
 	assert_true(missed < 0.1);
-	assert_true(before > 0.45);
+	/* windows of 1.9 ms leave a little doubt: that part has a writer who is not known */
+	printf("# before attach %.3f, unknown %.3f\n", before, share(&f, "(unknown)", "memset"));
+	assert_true(before > 0.4 && fabs(before + share(&f, "(unknown)", "memset") - 0.5) < 0.01);
 	flow_release(&f);
 	flow_input_release(&in);
 }

@@ -11,6 +11,7 @@
 
 #include "flow/unlocated_loads.h"
 #include "flow/bursts.h"
+#include "flow/edge_ids.h"
 #include "flow/last_writer.h"
 #include "flow/estimators.h"
 #include "flow/fields.h"
@@ -66,11 +67,12 @@ struct fit {
 	double *read_valid;       /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
-	uint32_t *site_func;  /* by site; FLOW_NONE: no read there */
-	double *site_size;    /* mean bytes of a read at this site */
-	bool *late;           /* by window */
-	struct bursts bursts; /* what was written shortly before it was read */
-	uint32_t *burst_cell; /* by bursts.writer */
+	uint32_t *site_func;    /* by site; FLOW_NONE: no read there */
+	uint32_t *unknown_edge; /* by site, from nobody known; FLOW_NONE: no read there */
+	double *site_size;      /* mean bytes of a read at this site */
+	bool *late;             /* by window */
+	struct bursts bursts;   /* what was written shortly before it was read */
+	uint32_t *burst_cell;   /* by bursts.writer */
 	struct fields fields;
 	uint32_t *writer_edge;     /* by fields.likely */
 	struct rewrite_rate still; /* whether memory that nobody was seen to write ever changes */
@@ -80,10 +82,7 @@ struct fit {
 	uint32_t alike_count;
 	size_t alike_cap, alike_cap2;
 	struct map alike_at; /* group << 32 | producer */
-	struct map edge_at;  /* producer << 32 | consumer -> edge */
-	uint32_t *edge_producer, *edge_consumer;
-	uint32_t edge_count;
-	size_t edge_cap, edge_cap2;
+	struct edge_ids edges;
 };
 
 /* Which of the two sources a refit uses. */
@@ -122,6 +121,7 @@ static void fit_release(struct fit *f)
 	free(f->agree);
 	free(f->ev);
 	free(f->site_func);
+	free(f->unknown_edge);
 	free(f->site_size);
 	rewrite_rate_release(&f->still);
 	fields_release(&f->fields);
@@ -133,27 +133,7 @@ static void fit_release(struct fit *f)
 	free(f->alike_group);
 	free(f->alike_edge);
 	map_release(&f->alike_at);
-	map_release(&f->edge_at);
-	free(f->edge_producer);
-	free(f->edge_consumer);
-}
-
-static uint32_t edge_of(struct fit *f, uint32_t producer, uint32_t consumer)
-{
-	bool added;
-	uint64_t *at = map_put(&f->edge_at, (uint64_t)producer << 32 | consumer, &added);
-
-	if (!at)
-		return FLOW_NONE;
-	if (added) {
-		if (!GROW(f->edge_producer, f->edge_count, f->edge_cap, 1024) ||
-		    !GROW(f->edge_consumer, f->edge_count, f->edge_cap2, 1024))
-			return FLOW_NONE;
-		f->edge_producer[f->edge_count] = producer;
-		f->edge_consumer[f->edge_count] = consumer;
-		*at = f->edge_count++;
-	}
-	return (uint32_t)*at;
+	edge_ids_release(&f->edges);
 }
 
 static uint32_t alike_of(struct fit *f, uint32_t group, uint32_t producer, uint32_t edge)
@@ -182,7 +162,7 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 	if (!at)
 		return FLOW_NONE;
 	if (added) {
-		uint32_t edge = edge_of(f, producer, f->site_func[site]);
+		uint32_t edge = edge_id(&f->edges, producer, f->site_func[site]);
 		uint32_t alike = edge == FLOW_NONE ? FLOW_NONE : alike_of(f, f->group[site], producer, edge);
 
 		if (alike == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
@@ -269,12 +249,24 @@ static int writer_edges(struct fit *f)
 		for (; done < end; done++) {
 			uint32_t writer = f->in->writer[f->fields.likely[done]].func;
 
-			f->writer_edge[done] = edge_of(f, writer, f->in->sites[i].func);
+			f->writer_edge[done] = edge_id(&f->edges, writer, f->in->sites[i].func);
 			if (f->writer_edge[done] == FLOW_NONE)
 				return -ENOMEM;
 		}
 	}
 	return f->writer_edge ? 0 : -ENOMEM;
+}
+
+static int unknown_edges(struct fit *f)
+{
+	f->unknown_edge = malloc((f->c.site_count + 1) * sizeof(*f->unknown_edge));
+	for (uint32_t i = 0; f->unknown_edge && i < f->c.site_count; i++) {
+		f->unknown_edge[i] =
+			f->site_func[i] == FLOW_NONE ? FLOW_NONE : edge_id(&f->edges, f->in->unknown, f->site_func[i]);
+		if (f->unknown_edge[i] == FLOW_NONE && f->site_func[i] != FLOW_NONE)
+			return -ENOMEM;
+	}
+	return f->unknown_edge ? 0 : -ENOMEM;
 }
 
 static int count_site_reads(struct fit *f)
@@ -310,7 +302,7 @@ static int count_site_reads(struct fit *f)
 	compare_neighbours(f);
 	for (size_t i = 0; i < c->read_count; i++)
 		f->site_func[c->reads[i].site] = c->reads[i].func;
-	if (group_sites(f) || writer_edges(f))
+	if (group_sites(f) || writer_edges(f) || unknown_edges(f))
 		return -ENOMEM;
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, cell_kind_of(f, &c->reads[i].a));
@@ -619,12 +611,13 @@ static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
 			s->edge[c->edge] +=
 				bytes +
 				(any > 0 ? bytes / any * s->moves[c->site] * (1 - by_field(f, use, s, c->site)) : 0);
-		/* and nobody else is known, but perhaps by the code */
-		else if (!knows_firmly(f, s, c->site) && !(any > 0))
-			s->edge[c->edge] +=
-				bytes - by_field(f, use, s, c->site) *
-						(c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site)));
-		else if (c->kind == STAYS)
+		/* and nobody else is known, but perhaps by the code: before attach is what stays, and no more */
+		else if (!knows_firmly(f, s, c->site) && !(any > 0)) {
+			double moves = c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
+
+			s->edge[c->edge] += bytes - moves;
+			s->edge[f->unknown_edge[c->site]] += moves * (1 - by_field(f, use, s, c->site));
+		} else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
 }
@@ -687,7 +680,7 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 		{ &s->kept, sites },
 		{ &s->alike, f->alike_count + 1 },
 		{ &s->group, f->group_count + 1 },
-		{ &s->edge, f->edge_count + 1 },
+		{ &s->edge, f->edges.count + 1 },
 	};
 	double *at;
 
@@ -708,9 +701,9 @@ static void sum_edges(const struct fit *f, const double *edge, struct totals *t)
 {
 	memset(t->in, 0, f->in->func_count * sizeof(double));
 	memset(t->out, 0, f->in->func_count * sizeof(double));
-	for (uint32_t i = 0; i < f->edge_count; i++) {
-		t->in[f->edge_consumer[i]] += edge[i];
-		t->out[f->edge_producer[i]] += edge[i];
+	for (uint32_t i = 0; i < f->edges.count; i++) {
+		t->in[f->edges.consumer[i]] += edge[i];
+		t->out[f->edges.producer[i]] += edge[i];
 	}
 }
 
@@ -720,12 +713,12 @@ static void scale_columns(const struct fit *f, double *w, const double *fused)
 	double *have = calloc(f->in->func_count + 1, sizeof(double)),
 	       *want = calloc(f->in->func_count + 1, sizeof(double));
 
-	for (uint32_t i = 0; have && want && i < f->edge_count; i++) {
-		have[f->edge_consumer[i]] += w[i];
-		want[f->edge_consumer[i]] += fused[i];
+	for (uint32_t i = 0; have && want && i < f->edges.count; i++) {
+		have[f->edges.consumer[i]] += w[i];
+		want[f->edges.consumer[i]] += fused[i];
 	}
-	for (uint32_t i = 0; have && want && i < f->edge_count; i++) {
-		uint32_t c = f->edge_consumer[i];
+	for (uint32_t i = 0; have && want && i < f->edges.count; i++) {
+		uint32_t c = f->edges.consumer[i];
 
 		w[i] = have[c] > 0 ? w[i] * want[c] / have[c] : NAN;
 	}
@@ -754,7 +747,7 @@ static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct 
 	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1),
 			   malloc(f->in->calls.count + 1), malloc((f->in->calls.count + 1) * sizeof(*d.call_factor)) };
 	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
-	uint32_t m = f->edge_count, g = f->in->func_count;
+	uint32_t m = f->edges.count, g = f->in->func_count;
 	int err = d.read && d.window && d.part && d.call && d.call_factor ? 0 : -ENOMEM;
 
 	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
@@ -792,14 +785,14 @@ static int fill_result(const struct fit *f, enum use use, const struct parts *p,
 		       struct totals *t, struct flow *out)
 {
 	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
-	uint32_t m = f->edge_count, g = f->in->func_count;
+	uint32_t m = f->edges.count, g = f->in->func_count;
 
 	if (!id)
 		return -ENOMEM;
 	memset(id, 0xff, (g + 1) * sizeof(*id));
 	for (uint32_t i = 0; i < m; i++) {
 		const double *value = use == USE_BOTH ? p->fused : use == USE_CASCADE ? p->cascade : p->windows;
-		uint32_t fn[2] = { f->edge_producer[i], f->edge_consumer[i] };
+		uint32_t fn[2] = { f->edges.producer[i], f->edges.consumer[i] };
 		struct flow_edge *edge;
 
 		if (!(value[i] > 0))
@@ -850,8 +843,8 @@ struct uma_edges {
 static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
 {
 	struct uma_edges *u = ctx;
-	const struct in_func *p = &u->f->in->funcs[u->f->edge_producer[r->key]],
-			     *c = &u->f->in->funcs[u->f->edge_consumer[r->key]];
+	const struct in_func *p = &u->f->in->funcs[u->f->edges.producer[r->key]],
+			     *c = &u->f->in->funcs[u->f->edges.consumer[r->key]];
 	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
 	const struct flow_edge *e = flow_get(u->out, pi, ci);
 
@@ -885,7 +878,7 @@ static int edge_uma(const struct fit *f, struct flow *out)
 
 static int solve(struct fit *f, enum use use, struct flow *out)
 {
-	uint32_t m = f->edge_count, g = f->in->func_count;
+	uint32_t m = f->edges.count, g = f->in->func_count;
 	bool intervals = use == USE_BOTH && f->o->bootstraps > 1;
 	struct spread sp = { .n = intervals ? (size_t)m + 2 * (size_t)g : 0 };
 	struct scratch s = { 0 };

@@ -567,6 +567,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->burst_pair);
 	free(in->burst);
 	free(in->burst_item);
+	free(in->revisit);
 	input_parts_release(&in->parts);
 	free(in->region);
 	free(in->object);

@@ -152,6 +152,12 @@ struct in_burst {
 	uint32_t loads, stores;
 };
 
+/* What an instruction read, looked at again later. */
+struct in_revisit {
+	uint32_t site;        /* FLOW_NONE: unknown */
+	double same, changed; /* ns: it was still the same, and not any more; changed 0: that was not seen */
+};
+
 struct in_burst_item {
 	uint64_t addr;
 	uint32_t site; /* FLOW_NONE: unknown */
@@ -263,6 +269,8 @@ struct flow_input {
 	struct in_parts parts;
 	struct in_burst *burst; /* by time */
 	size_t burst_count, burst_cap;
+	struct in_revisit *revisit;
+	size_t revisit_count, revisit_cap;
 	struct in_burst_item *burst_item;
 	size_t burst_item_count, burst_item_cap;
 	struct in_region *region; /* by pid, start */

@@ -98,6 +98,21 @@ static int take_data(void *ctx, const void *record, size_t size)
 	return 0;
 }
 
+static int take_revisit(void *ctx, const void *rec, size_t size)
+{
+	struct raw *r = ctx;
+	const struct fmt_burst_revisit *v = rec;
+	struct flow_input *in = r->in;
+
+	if (!(v->same_ns | v->changed_ns) || (v->changed_ns && v->changed_ns <= v->same_ns))
+		return 0;
+	return INPUT_PUSH(r, in->revisit, in->revisit_count, in->revisit_cap,
+			  (struct in_revisit){
+				  .site = v->site, .same = (double)v->same_ns, .changed = (double)v->changed_ns })
+		       ? r->e->code
+		       : 0;
+}
+
 static int take_part(void *ctx, const void *record, size_t size)
 {
 	struct raw *r = ctx;
@@ -141,6 +156,7 @@ static const struct section_row rows[] = {
 	{ FMT_BURST_PAIR, sizeof(struct fmt_burst_pair), take_pair, NULL },
 	{ FMT_BURST_DATA, 0, take_data, NULL },
 	{ FMT_BURST_PART, 0, take_part, NULL },
+	{ FMT_BURST_REVISIT, sizeof(struct fmt_burst_revisit), take_revisit, NULL },
 };
 
 struct section_reader input_burst_reader(struct raw *r)
@@ -270,7 +286,7 @@ int input_burst_resolve(struct raw *r)
 	bool data = !r->o.main_image && !flow_input_in_part(&r->o);
 
 	if (!data)
-		in->burst_count = b->pairs = b->part_pairs = 0;
+		in->burst_count = in->revisit_count = b->pairs = b->part_pairs = 0;
 	if (!err)
 		memset(site, 0xff, (b->sites + 1) * sizeof(*site));
 	for (size_t i = 0; i < b->sites && data && !err; i++) {
@@ -286,6 +302,8 @@ int input_burst_resolve(struct raw *r)
 		err = resolve_parts(r, site, place);
 	for (size_t i = 0; i < in->burst_item_count && !err; i++)
 		in->burst_item[i].site = resolved_site(b, site, in->burst_item[i].site);
+	for (size_t i = 0; i < in->revisit_count && !err; i++)
+		in->revisit[i].site = resolved_site(b, site, in->revisit[i].site);
 	if (in->burst_count)
 		qsort(in->burst, in->burst_count, sizeof(*in->burst), by_time_of_burst);
 	for (size_t i = 0; i < in->burst_count && !err; i++)

@@ -2,7 +2,8 @@
 /*
  * What an instruction reads is a mixture: of addresses that are never written, and of those that are
  * written now and then, at a rate. A window that ends without a write speaks for the former the longer it
- * was open. Both are fitted to all windows of an instruction, drawn towards those of the whole recording.
+ * was open, and so does a word that was read and is still the same when it is looked at again. Both are fitted to all
+ * windows and words of an instruction, drawn towards those of the whole recording.
  */
 #include "flow/rewrite_rate.h"
 
@@ -12,7 +13,7 @@
 #include <string.h>
 
 #define ROUNDS 30
-#define AS_WINDOWS 1.0 /* what is usual counts as many windows */
+#define AS_WINDOWS 1.0 /* what is usual counts as many windows or words */
 #define LEAST_NS 1e3
 
 struct tally {              /* of one arming instruction, or of all */
@@ -87,6 +88,40 @@ static void conclude(struct rewrite_rate *s, const struct flow_input *in, const 
 	s->usual = all->still + (1 - all->still) * not_yet(all->rate, whole);
 }
 
+/* Mean time until the first write, where that is known to lie between these two. */
+static double mean_between(double rate, double from, double to)
+{
+	double x = rate * (to - from);
+
+	return from + (to - from) * (x > 1e-3 ? 1 / x - exp(-x) / -expm1(-x) : 0.5);
+}
+
+/* One window or word: that long, and with this probability in memory that nobody writes. */
+static void tally_one(struct tally *site, struct tally *all, double ns, double still, bool written)
+{
+	struct tally *const both[] = { site, all };
+
+	for (unsigned k = 0; k < 2; k++) {
+		both[k]->n++;
+		both[k]->stills += still;
+		both[k]->writes += written;
+		both[k]->exposed += ns * (1 - still);
+	}
+}
+
+static void tally_revisits(const struct flow_input *in, uint32_t sites, struct tally *site, struct tally *all)
+{
+	for (size_t i = 0; i < in->revisit_count; i++) {
+		const struct in_revisit *v = &in->revisit[i];
+		struct tally *t = v->site < sites ? &site[v->site] : NULL;
+
+		if (t && v->changed > 0)
+			tally_one(t, all, fmax(mean_between(t->rate, v->same, v->changed), LEAST_NS), 0, true);
+		else if (t)
+			tally_one(t, all, v->same, still_after(t, v->same), false);
+	}
+}
+
 static void learn_rates(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o,
 			struct tally *site)
 {
@@ -107,15 +142,9 @@ static void learn_rates(struct rewrite_rate *s, const struct flow_input *in, con
 			if (!window_counts(w, o) || !(w->arm.flags & FMT_A_LOAD))
 				continue;
 			s->window[i] = written ? 0 : still_after(t, ns);
-			t->n++;
-			t->stills += s->window[i];
-			t->writes += written;
-			t->exposed += ns * (1 - s->window[i]);
-			sum.n++;
-			sum.stills += s->window[i];
-			sum.writes += written;
-			sum.exposed += ns * (1 - s->window[i]);
+			tally_one(t, &sum, ns, s->window[i], written);
 		}
+		tally_revisits(in, s->sites, site, &sum);
 		all.still = (sum.stills + 0.5) / (sum.n + 1);
 		all.rate = (sum.writes + 1) / (sum.exposed + 1e7);
 		fit(site, s->sites, &all);

@@ -15,13 +15,16 @@
 #include "record/emulate_env.h"
 #include "record/emulate_when.h"
 #include "record/ledger.h"
+#include "record/revisits.h"
 #include "util/clock.h"
+#include "util/target_memory.h"
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
 #define FRESH_NS 2000000 /* of an older sample only the memory that came with it is used */
 #define COUNTS_ROOM 65536
 #define WAIT_NS 1000000000
+#define REVISITED 16 /* reads of a burst */
 
 struct emulate {
 	struct session *s;
@@ -31,6 +34,7 @@ struct emulate {
 	struct emu *emu;
 	struct emulate_data *flow;
 	struct emulate_branches *branches;
+	struct revisits *revisits;
 	struct emu_pages *likely; /* of the process whose memory is read */
 	bool asked;               /* for its pages, with the next sample */
 	uint64_t asked_at;
@@ -120,6 +124,20 @@ static void of_process(struct emulate *r, uint32_t pid)
 	r->sees.pid = pid;
 }
 
+/* What nobody can write needs no second look. */
+static int revisit(struct emulate *r, uint32_t pid)
+{
+	uint32_t n;
+	const struct fmt_burst_item *read = emulate_data_reads(r->flow, &n);
+	uint64_t now = clock_now();
+	int err = 0;
+
+	for (uint32_t i = 0; i < n && i < REVISITED && !err; i++)
+		if (!r->env.fixed(r->env.ctx, read[i].addr, read[i].size))
+			err = revisits_add(r->revisits, pid, read[i].site, read[i].addr, read[i].size, now);
+	return err;
+}
+
 /* The pages that a burst will touch must be as old as its registers: what compares the two goes wrong otherwise, and
  * most of a compressor's turns do. So they are asked for before the sample is there. Of several processes, of the one
  * that was met now: as often as it runs. */
@@ -173,6 +191,8 @@ static int burst(struct emulate *r, const struct sample *m, bool aged)
 			err = emulate_data_end(r->flow, r->emu, r->count, b.counts, b.result.insns);
 		if (!r->sees.denied && !err)
 			err = emulate_branches_add(r->branches, r->emu, m->pid);
+		if (!r->sees.denied && !err)
+			err = revisit(r, m->pid);
 	}
 	took = clock_cpu() - began;
 	r->n.own_ns += took;
@@ -214,17 +234,23 @@ int emulate_fresh(struct emulate *r, const struct sample *m)
 	return 0;
 }
 
-void emulate_event(struct emulate *r, const struct sample *m)
+int emulate_event(struct emulate *r, const struct sample *m)
 {
-	if (r && m->pid == r->sees.pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || (m->flags & SF_EXEC)))
+	if (!r || (m->kind != SAMPLE_MMAP && m->kind != SAMPLE_EXIT && !(m->flags & SF_EXEC)))
+		return 0;
+	if (m->pid == r->sees.pid)
 		forget_run(r);
+	return revisits_forget(r->revisits, m->pid);
 }
 
-void emulate_poll(struct emulate *r, uint64_t now)
+int emulate_poll(struct emulate *r, uint64_t now)
 {
+	if (!r || r->sees.denied)
+		return 0;
 	/* where each look costs the target something, bursts take what others look for */
-	if (r && !r->sees.denied && !session_waits_for_itself(r->s))
+	if (!session_waits_for_itself(r->s))
 		session_want_sample(r->s, now + emulate_when_wait(&r->when));
+	return revisits_poll(r->revisits, now);
 }
 
 void emulate_second(struct emulate *r, uint64_t now)
@@ -240,7 +266,15 @@ int emulate_write(struct emulate *r)
 {
 	int err = r ? emulate_data_write(r->flow) : 0;
 
-	return err || !r ? err : emulate_branches_write(r->branches);
+	err = err || !r ? err : emulate_branches_write(r->branches);
+	return err;
+}
+
+int emulate_end(struct emulate *r)
+{
+	int err = r ? revisits_end(r->revisits) : 0;
+
+	return err ? err : emulate_write(r);
 }
 
 void emulate_report(struct emulate *r)
@@ -268,6 +302,8 @@ void emulate_report(struct emulate *r)
 		session_count_anew(r->s, name, r->n.end[i], false);
 	}
 	session_count_anew(r->s, "bursts from old samples, on the memory that came with them", r->n.aged, false);
+	session_count_anew(r->s, "bursts: reads not looked at again, as too many wait", revisits_dropped(r->revisits),
+			   true);
 	session_count_anew(r->s, "bursts that failed for want of memory", r->n.failed, true);
 	session_count_anew(r->s, "bursts given up: the target's memory may not be read", r->sees.denied, false);
 }
@@ -289,7 +325,8 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
 	r->branches = emulate_branches_new(session_store(s), &where);
 	r->likely = emu_pages_new();
-	if (!r->count || !r->emu || !r->flow || !r->branches || !r->likely) {
+	r->revisits = revisits_new(session_store(s), target_memory_read);
+	if (!r->count || !r->emu || !r->flow || !r->branches || !r->likely || !r->revisits) {
 		emulate_free(r);
 		return NULL;
 	}
@@ -303,6 +340,7 @@ void emulate_free(struct emulate *r)
 	emu_free(r->emu);
 	emulate_data_free(r->flow);
 	emulate_branches_free(r->branches);
+	revisits_free(r->revisits);
 	emu_pages_free(r->likely);
 	free(r->count);
 	free(r);

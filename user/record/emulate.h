@@ -20,11 +20,13 @@ void emulate_free(struct emulate *r);
 /* Every fresh sample, of whatever kind, after others had it. */
 int emulate_fresh(struct emulate *r, const struct sample *m);
 /* In order: the address space may change. */
-void emulate_event(struct emulate *r, const struct sample *m);
-void emulate_poll(struct emulate *r, uint64_t now);
+int emulate_event(struct emulate *r, const struct sample *m);
+int emulate_poll(struct emulate *r, uint64_t now);
 void emulate_second(struct emulate *r, uint64_t now);
 /* All records whose last one wins. */
 int emulate_write(struct emulate *r);
+/* The same, and what is under way: nothing comes any more. */
+int emulate_end(struct emulate *r);
 void emulate_report(struct emulate *r);
 
 #endif

@@ -415,6 +415,12 @@ int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct e
 	return !err && f->part.bursts > f->bursts / PARTS ? end_part(f) : err;
 }
 
+const struct fmt_burst_item *emulate_data_reads(const struct emulate_data *f, uint32_t *count)
+{
+	*count = f->head.loads;
+	return f->item;
+}
+
 static int put_pair(struct emulate_data *f, struct pair *p)
 {
 	int err = 0;

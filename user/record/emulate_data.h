@@ -10,6 +10,7 @@
 #define ACCPERF_RECORD_EMULATE_DATA_H
 
 #include "emu/emu.h"
+#include "format.h"
 #include "store/write.h"
 
 struct emulate_data_env {
@@ -31,6 +32,8 @@ void emulate_data_access(void *ctx, const struct emu_access *a);
 /* The run is over. Writes what is of it alone. */
 int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct emu_count *count, size_t counts,
 		     uint64_t insns);
+/* Reads that the last burst's record has: of what it had not written. */
+const struct fmt_burst_item *emulate_data_reads(const struct emulate_data *f, uint32_t *count);
 /* All sums. */
 int emulate_data_write(struct emulate_data *f);
 

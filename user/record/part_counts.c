@@ -577,7 +577,7 @@ static int write_tables(struct counts_part *p)
 	name_sampled_functions(p);
 	if (!err)
 		err = plan_write(p->plan);
-	return err ? err : emulate_write(p->replay);
+	return err ? err : emulate_end(p->replay);
 }
 
 static int counts_ending(void *part, struct session *s)
@@ -666,17 +666,14 @@ static int burst_sample(void *part, struct session *s, const struct sample *m, s
 {
 	struct counts_part *p = part;
 
-	emulate_event(p->replay, m);
-	return 0;
+	return emulate_event(p->replay, m);
 }
 
 static int burst_poll(void *part, struct session *s, uint64_t now)
 {
 	struct counts_part *p = part;
 
-	if (!p->stopped)
-		emulate_poll(p->replay, now);
-	return 0;
+	return p->stopped ? 0 : emulate_poll(p->replay, now);
 }
 
 static int burst_second(void *part, struct session *s, uint64_t now)
