@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* accperf demo: a command to begin with (user/cli/cli.h), about a section to begin with. */
+/* accperf demo: a command to begin with (user/command/command.h), about a section to begin with. */
 #include <inttypes.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "profile/walk.h"
 #include "store/demo.h"
 #include "store/write.h"

@@ -22,7 +22,8 @@ user/offload
 user/record user/model
 user/advise
 user/view
-user/html
+user/command
+user/foreground user/html
 '
 declare -A RANK; n=0
 while read -r rooms; do for room in $rooms; do RANK[$room]=$n; done; n=$((n + 1)); done <<<"$HOUSE"

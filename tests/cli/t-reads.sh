@@ -6,7 +6,7 @@
 ldd "$TOP/build/accperf" 2>/dev/null | grep -q libasan && { skip "profiles are opened once" "a sanitizer wants to be loaded first"; exit 0; }
 
 # All opening goes through open(). What only looks (O_PATH) is how a profile is hashed before an answer that was kept is
-# looked for (cli/kept.c), which is no walk.
+# looked for (command/kept.c), which is no walk.
 cat >count.c <<'C'
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "advise/advised.h"
-#include "cli/cli.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
 #include "offload/roof.h"
 #include "view/advise.h"
 #include "view/roofline.h"

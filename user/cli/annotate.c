@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/filter_opts.h"
-#include "cli/kept.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/filter_opts.h"
+#include "command/kept.h"
+#include "command/pager.h"
 #include "view/annotate.h"
 
 struct annotate_cmd {

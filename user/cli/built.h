@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "html/bundle.h"
 #include "record/features.h"
 

@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "model/catalogue_files.h"
 #include "offload/calib.h"
 #include "offload/roof.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "view/compare.h"

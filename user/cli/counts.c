@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/counts_keep.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "foreground/counts_keep.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
 #include "util/suggest.h"
 #include "view/counts.h"
 

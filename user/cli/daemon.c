@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "daemon/daemon.h"
 #include "daemon/metrics.h"
 #include "daemon/say.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "exact/dumplog.h"
 #include "exact/record.h"
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
 #include "flow/estimators.h"
 #include "profile/call_tree.h"
 #include "view/export.h"

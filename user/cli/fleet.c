@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "daemon/clickhouse.h"
 #include "daemon/deliver.h"
 #include "daemon/fleet.h"

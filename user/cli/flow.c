@@ -8,11 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/kept.h"
-#include "cli/filter_opts.h"
+#include "command/command.h"
+#include "command/kept.h"
+#include "command/filter_opts.h"
 #include "view/flow_per_calls.h"
-#include "cli/pager.h"
+#include "command/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "flow/threads.h"

@@ -2,7 +2,7 @@
 /* accperf import: a recording made by perf, here or elsewhere, becomes a profile. */
 #include <inttypes.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "record/import.h"
 
 struct cmd_opts {

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "model/catalogue_files.h"
+#include "model/logca_words.h"
 #include "offload/calib.h"
 #include "view/devices.h"
 #include "view/logca_questions.h"
+#include "view/logca_segments.h"
 #include "view/logca_several.h"
 #include "view/logca_source.h"
 
@@ -221,54 +223,12 @@ static int show_regions(const struct logca_cmd *o, struct logca_source *s)
 	return status ? status : soundness(s);
 }
 
-static int parse_size(const char *text, size_t len, double *g)
-{
-	char one[64], *end;
-	double scale = 1;
-
-	if (len == 0 || len >= sizeof(one))
-		return -1;
-	memcpy(one, text, len);
-	one[len] = 0;
-	*g = strtod(one, &end);
-	if (end != one && *end && !end[1])
-		scale = *end == 'K' ? 1024. : *end == 'M' ? 1048576. : *end == 'G' ? 1073741824. : 0;
-	else if (*end || end == one)
-		return -1;
-	*g *= scale;
-	return *g > 0 && isfinite(*g) ? 0 : -1;
-}
-
-#define MAX_SIZES 256
-
-static int sizes_of(const struct logca_cmd *o, const struct logca_view *v, double *g, struct err *e)
-{
-	int n = 0;
-
-	for (unsigned i = 0; i < o->sizes.count; i++)
-		for (const char *s = o->sizes.items[i]; *s;) {
-			size_t len = strcspn(s, ",");
-
-			if (n == MAX_SIZES)
-				return err_set(e, -EINVAL, "more than %d sizes", MAX_SIZES);
-			if (parse_size(s, len, &g[n++]))
-				return err_set(e, -EINVAL, "--size wants sizes such as 4096, 64K or 2M, not '%.*s'",
-					       (int)(len < 40 ? len : 40), s);
-			s += len + (s[len] == ',');
-		}
-	if (!n) /* the paper's ticks */
-		for (double at = exp2(ceil(log2(v->lo) - 1e-9)); at <= v->hi * (1 + 1e-9) && n < MAX_SIZES;
-		     at *= o->sizes.count ? 2 : 8)
-			g[n++] = at;
-	return n;
-}
-
 static int predict(const struct logca_cmd *o, struct logca_source *s)
 {
-	double g[MAX_SIZES];
+	double g[LOGCA_SIZES_MOST];
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	int n = sizes_of(o, &s->view, g, &e), status;
+	int n = logca_sizes_parse(o->sizes.items, o->sizes.count, s->view.lo, s->view.hi, g, &e), status;
 
 	if (n < 0)
 		return cli_fail(&e, EXIT_USAGE);
@@ -289,40 +249,6 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 	return status ? status : soundness(s);
 }
 
-static int apply_changes(const char *text, struct logca *p, struct err *e)
-{
-	const struct {
-		const char *name;
-		double *at;
-	} field[] = {
-		{ "L", &p->L }, { "o", &p->o }, { "C", &p->C }, { "A", &p->A }, { "beta", &p->beta }, { "t0", &p->t0 },
-	};
-
-	for (const char *s = text; *s;) {
-		size_t len = strcspn(s, ","), name = strcspn(s, "=*/,"), i;
-		char value[64], *end;
-		double v;
-
-		for (i = 0; i < sizeof(field) / sizeof(field[0]); i++)
-			if (strlen(field[i].name) == name && !memcmp(field[i].name, s, name))
-				break;
-		if (i == sizeof(field) / sizeof(field[0]) || name >= len || len - name - 1 >= sizeof(value))
-			return err_set(e, -EINVAL, "--change wants things like L/10, A*2 or o=0, not '%.*s'",
-				       (int)(len < 40 ? len : 40), s);
-		memcpy(value, s + name + 1, len - name - 1);
-		value[len - name - 1] = 0;
-		v = strtod(value, &end);
-		if (s[name] == '/' && v == 0 && end != value)
-			return err_set(e, -EINVAL, "--change: %.*s cannot be divided by 0; %.*s=0 takes it away",
-				       (int)name, s, (int)name, s);
-		if (*end || end == value || !(v >= 0))
-			return err_set(e, -EINVAL, "--change: '%s' is no number of 0 or more", value);
-		*field[i].at = s[name] == '=' ? v : s[name] == '*' ? *field[i].at * v : *field[i].at / v;
-		s += len + (s[len] == ',');
-	}
-	return logca_check(p, e);
-}
-
 static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 {
 	struct logca_view v[2] = { s->view, s->view };
@@ -333,10 +259,12 @@ static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 					 .thread_switch = o->thread_switch,
 					 .link = o->link,
 					 .unique = (double)o->unique };
-	double g[MAX_SIZES], at = 4096;
+	double g[LOGCA_SIZES_MOST], at = 4096;
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	int status, n = o->sizes.count ? sizes_of(o, &s->view, g, &e) : 0;
+	int status, n = o->sizes.count
+				? logca_sizes_parse(o->sizes.items, o->sizes.count, s->view.lo, s->view.hi, g, &e)
+				: 0;
 
 	if (n < 0)
 		return cli_fail(&e, EXIT_USAGE);
@@ -345,7 +273,7 @@ static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 	if (!o->change && !o->share)
 		return err_set(&e, -EINVAL, "whatif wants --change (L/10,A*2), or --share and --calls of a program"),
 		       cli_fail(&e, EXIT_USAGE);
-	if (o->change && apply_changes(o->change, &v[1].p, &e))
+	if (o->change && logca_change(o->change, &v[1].p, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	v[1].fit = NULL; /* intervals and points belong to the measured parameters */
 	v[1].pts = NULL;
@@ -362,7 +290,7 @@ static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 	return status ? status : soundness(s);
 }
 
-#define MAX_SEGMENTS 8
+#define SEGMENTS_MOST 8 /* stretches of --segments; chosen by hand, not measured */
 
 /* 0: the curves are chosen where one misses; -EINVAL. */
 static int segments_of(const char *text, struct err *e)
@@ -374,13 +302,13 @@ static int segments_of(const char *text, struct err *e)
 		return 0;
 	if (*text < '0' || *text > '9' || *end || n < 1)
 		return err_set(e, -EINVAL, "--segments is a number from 1 to %d, or auto; '%s' is neither",
-			       MAX_SEGMENTS, text);
-	return n > MAX_SEGMENTS ? MAX_SEGMENTS : (int)n;
+			       SEGMENTS_MOST, text);
+	return n > SEGMENTS_MOST ? SEGMENTS_MOST : (int)n;
 }
 
 static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 {
-	struct fit_segment seg[MAX_SEGMENTS];
+	struct fit_segment seg[SEGMENTS_MOST];
 	struct fit_opts opts = { .resamples = (unsigned)o->resamples,
 				 .seed = o->seed,
 				 .near_one = o->near_one,
@@ -391,7 +319,6 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	struct text_style style = pager_style();
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	struct json j = { .out = &out };
 	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e)
 		     : fit_stretches(s->view.pts, &opts, &s->fit, seg, &e),
 	    status;
@@ -406,39 +333,10 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 		s->view.fit = &seg[0].fit;
 		s->view.p = seg[0].fit.p;
 	}
-	if (o->json) {
-		json_obj(&j, NULL);
-		json_str(&j, "schema", "accperf.logca-segments/1");
-		json_arr(&j, "segments");
-	} else {
-		buf_addf(&out, "%d segment%s\n\n", n, n == 1 ? "" : "s");
-		if (n > 1) {
-			logca_plot(&out, &s->view, &style);
-			buf_addch(&out, '\n');
-		}
-	}
-	for (int i = 0; i < n; i++) {
-		struct logca_view v = s->view;
-
-		v.seg = NULL;
-		v.fit = &seg[i].fit;
-		v.p = seg[i].fit.p;
-		v.lo = seg[i].first;
-		v.hi = seg[i].last;
-		if (o->json) {
-			json_obj(&j, NULL);
-			logca_json(&j, &v);
-			json_end(&j);
-		} else {
-			logca_text(&out, &v, &style);
-			buf_addch(&out, '\n');
-		}
-	}
-	if (o->json) {
-		json_end(&j);
-		json_end(&j);
-		buf_addch(&out, '\n');
-	}
+	if (o->json)
+		logca_segments_json(&out, &s->view, seg, n);
+	else
+		logca_segments_text(&out, &s->view, seg, n, &style);
 	status = save_svg(o, &s->view);
 	if (!status)
 		status = print_text(&out, !o->json);
@@ -549,73 +447,12 @@ static int run_logca(void *opts, int argc, char **argv)
 	return status;
 }
 
-#define NUMBER "{\"type\":[\"number\",\"null\"]}"
-#define PAIRS "{\"type\":\"array\",\"items\":{\"type\":\"array\"}}"
-/* What logca_json() writes of a device. */
-#define FITTED "{\"type\":\"object\",\"numbers\":[\"value\",\"low\",\"high\"],\"flags\":[\"unbounded\"]}"
-#define FIT                                                                                                                                                                           \
-	"{\"type\":[\"object\",\"null\"],\"description\":\"values with low and high (nominally 90 %; null: unknown; unbounded: no upper bound), and how well the curves fit\","       \
-	"\"properties\":{\"t0\":" FITTED ",\"C\":" FITTED ",\"beta\":" FITTED ",\"fixed\":" FITTED ",\"o\":" FITTED                                                                   \
-	",\"L\":" FITTED ",\"A\":" FITTED ",\"A_eff\":" FITTED ",\"half\":" FITTED ","                                                                                                \
-	"\"g1\":{\"type\":\"array\",\"items\":" FITTED                                                                                                                                \
-	"},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}},"                                                                                                          \
-	"\"flags\":[\"half_of_attainable_peak\",\"L_and_A_separable\",\"o_and_L_separable\",\"zero_work_used\",\"submit_used\",\"offset_used\"],"                                     \
-	"\"numbers\":[\"A_lowest\",\"L_per_byte_highest\",\"error\",\"error_host\",\"error_accelerated\",\"worst_error\",\"worst_g\",\"noise\",\"host_calls\",\"accelerated_calls\"," \
-	"\"sizes\",\"switched\",\"gmin\",\"gmax\",\"bic_indep\",\"bic_dep\",\"bic_plain\",\"bic_offset\"]}"
-#define DEVICE                                                                                                                   \
-	"\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},"                                   \
-	"\"L\":" NUMBER ",\"o\":" NUMBER ",\"C\":" NUMBER                                                                        \
-	",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUMBER                            \
-	",\"t0\":" NUMBER ","                                                                                                    \
-	"\"kind\":{\"enum\":[\"indep\",\"dep\"]},\"from_bytes\":" NUMBER ",\"to_bytes\":" NUMBER ","                             \
-	"\"g1\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"description\":\"every size with speed-up 1, ascending\"}," \
-	"\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUMBER ",\"gA2_newton\":" NUMBER           \
-	","                                                                                                                      \
-	"\"klass\":{\"enum\":[\"compute-bound\",\"latency-bound\"]},\"peak\":{\"type\":\"array\",\"items\":" NUMBER              \
-	",\"description\":\"[size, speed-up] within the range\"},"                                                               \
-	"\"g_half_peak\":" NUMBER ",\"limit\":" NUMBER ",\"cannot_tell\":{\"type\":[\"string\",\"null\"]},"                      \
-	"\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\",null]},"                            \
-	"\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS              \
-	",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"                                                                    \
-	"\"regions\":" PAIRS                                                                                                     \
-	",\"speedup\":{\"type\":\"object\",\"description\":\"by size\",\"additionalProperties\":" NUMBER                         \
-	"},\"fit\":" FIT ","                                                                                                     \
-	"\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
-#define DESIGNS                                                                                                        \
-	"{\"type\":[\"object\",\"null\"],\"description\":\"by threading design\",\"additionalProperties\":" NUMBER "}"
-#define WHATIF                                                                                                         \
-	"{\"type\":\"object\",\"properties\":{" DEVICE ",\"at\":" NUMBER ",\"speedup_at\":" NUMBER                     \
-	",\"program\":{\"type\":[\"object\",\"null\"],"                                                                \
-	"\"description\":\"speed-ups of the threading designs\",\"properties\":{\"break_even\":" DESIGNS               \
-	"},\"numbers\":[\"sync\",\"sync-os\",\"async\",\"amdahl\",\"amdahl_limit\",\"transfer_every_call\",\"transfer_once\"]}}}"
-static const struct cli_schema schemas[] = {
-	{ "logca",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca/1\",\"type\":\"object\","
-	  "\"required\":[\"schema\",\"L\",\"o\",\"C\",\"A\",\"beta\",\"kind\",\"g1\",\"gA2\",\"klass\",\"peak\",\"g_half_peak\",\"cut\",\"regions\",\"speedup\"],\"properties\":{"
-	  "\"schema\":{\"const\":\"accperf.logca/1\"}," DEVICE "}}" },
-	{ "logca-predict",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-predict/1\",\"type\":\"object\",\"required\":[\"schema\",\"sizes\"],\"properties\":{"
-	  "\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"batch\":" NUMBER
-	  ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-	  "\"g\":" NUMBER ",\"host\":" NUMBER ",\"accelerated\":" NUMBER ",\"speedup\":" NUMBER ",\"bound\":" NUMBER
-	  ",\"improve\":{\"type\":\"string\"},"
-	  "\"batch_to_pay\":" NUMBER ",\"extrapolated\":{\"type\":\"boolean\"}}}}}}" },
-	{ "logca-whatif",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-whatif/1\",\"type\":\"object\",\"required\":[\"schema\",\"now\",\"changed\"],"
-	  "\"properties\":{\"schema\":{\"const\":\"accperf.logca-whatif/1\"},\"now\":" WHATIF ",\"changed\":" WHATIF
-	  "}}" },
-	{ "logca-segments",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-segments/1\",\"type\":\"object\",\"required\":[\"schema\",\"segments\"],"
-	  "\"properties\":{\"schema\":{\"const\":\"accperf.logca-segments/1\"},\"segments\":{\"type\":\"array\","
-	  "\"description\":\"each between from_bytes and to_bytes\",\"items\":{\"type\":\"object\",\"properties\":{" DEVICE
-	  "}}}}}" },
-	{ "logca-curves",
-	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-curves/1\",\"type\":\"object\",\"required\":[\"schema\",\"title\",\"curves\"],"
-	  "\"properties\":{\"schema\":{\"const\":\"accperf.logca-curves/1\"},\"title\":{\"type\":\"string\"},\"curves\":{\"type\":\"array\","
-	  "\"items\":{\"type\":\"object\",\"required\":[\"name\",\"doubtful\",\"g1\",\"speedup\"],\"properties\":{\"doubtful\":{\"type\":\"boolean\",\"description\":\"published figures that contradict each other\"}," DEVICE
-	  "}}}}}" },
-	{ 0 }
-};
+static const struct cli_schema schemas[] = { { "logca", logca_schema },
+					     { "logca-predict", logca_predict_schema },
+					     { "logca-whatif", logca_whatif_schema },
+					     { "logca-segments", logca_segments_schema },
+					     { "logca-curves", logca_curves_schema },
+					     { 0 } };
 
 CLI_COMMAND(logca) = {
 	.name = "logca",

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "flow/merge.h"
 #include "profile/profile.h"
 #include "util/labels.h"

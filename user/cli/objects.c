@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/kept.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/kept.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
 #include "measure/memory_cost.h"
 #include "view/heap_sites.h"
 #include "view/memory_film.h"

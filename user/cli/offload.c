@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/filter_opts.h"
+#include "command/command.h"
+#include "command/filter_opts.h"
 #include "view/offload_whatif.h"
-#include "cli/pager.h"
+#include "command/pager.h"
 #include "model/fit.h"
 #include "profile/walk.h"
 #include "view/offload.h"

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "advise/advised.h"
-#include "cli/cli.h"
-#include "cli/kept.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
-#include "cli/report_html.h"
+#include "command/command.h"
+#include "command/kept.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
+#include "html/parts.h"
 #include "flow/estimators.h"
 #include "view/advise.h"
 #include "view/report.h"
@@ -258,7 +258,7 @@ static int cmd_report(void *opts, int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (o->html)
-		return report_html(&(struct html_files){ o->input, o->against }, o->html);
+		return html_write(&(struct html_files){ o->input, o->against }, o->html);
 	if (strcmp(o->columns, "time") && report_columns(o->columns, columns, &e) < 0)
 		return cli_fail(&e, EXIT_USAGE);
 	if (strcmp(o->columns, "time") && (o->per_thread || o->callers || !o->children || o->inlined)) {

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/kept.h"
-#include "cli/filter_opts.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/kept.h"
+#include "command/filter_opts.h"
+#include "command/pager.h"
 #include "view/timeline.h"
 
 struct timeline_cmd {

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "html/bundle.h"
 #include "util/rights.h"
 

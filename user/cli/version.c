@@ -8,8 +8,8 @@
 #include <Zydis/Zydis.h>
 
 #include "cli/built.h"
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "record/features.h"
 #include "record/sources.h"
 #include "util/json.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/command.h"
+#include "command/pager.h"
 #include "flow/estimators.h"
 #include "view/trust.h"
 #include "view/wall.h"

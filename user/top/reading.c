@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "advise/advised.h"
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/kept.h"
+#include "command/pager.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 #include "view/top.h"

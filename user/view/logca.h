@@ -4,7 +4,7 @@
  * user/model. Included by user/view/logca_*.c, user/cli, user/daemon.
  *
  * To add a figure: a line in logca_text.c and a field in logca_json.c (and its schema in
- * user/cli/logca.c); a mark in logca_svg.c where it belongs on the plane of size and speed-up.
+ * logca_schema.c); a mark in logca_svg.c where it belongs on the plane of size and speed-up.
  */
 #ifndef ACCPERF_VIEW_LOGCA_H
 #define ACCPERF_VIEW_LOGCA_H

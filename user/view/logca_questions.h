@@ -9,6 +9,9 @@
 #include "model/whole_program.h"
 #include "view/logca.h"
 
+extern const char logca_schema[], logca_predict_schema[], logca_whatif_schema[], logca_segments_schema[],
+	logca_curves_schema[];
+
 /* At n sizes, `batch` calls handed over as one. */
 void logca_predict_text(struct buf *out, const struct logca_view *v, const double *g, int n, double batch);
 void logca_predict_json(struct buf *out, const struct logca_view *v, const double *g, int n, double batch);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * --counts-cache DIR|off, as record and counts share it: where sums of windows outlive a recording.
- * Included by the commands of user/cli.
+ * Included by user/foreground and user/cli/counts.c, record.c.
  */
-#ifndef ACCPERF_CLI_COUNTS_KEEP_H
-#define ACCPERF_CLI_COUNTS_KEEP_H
+#ifndef ACCPERF_FOREGROUND_COUNTS_KEEP_H
+#define ACCPERF_FOREGROUND_COUNTS_KEEP_H
 
 #include "counts/counts_cache.h"
 #include "util/err.h"

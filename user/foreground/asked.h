@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What signals ask of a recording, also in the midst of one, while names are sought: then the first Ctrl-C ends it as
- * soon as those are there. Included by cli/record.c.
+ * soon as those are there. Included by user/foreground and user/cli/record.c.
  */
-#ifndef ACCPERF_CLI_RECORD_ASKED_H
-#define ACCPERF_CLI_RECORD_ASKED_H
+#ifndef ACCPERF_FOREGROUND_ASKED_H
+#define ACCPERF_FOREGROUND_ASKED_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/kept.h"
+#include "command/kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "cli/pager.h"
+#include "command/pager.h"
 #include "util/answers.h"
 #include "util/cachedir.h"
 #include "util/json.h"
@@ -32,7 +32,7 @@ struct kept {
 
 static const void *option(const struct cli_command *cmd, const void *opts, const char *name, enum opt_type type)
 {
-	for (const struct opt *o = cmd->options; o && (o->type != OPT_GROUP || o->help); o++)
+	for (const struct opt *o = cmd->options; o && !opt_is_end(o); o++)
 		if (o->type == type && o->name && !strcmp(o->name, name))
 			return (const char *)opts + o->offset;
 	return NULL;
@@ -101,7 +101,7 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 
 	if (ok)
 		hash_option_text(h, cmd->name);
-	for (const struct opt *o = cmd->options; ok && (o->type != OPT_GROUP || o->help); o++)
+	for (const struct opt *o = cmd->options; ok && !opt_is_end(o); o++)
 		if (!o->name || strcmp(o->name, KEPT_OPTION))
 			hash_option(h, o, opts);
 	if (ok)
@@ -233,7 +233,8 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	return status;
 }
 
-int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest)
+/* argv from the command's name on, after opts_parse(); rest as it set it. */
+static int run_kept(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest)
 {
 	const bool *fresh = option(cmd, opts, KEPT_OPTION, OPT_BOOL);
 	struct kept k;
@@ -244,5 +245,25 @@ int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, i
 	if (*fresh || !give_again(&k, &status))
 		status = run_and_keep(&k, cmd, opts, argc, argv, rest);
 	close(k.dir);
+	return status;
+}
+
+int cli_run(const struct cli_command *cmd, int argc, char **argv)
+{
+	void *opts = calloc(1, cmd->opt_size ? cmd->opt_size : 1);
+	struct err e = { 0 };
+	int rest = 0, status;
+
+	if (!opts) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (cmd->defaults)
+		memcpy(opts, cmd->defaults, cmd->opt_size);
+	if (opts_parse(cmd, opts, argc, argv, &rest, &e))
+		status = cli_fail(&e, EXIT_USAGE);
+	else
+		status = run_kept(cmd, opts, argc, argv, rest);
+	free(opts);
 	return status;
 }

@@ -3,8 +3,8 @@
  * Where a reading command's text goes: how wide the terminal is, whether it takes colours, and the
  * pager. Included by the commands of user/cli.
  */
-#ifndef ACCPERF_CLI_PAGER_H
-#define ACCPERF_CLI_PAGER_H
+#ifndef ACCPERF_COMMAND_PAGER_H
+#define ACCPERF_COMMAND_PAGER_H
 
 #include "util/buf.h"
 #include "util/err.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/filter_opts.h"
+#include "command/filter_opts.h"
 
 #include <errno.h>
 #include <stdio.h>

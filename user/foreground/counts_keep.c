@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/counts_keep.h"
+#include "foreground/counts_keep.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands and their options. Included by user/cli and user/daemon.
+ * Commands and their options: what all of them are made of. Included by user/command, user/cli, user/top.
  *
  * To add a command: add user/cli/NAME.c (tests/adding/command.c is one to begin with) with an option struct, its table
  * and, at the end,
@@ -12,8 +12,8 @@
  * and the tests that compare them are made from this table. Parsing only fills the option struct;
  * whatever needs checking or work happens in run().
  */
-#ifndef ACCPERF_CLI_H
-#define ACCPERF_CLI_H
+#ifndef ACCPERF_COMMAND_H
+#define ACCPERF_COMMAND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,9 +100,9 @@ const char *cli_meant(const char *name, char *out, size_t size);
 /* Parses argv (after the command's name) into opts; *rest = index of the first operand. Options may stand anywhere
  * before "--": operands are moved behind them. A command without operands that has -i, --input takes one for it. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);
+/* The last row of a table of options. */
+bool opt_is_end(const struct opt *o);
 void opts_help(const struct cli_command *cmd);
-/* Parses what follows the command's name, and runs it: its status. */
-int cli_run(const struct cli_command *cmd, int argc, char **argv);
 /* The list of commands. */
 void cli_usage(FILE *out);
 /* Prints the error to stderr and returns `status`. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/record_cost.h"
+#include "foreground/cost_by_turns.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "measure/cost_in_turns.h"
 #include "proc/progress.h"
 #include "util/buf.h"

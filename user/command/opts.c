@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "util/suggest.h"
 
-static bool is_end(const struct opt *o)
+bool opt_is_end(const struct opt *o)
 {
 	return o->type == OPT_GROUP && !o->help;
 }
@@ -106,7 +106,7 @@ static int store_value(const struct opt *o, void *opts, const char *shown, const
 
 static const struct opt *find_long(const struct opt *table, const char *name, size_t len, bool *negated)
 {
-	for (const struct opt *o = table; o && !is_end(o); o++) {
+	for (const struct opt *o = table; o && !opt_is_end(o); o++) {
 		if (o->type == OPT_GROUP || !o->name)
 			continue;
 		*negated = false;
@@ -126,7 +126,7 @@ static const struct opt *find_long(const struct opt *table, const char *name, si
 
 static const struct opt *find_letter(const struct opt *table, char c)
 {
-	for (const struct opt *o = table; o && !is_end(o); o++)
+	for (const struct opt *o = table; o && !opt_is_end(o); o++)
 		if (o->type != OPT_GROUP && o->letter == c)
 			return o;
 	return NULL;
@@ -138,10 +138,10 @@ static const char *meant(const struct cli_command *cmd, const char *name, size_t
 	bool negative = len > 3 && !memcmp(name, "no-", 3);
 	struct suggestion s = { 0 };
 
-	for (const struct opt *o = cmd->options; o && !is_end(o); o++)
+	for (const struct opt *o = cmd->options; o && !opt_is_end(o); o++)
 		if (o->type != OPT_GROUP && o->name)
 			suggest(&s, name, len, o->name);
-	for (const struct opt *o = cmd->options; negative && !s.name && o && !is_end(o); o++)
+	for (const struct opt *o = cmd->options; negative && !s.name && o && !opt_is_end(o); o++)
 		if (o->type == OPT_BOOL && o->name)
 			suggest(&s, name + 3, len - 3, o->name);
 	snprintf(out, size, "see");
@@ -276,7 +276,7 @@ void opts_help(const struct cli_command *cmd)
 		printf("\n%s\n", cmd->details);
 	if (cmd->options)
 		printf("\nOptions:\n");
-	for (const struct opt *o = cmd->options; o && !is_end(o); o++) {
+	for (const struct opt *o = cmd->options; o && !opt_is_end(o); o++) {
 		char left[128];
 		int n;
 

@@ -3,10 +3,10 @@
  * The options that choose a part of a recording, the same for every reading command: FILTER_PROCESS_OPTS and
  * FILTER_CODE_OPTS in its table, a struct filter_opts in its options, filter_from_opts() in its run().
  */
-#ifndef ACCPERF_CLI_FILTER_OPTS_H
-#define ACCPERF_CLI_FILTER_OPTS_H
+#ifndef ACCPERF_COMMAND_FILTER_OPTS_H
+#define ACCPERF_COMMAND_FILTER_OPTS_H
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "profile/filter.h"
 #include "util/buf.h"
 

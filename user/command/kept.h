@@ -6,10 +6,10 @@
  * Its output must depend on nothing but options, its -i and operands, and files opened by util/openfile.h.
  * Included by main.c and the commands of user/cli.
  */
-#ifndef ACCPERF_CLI_KEPT_H
-#define ACCPERF_CLI_KEPT_H
+#ifndef ACCPERF_COMMAND_KEPT_H
+#define ACCPERF_COMMAND_KEPT_H
 
-#include "cli/cli.h"
+#include "command/command.h"
 
 #define KEPT_OPTION "fresh"
 #define FRESH_OPT(struct_name, field)                                                                                  \
@@ -18,7 +18,7 @@
 			.help = "work it out anew; what was printed before is kept ($XDG_CACHE_HOME/accperf/answers)"  \
 	}
 
-/* argv from the command's name on, after opts_parse(); rest as it set it. Returns what the command does. */
-int kept_run(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest);
+/* Parses what follows the command's name, and runs it: its status. */
+int cli_run(const struct cli_command *cmd, int argc, char **argv);
 
 #endif

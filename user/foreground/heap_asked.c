@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/record_heap.h"
+#include "foreground/heap_asked.h"
 
 #include <errno.h>
 

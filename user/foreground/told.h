@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What record says of itself: the progress line, the closing line, and what the figures would be silent about.
- * Included by cli/record.c.
+ * Included by user/foreground and user/cli/record.c.
  *
  * To tell of another shortfall: a function that returns EXIT_DEGRADED where it is much, called by record_tell_rest().
  */
-#ifndef ACCPERF_CLI_RECORD_TELL_H
-#define ACCPERF_CLI_RECORD_TELL_H
+#ifndef ACCPERF_FOREGROUND_TOLD_H
+#define ACCPERF_FOREGROUND_TOLD_H
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
  * commands', whatever ends one of them leaves the others, and a machine with several CPUs waits for the slowest only.
  * The profile is read once, before they begin.
  */
-#include "cli/report_html.h"
+#include "html/parts.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/pager.h"
+#include "command/kept.h"
+#include "command/pager.h"
 #include "html/bundle.h"
 #include "html/page.h"
 #include "html/stacks.h"
@@ -216,7 +216,7 @@ static int put_together(const struct html_files *files, const struct running *r,
 	return html_page(name ? name + 1 : files->input, page, n, out, e);
 }
 
-int report_html_make(const struct html_files *files, struct buf *out, int *status, struct err *e)
+int html_make(const struct html_files *files, struct buf *out, int *status, struct err *e)
 {
 	struct running r[PARTS] = { 0 };
 	int err = html_bundled() ? run_parts(files, r, e) : 0;
@@ -234,11 +234,11 @@ int report_html_make(const struct html_files *files, struct buf *out, int *statu
 	return err;
 }
 
-int report_html(const struct html_files *files, const char *output)
+int html_write(const struct html_files *files, const char *output)
 {
 	struct err e = { 0 };
 	AUTO_BUF(out);
-	int status, err = report_html_make(files, &out, &status, &e);
+	int status, err = html_make(files, &out, &status, &e);
 
 	if (!err)
 		err = pager_save(&out, output, &e);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/pager.h"
+#include "command/pager.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * record --measure-cost: the same recording on and off by turns, and what the target got done meanwhile. Each turn with
- * it is a child that records as record does; this process only reads counters. Included by cli/record.c.
+ * it is a child that records as record does; this process only reads counters. Included by user/foreground and
+ * user/cli/record.c.
  */
-#ifndef ACCPERF_CLI_RECORD_COST_H
-#define ACCPERF_CLI_RECORD_COST_H
+#ifndef ACCPERF_FOREGROUND_COST_BY_TURNS_H
+#define ACCPERF_FOREGROUND_COST_BY_TURNS_H
 
 #include <stdbool.h>
 #include <stddef.h>

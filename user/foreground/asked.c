@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/record_asked.h"
+#include "foreground/asked.h"
 
 #include <signal.h>
 #include <sys/signalfd.h>

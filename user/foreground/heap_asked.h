@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --heap of `accperf record`: its options, and what is said of it. Included by record.c. */
-#ifndef ACCPERF_CLI_RECORD_HEAP_H
-#define ACCPERF_CLI_RECORD_HEAP_H
+/* --heap of `accperf record`: its options, and what is said of it. Included by user/foreground, user/cli/record.c. */
+#ifndef ACCPERF_FOREGROUND_HEAP_ASKED_H
+#define ACCPERF_FOREGROUND_HEAP_ASKED_H
 
-#include "cli/cli.h"
+#include "command/command.h"
 #include "record/part_heap.h"
 
 struct record_heap {

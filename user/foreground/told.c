@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "cli/record_tell.h"
+#include "foreground/told.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "attr/attr.h"
-#include "cli/cli.h"
+#include "command/command.h"
 #include "symbol/contained_child.h"
 #include "util/buf.h"
 #include "util/openfile.h"
