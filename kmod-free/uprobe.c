@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cycle: uprobe_alg.c and uprobe_cost.c plant probes with the functions of this file, and this file opens and
+ * measures with theirs: three files of one object, struct uprobe.
+ */
 #include "kmod-free/uprobe.h"
 
 #include <bpf/bpf.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The tree: what runs how often by its links, and how the logs of what is observed hang on them. */
+/*
+ * The tree: what runs how often by its links, and how the logs of what is observed hang on them.
+ *
+ * cycle: the tree is built here and solved in counts_solve.c, which reads its rows with the functions of this file.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

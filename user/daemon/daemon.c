@@ -23,7 +23,6 @@
 
 #define CONFIG_MOST (1u << 20)
 #define SECOND 1000000000ull
-#define SAY_AGAIN (3600 * SECOND)
 #define MEASURE_EVERY (2 * SECOND)
 #define SWEEP_EVERY (60 * SECOND)
 #define STOPPING_STEP (20 * SECOND / 1000)
@@ -64,25 +63,6 @@ unsigned daemon_read_config(const char *path, struct daemon_config *c, struct bu
 		if (*line)
 			buf_addf(errors, "%s:%s\n", path, line);
 	return count;
-}
-
-void daemon_say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
-{
-	struct service_state *s = &d->services[service];
-	uint64_t hash = 14695981039346656037ull, now = clock_now();
-	unsigned oldest = 0;
-
-	for (const char *at = text; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
-	for (unsigned i = 0; i < SAID_SLOTS; i++) {
-		if (s->said[i].hash == hash && now - s->said[i].at < SAY_AGAIN)
-			return;
-		if (s->said[i].at < s->said[oldest].at)
-			oldest = i;
-	}
-	s->said[oldest].hash = hash;
-	s->said[oldest].at = now;
-	say(level, event, d->c.services[service].name, "%s", text);
 }
 
 /* A service that is as it was keeps its account and its recorders. */

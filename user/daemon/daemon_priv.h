@@ -59,9 +59,6 @@ struct daemon {
 	uint64_t next_scan, next_second, next_measure, next_sweep, next_watchdog;
 };
 
-/* As say(), but the same sentence of the same service once an hour at most. service: index. */
-void daemon_say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text);
-
 /* ---- turns.c: who is recorded, and who rests */
 /* Looks for processes, and starts recorders where there are new ones. */
 void turns_scan(struct daemon *d);

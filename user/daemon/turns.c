@@ -18,6 +18,7 @@
 #define MOST_RECORDERS 4u /* of a service: each costs a few MB and a timer's ticks */
 #define MOST_PIDS 256u    /* of a recorder, by number; their children come with them */
 #define SECOND 1000000000ull
+#define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
@@ -42,6 +43,26 @@ static void end_service(struct daemon *d, uint32_t service, enum recorder_end wh
 	for (size_t i = 0; i < d->recorder_count; i++)
 		if (d->recorders[i].service == service && !d->recorders[i].ending)
 			recorder_end(&d->recorders[i], why);
+}
+
+/* As say(), but the same sentence of the same service once in SAY_AGAIN at most. service: index. */
+static void say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
+{
+	struct service_state *s = &d->services[service];
+	uint64_t hash = 14695981039346656037ull, now = clock_now();
+	unsigned oldest = 0;
+
+	for (const char *at = text; *at; at++)
+		hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
+	for (unsigned i = 0; i < SAID_SLOTS; i++) {
+		if (s->said[i].hash == hash && now - s->said[i].at < SAY_AGAIN)
+			return;
+		if (s->said[i].at < s->said[oldest].at)
+			oldest = i;
+	}
+	s->said[oldest].hash = hash;
+	s->said[oldest].at = now;
+	say(level, event, d->c.services[service].name, "%s", text);
 }
 
 /* ---- beginning */
@@ -91,7 +112,7 @@ static void failed_once(struct daemon *d, uint32_t service, const char *why)
 	s->failed++;
 	s->retry_at = clock_now() + rest * SECOND;
 	snprintf(text, sizeof(text), "%s; the next try is in %u s", why, rest);
-	daemon_say_seldom(d, SAY_WARN, "recorder-failed", service, text);
+	say_seldom(d, SAY_WARN, "recorder-failed", service, text);
 }
 
 /* What its profile carries: what all these processes have in common, and for how long nobody was recorded. */
@@ -130,7 +151,7 @@ static void tell_begun(struct daemon *d, uint32_t service, const char *pids, uns
 	buf_addf(&text, "recording process%s %s", n > 1 ? "es" : "", pids);
 	if (inner)
 		buf_addf(&text, " (%d is %d in its container)", first, inner);
-	daemon_say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
+	say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
 }
 
 static void begin_recorder(struct daemon *d, uint32_t service)
@@ -225,9 +246,8 @@ void turns_scan(struct daemon *d)
 			continue;
 		}
 		end_service(d, i, RECORDER_TURN);
-		daemon_say_seldom(
-			d, SAY_INFO, "together", i,
-			"its recorders end, and one begins for all its processes; a moment between is not recorded");
+		say_seldom(d, SAY_INFO, "together", i,
+			   "its recorders end, and one begins for all its processes; a moment between is not recorded");
 	}
 }
 
@@ -275,7 +295,7 @@ static void end_largest(struct daemon *d)
 		"all together hold more than limits.memory (%.0f MB), and its recorder is the largest: it ends, and begins anew in a "
 		"minute; raise the limit, or watch less",
 		(double)d->c.memory / 1048576);
-	daemon_say_seldom(d, SAY_WARN, "memory", largest->service, text);
+	say_seldom(d, SAY_WARN, "memory", largest->service, text);
 	d->services[largest->service].retry_at = clock_now() + MEMORY_REST;
 	recorder_end(largest, RECORDER_MEMORY);
 }
@@ -290,14 +310,14 @@ static void book(struct daemon *d, uint32_t service, double cpu, double used, do
 	pace_record(&s->pace, seconds, effort_named(c->effort)->max_hz * used / seconds);
 	if (!pace_may(&s->pace, c->samples) && turns_running(d, service)) {
 		end_service(d, service, RECORDER_TURN);
-		daemon_say_seldom(d, SAY_INFO, "by-samples", service,
-				  "it gives more samples than its target, so it is recorded by turns");
+		say_seldom(d, SAY_INFO, "by-samples", service,
+			   "it gives more samples than its target, so it is recorded by turns");
 	}
 	account_spend(&s->account, cpu, seconds);
 	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
 		return;
 	end_service(d, service, RECORDER_TURN);
-	daemon_say_seldom(
+	say_seldom(
 		d, SAY_NOTICE, "by-turns", service,
 		"its part of limits.budget is spent, so it is recorded by turns; more of it: a larger budget or weight, or "
 		"`what: time`");
@@ -354,7 +374,7 @@ static void tell_lines(struct daemon *d, struct recorder *r)
 
 	while ((line = recorder_line(r, &level)))
 		if (r->service != WATCHED_NONE)
-			daemon_say_seldom(d, (enum say_level)level, "recorder", r->service, line);
+			say_seldom(d, (enum say_level)level, "recorder", r->service, line);
 		else
 			say((enum say_level)level, "recorder", r->folder, "%s", line);
 }
@@ -370,7 +390,7 @@ static void tell_recorder_end(struct daemon *d, const struct recorder *r, int st
 		if (well)
 			d->services[r->service].failures = 0;
 		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-			daemon_say_seldom(
+			say_seldom(
 				d, SAY_NOTICE, "recorder-slow", r->service,
 				"its recorder took too long to end and was killed; the last profile is whole up to its last second, "
 				"and names that it lacks are looked for when it is read");

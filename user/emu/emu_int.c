@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What instructions on general registers do. Flags that the manuals leave undefined become unknown. */
+/*
+ * What instructions on general registers do. Flags that the manuals leave undefined become unknown.
+ *
+ * cycle: instructions on strings and on saved state are passed on from here, and address memory and compare as those
+ * of this file do.
+ */
 #include <string.h>
 
 #include "emu/emu_ops.h"

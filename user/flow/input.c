@@ -12,15 +12,6 @@
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
 
-int input_full(const struct raw *r, size_t count)
-{
-	if (count < INPUT_MOST)
-		return err_set(r->e, -ENOMEM, "out of memory");
-	return err_set(r->e, -E2BIG,
-		       "the profile holds more than %u records of one kind; record a shorter time or at a lower rate",
-		       INPUT_MOST);
-}
-
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
 static uint32_t load_site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
@@ -540,11 +531,6 @@ struct profile *flow_input_and_profile(struct flow_input *in, const char *path, 
 	flow_input_release(in);
 	profile_free(p);
 	return NULL;
-}
-
-const char *in_comm(const struct flow_input *in, uint32_t pid)
-{
-	return in->profile ? profile_comm(in->profile, pid) : NULL;
 }
 
 void flow_input_release(struct flow_input *in)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A part of a recording: what other processes and threads do is left out before anything is estimated. */
+#include <errno.h>
 #include <math.h>
 
 #include "flow/input_priv.h"
@@ -159,4 +160,18 @@ void flow_input_keep_code(struct flow_input *in, const struct filter *f)
 		keep_uses(in, f, &all, &left);
 	}
 	keep_parts(in, &left, &all);
+}
+
+int input_full(const struct raw *r, size_t count)
+{
+	if (count < INPUT_MOST)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	return err_set(r->e, -E2BIG,
+		       "the profile holds more than %u records of one kind; record a shorter time or at a lower rate",
+		       INPUT_MOST);
+}
+
+const char *in_comm(const struct flow_input *in, uint32_t pid)
+{
+	return in->profile ? profile_comm(in->profile, pid) : NULL;
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Second half of loading: the file's ids become indices, everything is put in order. */
+/*
+ * Second half of loading: the file's ids become indices, everything is put in order.
+ *
+ * cycle: locals, compute, stacks and bursts are resolved from here, each with the modules and functions that this
+ * file has opened and found.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

@@ -2,6 +2,8 @@
 /*
  * What the address space is made of: mappings, refined by the sections and variables of the files
  * behind them (an ELF file is hostile input: libelf checks its bounds, the rest is checked here).
+ *
+ * cycle: the heap gives regions, and its sites become objects as those of regions do.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -22,21 +22,6 @@ __asm__(".section .rodata\n"
 extern const char accperf_paper_devices[], accperf_paper_devices_end[];
 extern const char accperf_makers_devices[], accperf_makers_devices_end[];
 
-const char *catalogue_kind_str(enum catalogue_kind k)
-{
-	static const char *const name[CATALOGUE_KINDS] = { "copy",     "checksum",   "hash",   "cipher",
-							   "compress", "decompress", "matrix", "vector" };
-
-	return (unsigned)k < CATALOGUE_KINDS ? name[k] : "unknown";
-}
-
-const char *catalogue_design_str(enum catalogue_design d)
-{
-	static const char *const name[CATALOGUE_DESIGNS] = { "sync", "sync-os", "async" };
-
-	return (unsigned)d < CATALOGUE_DESIGNS ? name[d] : "unknown";
-}
-
 /* calibrate's text of a machine ends with its kernel and clock, which may change; the processor is what counts. */
 bool catalogue_elsewhere(const struct catalogue_entry *a, const char *host)
 {

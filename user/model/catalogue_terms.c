@@ -270,3 +270,18 @@ int catalogue_terms_parse(struct catalogue_entry *a, json_t *o, const struct cat
 	}
 	return err;
 }
+
+const char *catalogue_kind_str(enum catalogue_kind k)
+{
+	static const char *const name[CATALOGUE_KINDS] = { "copy",     "checksum",   "hash",   "cipher",
+							   "compress", "decompress", "matrix", "vector" };
+
+	return (unsigned)k < CATALOGUE_KINDS ? name[k] : "unknown";
+}
+
+const char *catalogue_design_str(enum catalogue_design d)
+{
+	static const char *const name[CATALOGUE_DESIGNS] = { "sync", "sync-os", "async" };
+
+	return (unsigned)d < CATALOGUE_DESIGNS ? name[d] : "unknown";
+}

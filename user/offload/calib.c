@@ -6,10 +6,8 @@
  */
 #include "offload/calib.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,29 +30,6 @@ const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls =
 #define SIZES_LEAST 10 /* whatever the time limit: a fit needs some */
 #define PASSES 5       /* behind one point of an elapsed time */
 
-void calib_note(struct calib_session *s, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (s->notes == CALIB_NOTES)
-		return;
-	va_start(ap, fmt);
-	vsnprintf(s->note[s->notes++], sizeof(s->note[0]), fmt, ap);
-	va_end(ap);
-}
-
-struct calib_case *calib_add(struct calib_cases *l, const struct calib_family *f, const char *name)
-{
-	struct calib_case *c;
-
-	if (!GROW_ONE(l->at, l->count))
-		return NULL;
-	c = &l->at[l->count++];
-	*c = (struct calib_case){ .family = f, .runs = 1u << RUN_HOST | 1u << RUN_ACCEL };
-	snprintf(c->name, sizeof(c->name), "%s", name);
-	return c;
-}
-
 void calib_cases_release(struct calib_cases *l)
 {
 	free(l->at);
@@ -73,18 +48,6 @@ int calib_list(struct calib_cases *out, struct err *e)
 		}
 	}
 	return 0;
-}
-
-void *calib_library(const char *const *names, const char *package, char *why, size_t size)
-{
-	for (size_t i = 0; names[i]; i++) {
-		void *lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-
-		if (lib)
-			return lib;
-	}
-	snprintf(why, size, "%s is not installed (Debian package %s)", names[0], package);
-	return NULL;
 }
 
 /* The host's side always runs here: CPU time, also where the accelerator's is elapsed time. */

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cycle: libraries that are found, mapped and carried into the next profile are files of one object, struct
+ * offload_session.
+ */
 #include "offload/session.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* cycle: the walk hands waits, names and shared parts to their files, which ask this one for ids and for room. */
 #include "counters.h"
 #include "proc/started_as.h"
 #include "profile/profile_priv.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cycle: choice, bursts and segments are parts of the planner in files of their own; each reads and adds links of
+ * the plan by the functions of this file.
+ */
 #include "record/counts_plan_priv.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cycle: next_profile.c is the half of the session that ends one profile and begins the next; located_code.c looks
+ * up what the session knows.
+ */
 #include "record/session.h"
 
 #include <errno.h>

@@ -7,18 +7,6 @@
 #include "view/flow.h"
 #include "view/flow_threads.h"
 
-/* Counts are whole numbers in JSON, estimates rounded to one. */
-void flow_range_json(struct json *j, const char *key, struct flow_range r)
-{
-	char bound[40];
-
-	text_json_whole(j, key, r.value);
-	snprintf(bound, sizeof(bound), "%s_low", key);
-	text_json_whole(j, bound, r.low);
-	snprintf(bound, sizeof(bound), "%s_high", key);
-	text_json_whole(j, bound, r.high);
-}
-
 static void inclusive_json(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
 	json_obj(j, "inclusive");

@@ -8,36 +8,6 @@
 
 #define NAME_COLUMNS 26
 
-static bool list_asks(const struct filter_list *l)
-{
-	return l && l->count;
-}
-
-static bool passes(const struct flow_view *v, const struct flow_func *f)
-{
-	return filter_code(v->filter, f->name, f->object);
-}
-
-bool flow_named(const struct flow_view *v, const struct flow_func *f)
-{
-	if (!passes(v, f))
-		return false;
-	return (!list_asks(v->producer) && !list_asks(v->consumer)) ||
-	       (list_asks(v->producer) && filter_list_takes(v->producer, f->name)) ||
-	       (list_asks(v->consumer) && filter_list_takes(v->consumer, f->name));
-}
-
-bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
-{
-	const struct flow *f = v->flow;
-
-	if (!passes(v, &f->funcs[e->producer]) && !passes(v, &f->funcs[e->consumer]))
-		return false;
-	return e->bytes >= v->min_share * flow_whole(v->flow) &&
-	       (!list_asks(v->producer) || filter_list_takes(v->producer, f->funcs[e->producer].name)) &&
-	       (!list_asks(v->consumer) || filter_list_takes(v->consumer, f->funcs[e->consumer].name));
-}
-
 static void add_percent_short(struct buf *out, double share)
 {
 	if (share >= 0.0995)
@@ -349,18 +319,6 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 			"IN, within: a chunk counts once per invocation with all it calls; OUT: per invocation that reads it\n");
 	buf_addch(out, '\n');
 	free(r);
-}
-
-struct filtered flow_filtered(const struct flow_view *v)
-{
-	struct filtered out = { v->filter, "bytes", NAN };
-	double bytes = 0;
-
-	for (size_t i = 0; i < v->flow->edge_count; i++)
-		if (flow_shown(v, &v->flow->edges[i]))
-			bytes += v->flow->edges[i].bytes;
-	out.shown = bytes / flow_whole(v->flow);
-	return out;
 }
 
 static bool any_shown(const struct flow_view *v)

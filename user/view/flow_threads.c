@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* cycle: threads stand in the page of the flow, and bytes between them are a flow that its map and list show. */
 #include "view/flow_threads.h"
 
 #include <math.h>

@@ -142,17 +142,6 @@ void report_release(struct report *r)
 	*r = (struct report){ 0 };
 }
 
-struct wait_share report_wait(const struct report *r, const struct share *s)
-{
-	double low, high;
-
-	if (!r->waits || profile_unit(r->profile) != PROFILE_TIME)
-		return (struct wait_share){ NAN, NAN, NAN };
-	wilson_interval(s->inclusive, r->all.effective, &low, &high);
-	return wait_share(r->profile, &r->waits[s->function], s->inclusive * r->all.weight, low * r->all.weight,
-			  high * r->all.weight);
-}
-
 double report_slowdown(const struct profile *p)
 {
 	if (!p->has_cost || !p->cost.target_cpu_ns)
@@ -322,15 +311,6 @@ static void report_header(const struct profile *p, const char *file, const struc
 		buf_addch(out, '\n');
 	}
 	text_hue_off(out, style, TEXT_DIM);
-}
-
-/* What rows are ordered by is what they are left out by: who sorts by self wants no callers of others. */
-bool report_shows(const struct report *r, const struct share *s)
-{
-	bool by_self = (!r->opts.columns && (r->opts.sort == REPORT_SELF || r->opts.sort == REPORT_SAMPLES)) ||
-		       !r->opts.children;
-
-	return (by_self ? s->self : fmax(s->self, s->inclusive)) >= r->opts.limit;
 }
 
 static unsigned object_columns(const struct report *r, const struct shares *s, const struct text_style *style)
