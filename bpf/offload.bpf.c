@@ -55,7 +55,7 @@ __u32 epochs[PROBE_LIBS];                      /* of each library: bumped whenev
 __u32 enabled[PROBE_LIBS];                     /* calls entered meanwhile count; others only cost */
 __u32 entry_ns[PROBE_MAX], exit_ns;            /* what a hit costs: on a probe's entry, on any exit */
 
-#define RATE_WINDOW_NS 100000000ull
+#define RATE_WINDOW_NS 100000000ull /* over which a probe's calls are counted before its weight changes; by hand */
 #define SNAPSHOT 8192
 
 struct rate {

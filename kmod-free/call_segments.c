@@ -21,7 +21,7 @@
 #include "util/clock.h"
 #include "util/rights.h"
 
-#define ALL_CHANCES 4294967296.0
+#define ALL_CHANCES 4294967296.0 /* 2^32: a random __u32 below a part of it is drawn with that chance */
 
 struct call_segments {
 	struct segment_bpf *bpf;

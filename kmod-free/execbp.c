@@ -22,6 +22,7 @@
 #include "kmod-free/silent.h"
 #include "util/clock.h"
 
+/* before slots that others have are asked for again; by hand */
 #define BACK_OFF_NS 1000000000ull
 #define LATE_NS 30000       /* beyond the time in which a first hit has to come: whether it did is looked at then */
 #define MOST_CROWDED 4      /* windows */

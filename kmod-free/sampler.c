@@ -31,7 +31,7 @@
 /* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
 #define READ_MAX 2048
 #define MAX_CPUS 1024
-#define STAGGER_NS 20000000
+#define STAGGER_NS 20000000 /* over which the CPUs' timers are started, one after the other: 20 ms at most; by hand */
 
 _Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS, "pages are what the program takes");
 

@@ -29,6 +29,7 @@
 #include "util/random.h"
 #include "watch.skel.h"
 
+/* before slots that others have are asked for again; by hand */
 #define BACK_OFF_NS 1000000000ull
 #define MAX_THREADS 4096
 

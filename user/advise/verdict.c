@@ -12,10 +12,10 @@
 #include "offload/operation.h"
 #include "util/grow.h"
 
-#define MATTERS 1.01 /* on the process: less is nothing that anyone would see */
-#define PARTLY 1.1   /* on the function: for less it is not worth sending some sizes one way, some the other */
-#define MOST_OUTSIDE 0.5
-#define TARGET 1.5
+#define MATTERS 1.01     /* on the process: less is nothing that anyone would see */
+#define PARTLY 1.1       /* on the function: for less it is not worth sending some sizes one way, some the other */
+#define MOST_OUTSIDE 0.5 /* share of what a verdict rests on that may lie outside what was measured; by hand */
+#define TARGET 1.5       /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
 {

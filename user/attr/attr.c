@@ -21,8 +21,8 @@
 #define MAX_FRAMES 1024
 #define DEFAULT_FRAMES 256
 #define DEFAULT_STACKS 1000000
-#define LAST_ANSWERS_MS 2000 /* of file servers, which keep a recording from its end */
-#define JIT_RETRY_NS 1000000000ull
+#define LAST_ANSWERS_MS 2000       /* of file servers, which keep a recording from its end */
+#define JIT_RETRY_NS 1000000000ull /* before a process is asked again for its map of generated code; by hand */
 
 /* The perf map of one process, kept open from its first frame in unnamed code on. */
 struct jit_state {

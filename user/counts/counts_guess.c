@@ -7,18 +7,18 @@
 #include "util/normal.h"
 
 #define LOOP_VAR 400.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
-#define LOOP_LOG 2.3
+#define LOOP_LOG 2.3   /* log of how often a loop goes round, ten times, where nothing tells; by hand */
 #define HINT_MOST 50
-#define COLD_VAR 4.0 /* of a loop without a single sample */
-#define GRID 41      /* branches: logs of how often, from 0 down */
-#define GRID_STEP 0.25
-#define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
-#define PACE_SD 1.0
-#define STRAYED 0.03      /* of the samples around: found where an interrupt comes through late */
-#define MOST_SAMPLES 40.0 /* more do not tell a branch better: what is unsure is not how many they are */
-#define GUESS_VAR 1.0     /* guesses that were checked scattered so much beyond what they claimed */
-#define NEARLY_ALWAYS 0.85
-#define COLD_FROM 8 /* grid points: what is run less often than that is cold */
+#define COLD_VAR 4.0       /* of a loop without a single sample */
+#define GRID 41            /* branches: logs of how often, from 0 down */
+#define GRID_STEP 0.25     /* log: a step of the grid is a factor of 1.28; by hand */
+#define PACE_STEPS 5       /* its instructions per time against its surroundings', in logs */
+#define PACE_SD 1.0        /* sd of the log: a factor of e; by hand */
+#define STRAYED 0.03       /* of the samples around: found where an interrupt comes through late */
+#define MOST_SAMPLES 40.0  /* more do not tell a branch better: what is unsure is not how many they are */
+#define GUESS_VAR 1.0      /* guesses that were checked scattered so much beyond what they claimed */
+#define NEARLY_ALWAYS 0.85 /* part of its parent's runs; above it a guess scatters less; by hand */
+#define COLD_FROM 8        /* grid points: what is run less often than that is cold */
 
 /* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are not known
  * to run; of those that are; of the way into a loop that was seen to run, which might be passed by: once

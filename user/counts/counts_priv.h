@@ -9,7 +9,7 @@
 
 #include "counts/counts.h"
 
-#define COUNTS_TINY 1e-200
+#define COUNTS_TINY 1e-200    /* runs, instead of 0 before a log is taken */
 #define COUNTS_MAX_RATES 64   /* the surest are taken */
 #define COUNTS_MAX_UNSEEN 256 /* groups without a single sample whose interval is worked out */
 

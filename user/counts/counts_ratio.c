@@ -15,30 +15,30 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* How far off what a hit costs may be, in seconds: a rate that is not far below its inverse may be
  * anything. */
 #define HIT_DOUBT 10e-6
-#define DILATED_MOST 0.25
-#define RATIO_BIAS 0.1
+#define DILATED_MOST 0.25 /* part of the time that hits took: with more, a rate is not believed; by hand */
+#define RATIO_BIAS 0.1    /* sd of the log: the scatter of about a tenth named above */
 /* Bursts begin where time is spent, too, and some end where it cannot be known how the code went on. */
 #define REPLAY_BIAS 0.03
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
-#define MANY_BIAS 0.3
+#define MANY_BIAS 0.3   /* of the log of how far the ratio is beyond MANY; by hand */
 #define TURN_BIAS 0.2   /* windows that are hardly longer than a turn: which part of it they hold is no chance */
 #define APART_SD 1.5    /* of the log, where no window met both */
 #define BY_CHANCE 0.125 /* windows have some eight hits of each */
-#define TRIPS_BIAS 0.01
+#define TRIPS_BIAS 0.01 /* sd of the log, at least: not all activations were seen; by hand */
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
  * and enough to say that all do. */
 #define SAME_TRIPS 2.99
-#define SURE_TRIPS 9.99
+#define SURE_TRIPS 9.99   /* activations: ten */
 #define FEW_SAME_VAR 0.15 /* over how many there were */
 /* Activations that differ are met where windows begin, which is not where they are made: that much of what they
  * differ by, and far more of what windows differ by beyond it, as phases do. A few windows do not tell that: before
  * the first of them it is half of what activations differ by, and as much as in most loops. */
 #define VARY_BIAS 0.08
-#define PHASE_BIAS 0.3
-#define PHASE_PRIOR 0.3
+#define PHASE_BIAS 0.3  /* part of what windows differ by beyond VARY_BIAS; by hand */
+#define PHASE_PRIOR 0.3 /* sd of the log before windows tell; by hand */
 #define PHASE_PRIOR_WINDOWS 2
-#define UNEVEN 1.5
+#define UNEVEN 1.5      /* times the anchor's effective hits: how many windows count at most; by hand */
 #define RANGE_SD 4      /* of what some two dozen numbers range over */
 #define VARY_WINDOWS 12 /* fewer may all lie in one phase */
 /* over how many: how far off they are then, in logs, if what they met ranges over a factor of e; by its square */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z95 1.96
-#define RUNS_KNOWN_VAR 0.1
+#define Z95 1.96           /* standard deviations of a 95 % interval of the normal distribution */
+#define RUNS_KNOWN_VAR 0.1 /* of the log: below it (a factor of 1.37) runs are shown as known; by hand */
 
 struct maker {
 	const struct counts_record *r;

@@ -11,23 +11,24 @@
 
 #define ROOT_VAR 1e4     /* of the log of a scale that nobody knows */
 #define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
-#define MOST_VAR 400.0
-#define PASSES 4 /* each takes the errors found as the place around which all is linear */
-#define SHIFT_MAX 30.0
-#define LINEAR_FROM 0.7 /* of what is observed hangs on an error: its log is linear */
-#define STEP_MAX 1.5
+#define MOST_VAR 400.0   /* of a log: a factor of e^20, which says nothing */
+#define PASSES 4         /* each takes the errors found as the place around which all is linear */
+#define SHIFT_MAX 30.0   /* log: beyond e^30 numbers are damage */
+#define LINEAR_FROM 0.7  /* of what is observed hangs on an error: its log is linear */
+#define STEP_MAX 1.5     /* log: by how much an error may change in one pass, so that passes converge; by hand */
 #define BROKEN_MAX 24
-#define NO_EFFECT 3e-4      /* elasticities below this are left out */
-#define SPREAD_PRIOR_SD 0.8 /* of its logarithm */
-#define SPREAD_PRIOR 0.7    /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
-#define JUDGE_SPREAD 0.5    /* at most, while links are judged */
-#define STRETCH_PRIOR_SD 1.0
-#define FAST_RATE 10000.0 /* hits per second */
+#define NO_EFFECT 3e-4       /* elasticities below this are left out */
+#define SPREAD_PRIOR_SD 0.8  /* of its logarithm */
+#define SPREAD_PRIOR 0.7     /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */
+#define JUDGE_SPREAD 0.5     /* at most, while links are judged */
+#define STRETCH_PRIOR_SD 1.0 /* of the logarithm of the windows' stretch; by hand */
+#define FAST_RATE 10000.0    /* hits per second */
+/* degrees of freedom of Student's t: a heavy tail, so that one odd function does not widen all; by hand */
 #define TAIL_DOF 4.0
 /* A large function is made of much code, whose differences even out; its instructions per time say more
  * about the program's than those of a small one. */
 #define SMALL_SHARE 0.02
-#define SMALL_MOST 20.0
+#define SMALL_MOST 20.0  /* times a function's part of the variance; by hand */
 #define SMALL_COMMON 0.1 /* of that variance */
 /* log; functions differ by so much where bursts part the time: .5 was worse for bwt by up to .05, .2 for jpeg and
  * tpipe by .02 */
@@ -35,8 +36,8 @@
 #define FEW_SAMPLES 100
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
-#define VARIETY_FROM 4.0
-#define STRAY 0.001 /* of all time may have been counted for the wrong function */
+#define VARIETY_FROM 4.0 /* pieces of code in a function, from which its differences even out; by hand */
+#define STRAY 0.001      /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
 static const double stretches[] = { 1, 3, 10, 30 };
@@ -46,11 +47,11 @@ static const double stretches[] = { 1, 3, 10, 30 };
 static const struct {
 	double var, part;
 } broken_kinds[] = { { 0.5, 0.03 }, { 3, 0.02 }, { 12, 0.02 } };
-#define BROKEN_ONCE 0.01
-#define BROKEN_BEYOND 0.1
+#define BROKEN_ONCE 0.01  /* of the parts above, for calls by the control flow; by hand */
+#define BROKEN_BEYOND 0.1 /* of the parts above, for links that say "at most once" and are pulled below; by hand */
 /* Of 3,963 links of tuned programs that bursts claimed to know so well, 23 were off by a factor of 1.35 and more. */
 #define BROKEN_REPLAY 0.1
-#define REPLAY_SURE 0.05
+#define REPLAY_SURE 0.05 /* sd of the log: "so well" above */
 
 static bool guessed(const struct counts_link *l)
 {

@@ -286,6 +286,7 @@ static void resolve_drawn(struct counts_record *r)
 #define COST_QUANTILE 10 /* one in so many windows holds little but hits */
 #define COST_DOUBT 0.05  /* of what hits cost: less time between them does not show */
 #define COST_SHOWS 0.5   /* and less than that may be what some hits cost more than others */
+/* at 3.3 instructions a ns: what a turn takes at least, where hits leave no time to tell; by hand */
 #define INSTRUCTION_NS 0.3
 #define BETWEEN_NS 20 /* from one activation to the next */
 

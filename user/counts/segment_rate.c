@@ -14,7 +14,7 @@
 #define GAP_OFF 0.3       /* part of the gap by which it may differ from what was measured on ourselves */
 #define SD_MOST 0.354     /* of the log of the rate: within a factor of two, 95 times of a hundred */
 #define AMOUNT_MOST 1e15  /* of anything in a record: more is damage */
-#define WEIGHT_MOST 1e9
+#define WEIGHT_MOST 1e9   /* returns that one segment may stand for: more is damage */
 
 const char *segment_state_str(enum fmt_segment_state state)
 {

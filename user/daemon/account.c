@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/account.h"
 
-#define BEGIN_S 5.0    /* attaching and first names, dearer than what follows */
-#define BEGIN_COST 0.6 /* until it was seen */
-#define RUNNING_COST 0.05
+#define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
+#define BEGIN_COST 0.6     /* until it was seen */
+#define RUNNING_COST 0.05  /* part of a CPU, until it was seen; by hand */
 #define TURN_S 30.0        /* a shorter one would be its beginning alone */
 #define MOST_SAVED_S 600.0 /* of idle time is not spent at once */
 

@@ -49,8 +49,8 @@ struct key {
 
 #define C(field) offsetof(struct daemon_config, field)
 #define S(field) offsetof(struct config_service, field)
-#define YEAR 31622400.0
-#define TERA 1099511627776.0
+#define YEAR 31622400.0      /* seconds of 366 days */
+#define TERA 1099511627776.0 /* bytes: 2^40 */
 static const struct key keys[] = {
 	{ "storage", "folder", KEY_FOLDER, C(folder), "/var/lib/accperf", 0, 0, NULL,
 	  "where profiles are kept, a folder for each service; the daemon removes old ones, and nothing else there" },

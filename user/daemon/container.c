@@ -10,6 +10,7 @@
 #define ID_LEN 64u  /* hexadecimal digits of a container */
 #define UID_LEN 36u /* of a pod, with its dashes */
 #define PODS_MOST 4096u
+/* between two looks at the folder of pods; by hand */
 #define READ_AGAIN_NS 5000000000ull
 
 static bool ends_with(const char *text, size_t len, const char *end)

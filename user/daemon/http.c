@@ -25,8 +25,8 @@
 /* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
  * does a wrong token. */
 #define ASKED_AT_ONCE 400.0
-#define ASKED_A_SECOND 20.0
-#define DEAR 20.0
+#define ASKED_A_SECOND 20.0    /* credit that comes back in a second; by hand */
+#define DEAR 20.0              /* credits of an answer that costs work, or of a wrong token; by hand */
 #define TOKEN_LEAST 16         /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
 #define TOKEN_MOST 200         /* letters */
 #define UNPROCESSABLE 422      /* libmicrohttpd has had two names for it */

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #define SECOND 1000000000ll
-#define MOST_S 9000000000ll /* beyond any year that has four digits, and far below what ns hold */
-#define LONGEST_S (31 * 86400ll)
-#define USUAL_S 3600ll
+#define MOST_S 9000000000ll      /* beyond any year that has four digits, and far below what ns hold */
+#define LONGEST_S (31 * 86400ll) /* a month: what one answer may span; by hand */
+#define USUAL_S 3600ll           /* the last hour, where no time is asked for; by hand */
 
 static const struct {
 	const char *path, *type, *file;

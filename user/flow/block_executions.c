@@ -21,7 +21,7 @@
 #define MAX_EDGES (1u << 18)
 /* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
 #define UNLIKELY 0.02
-#define NEVER_SEEN 100.0
+#define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
 #define STUB_INSNS 3
 #define BURSTS_MIN 5   /* that met a function, for its blocks to be weighed by them */
 #define MOST_RUNS 1e18 /* more is the outcome of a damaged file */

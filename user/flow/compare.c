@@ -10,7 +10,7 @@
 #include "util/grow.h"
 
 #define NOTEWORTHY 0.001 /* an edge below this share is neither missed nor invented */
-#define RANKED 0.0001
+#define RANKED 0.0001    /* share of all bytes: edges below it have no rank; by hand */
 
 /* One side while it is matched: flow function index -> name index. */
 struct side {

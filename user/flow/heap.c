@@ -12,7 +12,7 @@
 
 #define OVERLAPS_MOST 64 /* blocks behind one that are looked at: they lie apart, but for mistakes */
 #define WRAPPERS_MOST 8  /* frames passed over above the allocator */
-#define WIDTH_95 1.96
+#define WIDTH_95 1.96    /* standard deviations of a 95 % interval of the normal distribution */
 #define LAST_TIME (UINT64_MAX / 4)
 
 static bool wraps(const char *function)

@@ -20,7 +20,7 @@
 
 #include "store/heap.h"
 
-#define HEAP_DOUBT 0.2
+#define HEAP_DOUBT 0.2 /* share of unknown site from which it is said; by hand */
 
 struct heap_raw {
 	struct fmt_heap_turn *turn;

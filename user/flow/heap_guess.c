@@ -8,7 +8,7 @@
 /* In neighbours' weights: a block that had the address, when it had, or only later. Allocators give addresses out again
  * for blocks of their size, which are likely the same site's. */
 #define HAD_IT 8.0
-#define HAD_IT_LATER 4.0
+#define HAD_IT_LATER 4.0 /* voices of a block that had the address after the access; by hand */
 
 struct voices {
 	uint32_t site[2 * BLOCKS_LOOKED_AT];

@@ -13,7 +13,7 @@
 
 /* Of the nominal speed: beyond these it is damage that speaks. */
 #define SCALE_LEAST 1e-4
-#define SCALE_MOST 1e4
+#define SCALE_MOST 1e4 /* times the nominal speed */
 
 /* All nodes' work of each function, per second of CPU time. */
 static struct in_counted *sum_work_of_functions(const struct counts_record *c, const struct counts_built *b)

@@ -8,8 +8,8 @@
 #include "flow/estimators.h"
 #include "util/grow.h"
 
-#define CHUNK 4.0
-#define FEW 3 /* windows below which an edge's own ratio says little */
+#define CHUNK 4.0 /* bytes of a granule: an access counts once in each */
+#define FEW 3     /* windows below which an edge's own ratio says little */
 
 /* Sums over windows: counted chunks and bytes read, and what the spread between windows needs. */
 struct ratio {

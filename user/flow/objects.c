@@ -398,7 +398,7 @@ static int by_accesses(const void *a, const void *b)
 	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-#define WIDTH_95 1.96
+#define WIDTH_95 1.96 /* standard deviations of a 95 % interval of the normal distribution */
 
 /* Of sampling, and of which of several sites an access was to. */
 static void errors_of_sites(struct tally *t)

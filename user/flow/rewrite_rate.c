@@ -14,7 +14,7 @@
 
 #define ROUNDS 30
 #define AS_WINDOWS 1.0 /* what is usual counts as many windows or words */
-#define LEAST_NS 1e3
+#define LEAST_NS 1e3   /* that a window or word counts: 0 would make its rate infinite */
 
 struct tally {              /* of one arming instruction, or of all */
 	double still, rate; /* the fit */

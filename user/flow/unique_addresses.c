@@ -10,6 +10,7 @@
 #define GAP_FACTOR 12 /* a gap this many times the usual one ends an object */
 #define FEW 4         /* distinct addresses that say nothing about a stride */
 #define MANY 20       /* accesses from which on repeats mean something */
+/* part of the accesses whose address was met once only; below it nearly all were met; by hand */
 #define SATURATED 0.05
 #define FEW_MEETINGS 3
 #define STRATA 4       /* parts of a range judged each by itself: one may be used far more than the rest */

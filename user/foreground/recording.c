@@ -25,7 +25,7 @@
 #include "util/rights.h"
 #include "util/signals.h"
 
-#define TIMER_SLACK_NS 1000ul
+#define TIMER_SLACK_NS 1000ul         /* 1 us instead of the kernel's 50 us: ticks are over in some 10 us */
 #define FIRST_NAMES_NS 10000000000ull /* who is killed sooner has the files that the names are in, most likely */
 #define FOREVER_S 1e9                 /* thirty years: the clock in ns could not hold much more */
 #define LOOK_NS 20000000              /* whether the target has ended: the loop turns hundreds of times a second */

@@ -11,10 +11,10 @@
 #include "util/openfile.h"
 #include "view/run_time_code.h"
 
-#define UNSAMPLED_NOTED 0.05
+#define UNSAMPLED_NOTED 0.05 /* of the CPU time; by hand */
 /* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
 #define ENOUGH_PERIODS 5
-#define UNREAD_NOTED 0.02
+#define UNREAD_NOTED 0.02 /* of the samples, and at least UNREAD_SAMPLES; by hand */
 #define UNREAD_SAMPLES 10
 
 /* What is written says that much itself: the addresses that follow are named by object and offset. */

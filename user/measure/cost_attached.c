@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "measure/cost_attached.h"
 
-#define BUNCH_NS 1000000000ull
+#define BUNCH_NS 1000000000ull /* attached for at most so long at a time; by hand */
 
 bool cost_attached_at(const struct cost_attached *a, uint64_t time)
 {

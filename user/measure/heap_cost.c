@@ -13,8 +13,8 @@
 #define ROUNDS 20
 #define CALLS 20
 #define MOST_NS 100000.0 /* nothing on any machine costs more: it was disturbed all the time */
-#define WAIT_US 200
-#define WAITS 2500 /* half a second */
+#define WAIT_US 200      /* between two looks whether the probes are planted; by hand */
+#define WAITS 2500       /* half a second */
 
 static double a_probed_call(uint64_t (*fn)(uint64_t))
 {

@@ -26,9 +26,9 @@
 #define PIECES_AFTER 12 /* caches are filled again */
 #define RARE_PIECES 65536
 #define RARE_MOST 128
-#define TURNS_KEPT 65536 /* of the other thread: half a second */
-#define GIVE_UP_NS 250000000ull
-#define STALLED_NS 3000000ull
+#define TURNS_KEPT 65536        /* of the other thread: half a second */
+#define GIVE_UP_NS 250000000ull /* for one price: a busy machine would measure for ever; by hand */
+#define STALLED_NS 3000000ull   /* without a turn of the other thread: it is not running; by hand */
 
 #define STEP(n)                                                                                                        \
 	static __attribute__((noinline)) uint32_t step##n(uint32_t x)                                                  \

@@ -21,8 +21,8 @@
 #define PRICES_KEPT 5
 #define PRICES_MOST 32 /* names */
 #define PRICES_VALUES 3
-#define PRICES_SETTLED_NS (60 * 1000000000ull)
-#define PRICES_OLD_NS (86400 * 1000000000ull)
+#define PRICES_SETTLED_NS (60 * 1000000000ull) /* measured within a minute, values count as one try; by hand */
+#define PRICES_OLD_NS (86400 * 1000000000ull)  /* a day; by hand */
 
 struct prices {
 	char identity[160];

@@ -23,10 +23,10 @@
 #define ATTACHED_ROUNDS 31 /* the difference is small: with work between, it drowns */
 /* With work between switches. Of sixteen threads on one CPU: 0.26 us, where this told 0.15. */
 #define AT_WORK 1.5
-#define TURNS 60 /* of two switches each; a round is short, so that few are disturbed */
-#define MOST_NS 50000.0
-#define SOON_NS 500000 /* before the scheduler's next tick, mostly */
-#define LATE_NS 1000000000
+#define TURNS 60           /* of two switches each; a round is short, so that few are disturbed */
+#define MOST_NS 50000.0    /* of one switch: more was disturbed */
+#define SOON_NS 500000     /* before the scheduler's next tick, mostly */
+#define LATE_NS 1000000000 /* a period that no switch meets: the event is there, and does not fire */
 
 struct partner {
 	int here, there; /* eventfds: the token comes, goes */

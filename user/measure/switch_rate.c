@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define MEMORY 1000.0 /* intervals after which older ones weigh 1/e */
-#define ENOUGH 10.0
+#define ENOUGH 10.0   /* intervals, before a rate is told; by hand */
 
 int switch_rate_tick(struct switch_rate *s, uint32_t tid, uint64_t total, double period_ns)
 {

@@ -13,7 +13,7 @@
 
 #include "util/clock.h"
 
-#define CHI2_90 2.71
+#define CHI2_90 2.71 /* 90 % quantile of chi-squared with one degree of freedom */
 #define PROFILE_STEPS 61
 #define REST_ROUNDS 15
 

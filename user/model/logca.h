@@ -28,10 +28,10 @@ struct logca {
 	enum logca_latency kind;
 };
 
-#define LOGCA_GMIN 16.0
-#define LOGCA_GMAX 33554432.0
-#define LOGCA_IMPROVE 10.0 /* "ten times better" */
-#define LOGCA_RATIO 1.2    /* the gain that makes a bottleneck */
+#define LOGCA_GMIN 16.0       /* bytes: the smallest size of the paper's figures */
+#define LOGCA_GMAX 33554432.0 /* bytes: the largest, 32 MB */
+#define LOGCA_IMPROVE 10.0    /* "ten times better" */
+#define LOGCA_RATIO 1.2       /* the gain that makes a bottleneck */
 
 /* "L=..,o=..,C=..,A=..,beta=..,latency=indep|dep[,t0=..]"; A=inf allowed. */
 int logca_parse(const char *text, struct logca *p, struct err *e);

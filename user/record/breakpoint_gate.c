@@ -11,7 +11,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-#define LATE_NS 500000000
+#define LATE_NS 500000000 /* after the start: a later opening is told; by hand */
 
 struct breakpoint_gate {
 	enum breakpoint_mode mode;

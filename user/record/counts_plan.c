@@ -20,12 +20,12 @@
 #define NODES_MAX (512u << 10)
 #define SHARE_MIN 0.0001 /* of the time: below it a function has no graph */
 #define SAMPLES_MIN 1
-#define FIRST_WITHIN_NS PLAN_WITHIN_NS
-#define RATIO_NS 3000000
-#define TRIPS_NS 2000000
-#define RATE_NS 1000000
-#define TIMING_PART 0.4 /* of all time, for windows that time */
-#define TIMING_MOST 5e8
+#define FIRST_WITHIN_NS PLAN_WITHIN_NS /* of a first window; counts_plan_priv.h has the reason */
+#define RATIO_NS 3000000               /* of a first window for a ratio; it learns from there; by hand */
+#define TRIPS_NS 2000000               /* the same for trips; by hand */
+#define RATE_NS 1000000                /* the same for a rate; by hand */
+#define TIMING_PART 0.4                /* of all time, for windows that time */
+#define TIMING_MOST 5e8                /* ns that windows that time may save up; by hand */
 /* times as many runs: so few of what all hang on cost little, and to hang on another costs what was measured */
 #define HANG_MORE 4
 #define STACK_FRAMES 16 /* looked at, of a sample */

@@ -6,14 +6,14 @@
 #include "code/trip_pairs.h"
 #include "record/counts_plan_priv.h"
 
-#define WITHIN_MOST_NS 800000 /* beyond it a window begins whenever it begins */
-#define TOOK_SPEED 0.5
-#define LONGEST_NS 100000000
-#define LONGEST_TRIPS_NS 200000000
-#define LEAST_WAIT_NS 6e6
-#define WORTH_WAITING 0.1 /* of the time hangs below: it is waited for as long as ever */
-#define SHORTEST_PART 0.1 /* of the time asked for: a window with less of it is no better than with so much */
-#define NET_MIN 0.1       /* of a rate's time the hits must leave so much */
+#define WITHIN_MOST_NS 800000      /* beyond it a window begins whenever it begins */
+#define TOOK_SPEED 0.5             /* of the running mean of how long windows of trips take; by hand */
+#define LONGEST_NS 100000000       /* of a window for a ratio or a rate; by hand */
+#define LONGEST_TRIPS_NS 200000000 /* the same for trips; by hand */
+#define LEAST_WAIT_NS 6e6          /* that an anchor is waited for; by hand */
+#define WORTH_WAITING 0.1          /* of the time hangs below: it is waited for as long as ever */
+#define SHORTEST_PART 0.1          /* of the time asked for: a window with less of it is no better than with so much */
+#define NET_MIN 0.1                /* of a rate's time the hits must leave so much */
 #define FAST_HITS 6
 #define FAST_GAP 0.8     /* between hits, of what one costs */
 #define FAST_PART 0.3    /* of the gaps */
@@ -23,8 +23,8 @@
 #define RATE_WINDOWS 4   /* one alone may have begun where code that runs in bursts did not */
 #define FIRST_WINDOWS 1  /* before any rate is known: ten seconds have some fifty windows for it */
 #define END_TRIES 24
-#define LIVED 0.9 /* of the CPU time asked for */
-#define RATE_SHORTEST_NS 200000.0
+#define LIVED 0.9                 /* of the CPU time asked for */
+#define RATE_SHORTEST_NS 200000.0 /* of a window for a rate; by hand */
 
 struct seen {
 	struct plan *p;

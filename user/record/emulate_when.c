@@ -6,8 +6,8 @@
 #include "measure/price_table.h"
 #include "util/random.h"
 
-#define COST_SPEED 0.05
-#define RATE_SPEED 0.3
+#define COST_SPEED 0.05 /* of the running mean of a burst's cost; by hand */
+#define RATE_SPEED 0.3  /* of the running mean of samples a second; by hand */
 
 void emulate_when_begin(struct emulate_when *w, double part, double target_part, double period_ns, uint64_t seed)
 {

@@ -26,17 +26,17 @@
 #define FRESH_NS 3000000      /* an older sample's thread is somewhere else by now */
 #define WINDOW_HITS 40        /* as most windows have, with what stops itself; those that take more delay the next */
 #define USUAL_NS 1000000.0    /* what most windows last */
-#define OTHERS_PART 0.5
-#define BUILD_NS 50000000 /* of one round of the recording at most, for graphs */
+#define OTHERS_PART 0.5       /* CPUs beside the first that a window of a process disturbs, at least; by hand */
+#define BUILD_NS 50000000     /* of one round of the recording at most, for graphs */
 /* Until sums are written, and then twice as long each time, up to a minute: what a recording that is killed loses.
  * Nearly all of them change in any ten seconds of an interpreter. */
 #define WRITE_SECONDS 10
 #define WRITE_SECONDS_MOST 60
 #define PAST 64
-#define PATIENCE 10 /* times PATIENCE_US, at the start */
-#define PATIENCE_US 50000
-#define AGAIN_SECONDS 5  /* so often breakpoints are looked for that could not be had */
-#define RETRY_NS 1000000 /* what to measure is chosen no more often */
+#define PATIENCE 10       /* times PATIENCE_US, at the start */
+#define PATIENCE_US 50000 /* between two tries at the start; by hand */
+#define AGAIN_SECONDS 5   /* so often breakpoints are looked for that could not be had */
+#define RETRY_NS 1000000  /* what to measure is chosen no more often */
 
 struct seen_pages;
 

@@ -18,19 +18,19 @@
 #include "util/rights.h"
 
 #define FIRST_NS 200000000ull /* after the start: some samples tell where the target runs */
-#define TURN_NS 1000000000ull
-#define TURN_PAYS_S 3.0 /* of the account's earnings, for the hits of one turn... */
-#define TURN_IDLE 2.0   /* ...or so many times what planting and removing probes costs in hits */
-#define LEAST_HITS 300.0
-#define MOST_HITS 50000.0
-#define IDLE_HITS 400.0   /* expected while probes are planted and removed, until some were counted */
-#define PLANT_NS 100000.0 /* that planting and removing one place takes from the target */
-#define HITS_SPEED 0.3
-#define LEAST_PAUSE_NS 50e6
-#define LONGEST_PAUSE_NS 60e9
-#define NONE_PAUSE_NS 1e9 /* where no allocator was found */
-#define LEAST_PERIOD 16.0
-#define FIRST_PERIOD 256.0
+#define TURN_NS 1000000000ull /* that probes stay, if hits do not end it before; by hand */
+#define TURN_PAYS_S 3.0       /* of the account's earnings, for the hits of one turn... */
+#define TURN_IDLE 2.0         /* ...or so many times what planting and removing probes costs in hits */
+#define LEAST_HITS 300.0      /* of a turn: fewer tell little for what planting costs; by hand */
+#define MOST_HITS 50000.0     /* of a turn; by hand */
+#define IDLE_HITS 400.0       /* expected while probes are planted and removed, until some were counted */
+#define PLANT_NS 100000.0     /* that planting and removing one place takes from the target */
+#define HITS_SPEED 0.3        /* of the running mean of hits while probes are planted; by hand */
+#define LEAST_PAUSE_NS 50e6   /* between turns; by hand */
+#define LONGEST_PAUSE_NS 60e9 /* between turns: a minute of allocations goes unseen at most; by hand */
+#define NONE_PAUSE_NS 1e9     /* where no allocator was found */
+#define LEAST_PERIOD 16.0     /* bytes between blocks that are told; by hand */
+#define FIRST_PERIOD 256.0    /* the same, until the mean size of blocks is known; by hand */
 
 enum stage { RESTS, PLANTS, TURN, REMOVES };
 

@@ -21,22 +21,22 @@
 
 #define OPEN_NS 20000ull               /* until drawing begins: longer than it takes to say so */
 #define DRAW_NS FMT_SEGMENT_STRETCH_NS /* for which returns are drawn, where they are cheap */
-#define DRAW_LEAST_NS 200000.0
-#define WAIT_NS 25000000ull /* for the ends of those that were drawn; longer ones are censored */
-#define CARRIED_WANTED 4.0  /* in a stretch */
-#define TIMED_WANTED 40.0
+#define DRAW_LEAST_NS 200000.0         /* where returns are dear; by hand */
+#define WAIT_NS 25000000ull            /* for the ends of those that were drawn; longer ones are censored */
+#define CARRIED_WANTED 4.0             /* in a stretch */
+#define TIMED_WANTED 40.0              /* segments whose time is taken, of a stretch; by hand */
 #define CARRIED_MOST                                                                                                   \
 	0.25 /* chance of a return: a larger one would draw what follows the moment when the recorder is ready */
 #define TIMED_MOST 0.5
-#define PAUSE_NS 60e6 /* between stretches, at least half of it */
-#define LONGEST_PAUSE_NS 5e9
-#define FIRST_RATE 2e3  /* returns a second, before any was counted */
-#define LIMIT_TIMES 4.0 /* returns beyond what was expected, and none is drawn any more */
-#define PAGES_ASSUMED_NS 30000.0
-#define OWN_ASSUMED_NS 3e6
-#define COST_SPEED 0.1
-#define OWN_CREDIT_NS 200e6 /* of ours, at the start: a recording of some seconds needs as many as a long one */
-#define PLENTY 3.0          /* times its share, while what others would have is not used */
+#define PAUSE_NS 60e6            /* between stretches, at least half of it */
+#define LONGEST_PAUSE_NS 5e9     /* between stretches: a recording of ten seconds has two; by hand */
+#define FIRST_RATE 2e3           /* returns a second, before any was counted */
+#define LIMIT_TIMES 4.0          /* returns beyond what was expected, and none is drawn any more */
+#define PAGES_ASSUMED_NS 30000.0 /* what copying a segment's pages costs the target, until it was seen; by hand */
+#define OWN_ASSUMED_NS 3e6       /* what carrying one on costs us, until it was seen; by hand */
+#define COST_SPEED 0.1           /* of the running means of both; by hand */
+#define OWN_CREDIT_NS 200e6      /* of ours, at the start: a recording of some seconds needs as many as a long one */
+#define PLENTY 3.0               /* times its share, while what others would have is not used */
 #define HELD_MOST 65536
 /* Of returns of a call behind which little happens: what one stands for is at most the inverse. */
 #define KEPT_LEAST 0.05

@@ -24,20 +24,20 @@
 #define MAX_THREADS 4096
 #define FRESH_NS 10000000 /* older samples choose no address: what they touched may be gone */
 #define DEFAULT_HITS 16
-#define READ_AGAIN 3 /* hits after each write that ends a wait for one: who reads it, or overwrites it */
-#define WINDOW_NS 20e6
-#define WRITES_NS 100e6 /* watching for writes only */
-#define TURN_NS 20000000ull
+#define READ_AGAIN 3           /* hits after each write that ends a wait for one: who reads it, or overwrites it */
+#define WINDOW_NS 20e6         /* that a watch window lasts, where armed time is cheap; by hand */
+#define WRITES_NS 100e6        /* watching for writes only */
+#define TURN_NS 20000000ull    /* without a window, and breakpoints are taken though counts want them; by hand */
 #define SWITCHES_DEAR 0.01     /* of all time, for each armed slot */
 #define BIRTHS 10              /* threads in a second */
 #define SHORTEST_WINDOW_NS 2e6 /* where armed time is dear */
 #define KEEP_NS 200000000      /* how long a draw may wait for armed time that it shares */
 #define WAITING 16             /* samples: where they are rare it is better to be late than to share with nobody */
-#define DEAR 0.1
-#define PATIENCE 10 /* times PATIENCE_US */
-#define PATIENCE_US 50000
-#define SAVE_NS 3000000000ull
-#define MIN_TICKS 40 /* before this next to nothing is known of the target's use of string instructions */
+#define DEAR 0.1               /* part of all time: armed slots that cost more are shared; by hand */
+#define PATIENCE 10            /* times PATIENCE_US */
+#define PATIENCE_US 50000      /* between two tries at the start; by hand */
+#define SAVE_NS 3000000000ull  /* without a window, and one is opened on credit; by hand */
+#define MIN_TICKS 40           /* before this next to nothing is known of the target's use of string instructions */
 
 /* An address that a window may watch, and the access it comes from. */
 struct draw {

@@ -37,9 +37,9 @@
 #define TRIES 3
 #define WANTED_MS 3     /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
-#define DEARER 1.2
-#define BEGIN_MS 1500 /* that the servers of a file system may take before samples come, each of them in all */
-#define MOMENT_MS 300 /* and while they come */
+#define DEARER 1.2      /* times the planned cost of a tick, from which the rate is set anew; by hand */
+#define BEGIN_MS 1500   /* that the servers of a file system may take before samples come, each of them in all */
+#define MOMENT_MS 300   /* and while they come */
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 
 static double tick_ns(const struct session *s)

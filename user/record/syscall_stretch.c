@@ -9,11 +9,11 @@
  * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the
  * next. */
 #define NEEDED 0.9
-#define CUT_AT 8.0 /* times what is planned: a target that runs by turns does all its calls in a part of the time */
-#define LONGEST_NS 1e9
-#define FIRST_NS 3e6 /* of calls nothing is known yet, the target's or others' */
-#define SHORTEST_NS 1e5
-#define LONGEST_PAUSE_NS 10e9
+#define CUT_AT 8.0     /* times what is planned: a target that runs by turns does all its calls in a part of the time */
+#define LONGEST_NS 1e9 /* of a stretch, where calls are cheap; by hand */
+#define FIRST_NS 3e6   /* of calls nothing is known yet, the target's or others' */
+#define SHORTEST_NS 1e5       /* of a stretch; by hand */
+#define LONGEST_PAUSE_NS 10e9 /* between stretches; by hand */
 #define KEPT 0.9 /* of what is known of the cost, at each burst; it is the mean over quiet and busy times that counts */
 #define RESTS 150.0       /* times what a question took, until the next: together they take .7 % of a CPU */
 #define LEAST_REST_NS 1e9 /* between questions that are not at the ends of bursts: they are for the totals alone */

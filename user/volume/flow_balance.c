@@ -13,10 +13,10 @@
 #define ROUNDS 8
 #define ACTIVE 12
 #define STEPS 60 /* of one descent; five times as many move .5 % of the time between blocks, as much as rounding does */
-#define ENOUGH 1e-6      /* of the first residual */
-#define STRICT 400.0     /* how much heavier the law of flow weighs than the time of a block */
-#define SPREAD_INSNS 4.0 /* the time of so many instructions in a row is known to a factor of two */
-#define LEAST_SAMPLES 0.3
+#define ENOUGH 1e-6       /* of the first residual */
+#define STRICT 400.0      /* how much heavier the law of flow weighs than the time of a block */
+#define SPREAD_INSNS 4.0  /* the time of so many instructions in a row is known to a factor of two */
+#define LEAST_SAMPLES 0.3 /* of a period: what code without a sample is taken to have run at most; by hand */
 
 /* What a sum over edges passes through. Conjugate gradients run over a copy without the edges that are held
  * at zero (mostly four of five), and without nodes and groups that no other edge touches. */
