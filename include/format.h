@@ -11,7 +11,7 @@
  *
  * To add a section: append to enum fmt_section inside your folder's range, declare the record with
  * fixed-width fields and no implicit padding, assert its size (tests/adding/section.h is one to begin with, and
- * tests/adding/command.c reads it), describe it in SECTIONS.md. To add a field: append it to the record;
+ * tests/adding/command.c reads it), describe it in SECTIONS*.md. To add a field: append it to the record;
  * readers of older files see zeros, so choose an encoding in which zero means unknown. Never reorder,
  * never renumber.
  */

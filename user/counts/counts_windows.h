@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a recording measured of execution counts (sections 80..86, see include/format.h and SECTIONS.md),
+ * What a recording measured of execution counts (sections 80..86, see include/format.h and SECTIONS-COUNTS.md),
  * read back, and the tree that counts.h solves made of it. Everything in them is untrusted. Included by
  * flow, cli and tests.
  *
