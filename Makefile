@@ -39,10 +39,10 @@ LDFLAGS += $(if $(SAN),-fsanitize=address$(,)undefined)
 
 # Every folder of user/ is library, but for the commands, top and the exact engine's tool (user/exact/exact.mk builds that).
 SRC_DIRS := kmod-free $(filter-out user/cli user/top,$(patsubst %/,%,$(wildcard user/*/)))
-# `accperf daemon` serves by libmicrohttpd; without it, or with SKIP_HTTP=1, it records all the same.
+# `accperf daemon` serves by libmicrohttpd, which it loads when it does; without its header, or with SKIP_HTTP=1, it
+# records all the same.
 HTTP_OK := $(if $(SKIP_HTTP),,$(shell pkg-config --exists libmicrohttpd && echo yes))
-LIB_SRC := $(filter-out user/daemon/http$(if $(HTTP_OK),_none).c,$(wildcard $(addsuffix /*.c,$(SRC_DIRS))))
-LDLIBS += $(if $(HTTP_OK),-lmicrohttpd)
+LIB_SRC := $(filter-out $(if $(HTTP_OK),user/daemon/http_none.c,user/daemon/http.c user/daemon/http_library.c),$(wildcard $(addsuffix /*.c,$(SRC_DIRS))))
 # `accperf top` draws with ncurses; without it, or with SKIP_TOP=1, the command is left out and all else builds.
 TOP_OK := $(if $(SKIP_TOP),,$(shell pkg-config --exists ncursesw && echo yes))
 CLI_SRC := $(wildcard user/cli/*.c) $(if $(TOP_OK),$(wildcard user/top/*.c))

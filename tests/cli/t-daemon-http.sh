@@ -3,7 +3,7 @@
 # What the daemon serves, to whom, and that no request reaches a file.
 . "$(dirname "$0")/../lib.sh"
 need jq && need python3 || { echo "needs jq and python3"; exit 77; }
-ldd "$TOP/build/accperf" | grep -q libmicrohttpd || { echo "built without libmicrohttpd"; exit 77; }
+grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" || { echo "built without libmicrohttpd"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 
 N=dH$$; cp "$WORKLOADS/tightloop" $N
@@ -168,6 +168,15 @@ kill $other; wait $other
 chmod 644 token; sed "s/127.0.0.1:$port/127.0.0.1:0/" second.yaml >third.yaml; second third.yaml
 check "a token that others can read is none" within 5 grep -q 'event=http msg="http.token_file .* chmod 0600' err
 kill $other; wait $other
+lib=$(/sbin/ldconfig -p | awk '/libmicrohttpd\.so\.12 / { print $NF; exit }')
+if unshare -m mount --bind /dev/null "$lib" 2>/dev/null; then
+	unshare -m sh -c 'mount --bind /dev/null "$1" && exec accperf daemon --config second.yaml' sh "$lib" 2>err & other=$!; STARTED+=($other)
+	check "a library that cannot be loaded is told, with what to do" within 5 grep -q 'event=http msg="nothing is served: .*install libmicrohttpd12' err
+	check "and recording goes on all the same" kill -0 $other
+	kill $other; wait $other
+else
+	skip "a library that cannot be loaded" "no mount namespace can be made"
+fi
 if openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem 2>/dev/null; then
 	chmod 600 token key.pem
 	sed -e "s/127.0.0.1:$port/0.0.0.0:$((port + 1))/" -e "s:token_file:tls_cert\: $TMP/cert.pem, tls_key\: $TMP/key.pem, token_file:" second.yaml >tls.yaml

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <microhttpd.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "daemon/clients.h"
 #include "daemon/daemon_priv.h"
+#include "daemon/http_library.h"
 #include "daemon/metrics.h"
 #include "util/clock.h"
 
@@ -57,6 +57,8 @@ struct http {
 	} kept[ANSWERS];
 };
 
+static const struct http_library *mhd; /* since http_open() */
+
 /* Takes as long whatever differs. */
 static bool is_token(const struct http *h, const char *given)
 {
@@ -70,7 +72,7 @@ static bool is_token(const struct http *h, const char *given)
 
 static bool brings_token(const struct http *h, struct MHD_Connection *c)
 {
-	const char *given = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+	const char *given = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
 
 	return *h->token && given && !strncasecmp(given, "Bearer ", 7) && is_token(h, given + 7);
 }
@@ -79,7 +81,7 @@ static bool brings_token(const struct http *h, struct MHD_Connection *c)
 static bool asks_for_us(const struct http *h, struct MHD_Connection *c)
 {
 	static const char *const names[] = { "127.0.0.1", "localhost", "[::1]" };
-	const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+	const char *host = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Host");
 
 	for (unsigned i = 0; i < 3 && h->loopback && host; i++) {
 		size_t n = strlen(names[i]);
@@ -94,12 +96,12 @@ static bool asks_for_us(const struct http *h, struct MHD_Connection *c)
 
 static struct MHD_Response *of_text(const char *text, size_t len, const char *type)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r = mhd->create_response_from_buffer(len, (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
 
 	if (r) {
-		MHD_add_response_header(r, "Content-Type", type);
-		MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-		MHD_add_response_header(r, "Cache-Control", "no-store");
+		mhd->add_response_header(r, "Content-Type", type);
+		mhd->add_response_header(r, "X-Content-Type-Options", "nosniff");
+		mhd->add_response_header(r, "Cache-Control", "no-store");
 	}
 	return r;
 }
@@ -112,20 +114,20 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 	if (!r)
 		return MHD_NO;
 	if (status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
+		mhd->add_response_header(r, "WWW-Authenticate", "Bearer");
 	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(r, "Allow", "GET, HEAD");
+		mhd->add_response_header(r, "Allow", "GET, HEAD");
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
-		MHD_add_response_header(r, "Retry-After", "2");
-	done = MHD_queue_response(c, status, r);
-	MHD_destroy_response(r);
+		mhd->add_response_header(r, "Retry-After", "2");
+	done = mhd->queue_response(c, status, r);
+	mhd->destroy_response(r);
 	return done;
 }
 
 /* Older scrapers, and promtool, read Prometheus' own text alone; who names no type takes any. */
 static bool takes_openmetrics(struct MHD_Connection *c)
 {
-	const char *types = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
+	const char *types = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Accept");
 
 	return !types || !strstr(types, "text/plain") || strstr(types, "application/openmetrics-text");
 }
@@ -149,11 +151,12 @@ static enum MHD_Result kept_answer(struct http *h, struct MHD_Connection *c, enu
 		if (buf_failed(&text) || !text.len)
 			return MHD_NO;
 		if (h->kept[which].response)
-			MHD_destroy_response(h->kept[which].response); /* once it is sent to all who asked */
+			mhd->destroy_response(h->kept[which].response); /* once it is sent to all who asked */
 		h->kept[which].response = of_text(text.data, text.len, types[which]);
 		h->kept[which].made = now;
 	}
-	return h->kept[which].response ? MHD_queue_response(c, h->kept[which].status, h->kept[which].response) : MHD_NO;
+	return h->kept[which].response ? mhd->queue_response(c, h->kept[which].status, h->kept[which].response)
+				       : MHD_NO;
 }
 
 /* fd is the answer's from here on. */
@@ -165,21 +168,21 @@ static enum MHD_Result of_file(struct MHD_Connection *c, int fd, const char *typ
 	struct stat st;
 
 	if (fd >= 0 && !fstat(fd, &st))
-		r = MHD_create_response_from_fd64((uint64_t)st.st_size, fd);
+		r = mhd->create_response_from_fd64((uint64_t)st.st_size, fd);
 	if (!r) {
 		if (fd >= 0)
 			close(fd);
 		return refuse(c, MHD_HTTP_NOT_FOUND, "that profile has just been removed; ask again\n");
 	}
-	MHD_add_response_header(r, "Content-Type", type);
-	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-	MHD_add_response_header(r, "Cache-Control", "no-store");
+	mhd->add_response_header(r, "Content-Type", type);
+	mhd->add_response_header(r, "X-Content-Type-Options", "nosniff");
+	mhd->add_response_header(r, "Cache-Control", "no-store");
 	if (name) {
 		snprintf(as, sizeof(as), "attachment; filename=\"%s\"", name);
-		MHD_add_response_header(r, "Content-Disposition", as);
+		mhd->add_response_header(r, "Content-Disposition", as);
 	}
-	done = MHD_queue_response(c, MHD_HTTP_OK, r);
-	MHD_destroy_response(r);
+	done = mhd->queue_response(c, MHD_HTTP_OK, r);
+	mhd->destroy_response(r);
 	return done;
 }
 
@@ -199,7 +202,7 @@ static bool find_service(const struct http *h, const char *name, uint32_t *servi
 
 static enum MHD_Result answer_profile(struct http *h, struct MHD_Connection *c)
 {
-	const char *name = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "service");
+	const char *name = mhd->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "service");
 	uint32_t i;
 
 	if (!find_service(h, name ? name : "", &i))
@@ -244,7 +247,7 @@ static enum MHD_Result begin_asking(struct http *h, struct MHD_Connection *c, en
 	struct query q;
 	uint32_t service;
 
-	MHD_get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_argument, &args);
+	mhd->get_connection_values(c, MHD_GET_ARGUMENT_KIND, take_argument, &args);
 	wrong = args.count > QUERY_ARGS ? "that are too many arguments"
 					: query_read(kind, args.at, args.count, (int64_t)clock_ns(CLOCK_REALTIME), &q);
 	if (wrong) {
@@ -294,7 +297,7 @@ static enum MHD_Result answer_query(struct http *h, struct MHD_Connection *c, en
 	r->waits = true;
 	r->connection = c;
 	h->waiting[h->waiting_count++] = r;
-	MHD_suspend_connection(c);
+	mhd->suspend_connection(c);
 	return MHD_YES;
 }
 
@@ -311,12 +314,12 @@ void http_wake(struct http *h)
 			continue;
 		}
 		r->waits = false;
-		MHD_resume_connection(r->connection);
+		mhd->resume_connection(r->connection);
 	}
 	if (h)
 		h->waiting_count = left;
 	if (left < all)
-		MHD_run(h->mhd);
+		mhd->run(h->mhd);
 }
 
 static void request_done(void *ctx, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
@@ -334,7 +337,7 @@ static void request_done(void *ctx, struct MHD_Connection *c, void **state, enum
 
 static bool has_turn(struct http *h, struct MHD_Connection *c, double price)
 {
-	const union MHD_ConnectionInfo *i = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	const union MHD_ConnectionInfo *i = mhd->get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
 	return clients_may(&h->clients, i ? i->client_addr : NULL, price, ASKED_AT_ONCE, ASKED_A_SECOND, clock_now());
 }
@@ -437,7 +440,7 @@ static int read_tls(struct http *h, const struct daemon_config *c, struct err *e
 {
 	if (!c->tls_cert)
 		return 0;
-	if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+	if (mhd->is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
 		return err_set(e, -ENOSYS,
 			       "this libmicrohttpd has no TLS: take http.tls_cert and tls_key away, listen on "
 			       "127.0.0.1 and put a proxy before it");
@@ -477,11 +480,11 @@ static int start_serving(struct http *h, const struct sockaddr_storage *at, stru
 		more[n++] = (struct MHD_OptionItem){ MHD_OPTION_PER_IP_CONNECTION_LIMIT, PER_CLIENT, NULL };
 	more[n] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
 	errno = 0;
-	h->mhd = MHD_start_daemon(flags, 0, NULL, NULL, take_request, h, MHD_OPTION_SOCK_ADDR,
-				  (const struct sockaddr *)at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
-				  MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-				  MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_S, MHD_OPTION_NOTIFY_COMPLETED,
-				  request_done, h, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+	h->mhd = mhd->start_daemon(flags, 0, NULL, NULL, take_request, h, MHD_OPTION_SOCK_ADDR,
+				   (const struct sockaddr *)at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+				   MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+				   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_S, MHD_OPTION_NOTIFY_COMPLETED,
+				   request_done, h, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 	if (!h->mhd)
 		return err_set(
 			e, -EADDRINUSE,
@@ -496,7 +499,7 @@ struct http *http_open(struct daemon *d, struct err *e)
 	struct sockaddr_storage at;
 	struct http *h;
 
-	if (!strcmp(d->c.listen, "none"))
+	if (!strcmp(d->c.listen, "none") || !(mhd = http_library(e)))
 		return NULL;
 	h = calloc(1, sizeof(*h));
 	if (!h || !config_address(d->c.listen, &at, &h->loopback)) {
@@ -514,7 +517,7 @@ struct http *http_open(struct daemon *d, struct err *e)
 
 int http_fd(const struct http *h)
 {
-	const union MHD_DaemonInfo *i = h ? MHD_get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	const union MHD_DaemonInfo *i = h ? mhd->get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 
 	return i ? i->epoll_fd : -1;
 }
@@ -522,14 +525,14 @@ int http_fd(const struct http *h)
 void http_run(struct http *h)
 {
 	if (h)
-		MHD_run(h->mhd);
+		mhd->run(h->mhd);
 }
 
 uint64_t http_wait_ns(const struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	return h && MHD_get_timeout(h->mhd, &ms) == MHD_YES ? (uint64_t)ms * 1000000 : UINT64_MAX;
+	return h && mhd->get_timeout(h->mhd, &ms) == MHD_YES ? (uint64_t)ms * 1000000 : UINT64_MAX;
 }
 
 void http_close(struct http *h)
@@ -538,10 +541,10 @@ void http_close(struct http *h)
 		return;
 	for (unsigned i = 0; i < ANSWERS; i++)
 		if (h->kept[i].response)
-			MHD_destroy_response(h->kept[i].response);
+			mhd->destroy_response(h->kept[i].response);
 	for (unsigned i = 0; i < h->waiting_count; i++)
-		MHD_resume_connection(h->waiting[i]->connection);
+		mhd->resume_connection(h->waiting[i]->connection);
 	h->waiting_count = 0;
-	MHD_stop_daemon(h->mhd);
+	mhd->stop_daemon(h->mhd);
 	http_free(h);
 }
