@@ -1,28 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Offload probes end to end: counts and bytes equal to the program's own, pairing, nesting, what ends
-# badly, and that nothing stays behind.
+# badly, and that nothing stays behind. Times: t-offload-times.sh.
 . "$(dirname "$0")/../lib.sh"
-[ "$(id -u)" = 0 ] || { echo "needs root: probes of other processes"; exit 77; }
-need jq || { echo "needs jq"; exit 77; }
+. "$TOP/tests/offloads.sh"
 
-# json FILE: what `accperf offload` says of it, worked out once
-json() { [ "$1.json" -nt "$1" ] || accperf offload -i "$1" --json >"$1.json"; cat "$1.json"; }
-# is FILE FILTER: a jq filter that must be true
-is() { [ "$(json "$1" | jq "[$2] | length > 0 and all")" = true ]; }
-# got FILE NAME FIELD: sum over the items of that name
-got() { json "$1" | jq -r --arg n "$2" "[.calls[]|select(.name==\$n)|.$3]|add // 0"; }
-# same FILE PROGRAM_JSON: every figure of the program's own account
-same() {
-	local name field want have bad=1 # nothing compared is nothing the same
-	while read -r name field want; do
-		case $field in calls) have=$(got "$1" "$name" counted_calls) ;; in) have=$(got "$1" "$name" bytes_in) ;; out) have=$(got "$1" "$name" bytes_out) ;; *) continue ;; esac
-		[ "$have" = "$want" ] || { echo "$name $field: program $want, accperf $have"; return 1; }
-		bad=0
-	done < <(jq -r 'to_entries[]|.key as $k|.value|to_entries[]|"\($k) \(.key) \(.value)"' "$2")
-	return $bad
-}
-counter() { json "$1" | jq -r --arg n "$2" '[.counters[]|select(.name==$n)|.value]|add // 0'; }
 # held PID: the BPF programs and links a recording holds; still FILE: how many of those are there yet
 held() { cat /proc/"$1"/fdinfo/* 2>/dev/null | awk '/^link_id:/{print "link", $2} /^prog_id:/{print "prog", $2}' | sort -u; }
 still() { local kind id; while read -r kind id; do bpftool "$kind" show id "$id" >/dev/null 2>&1 && echo "$kind $id"; done <"$1" | wc -l; }
@@ -36,7 +18,6 @@ begun() {
 	done
 }
 traced() { wc -l <"/sys/kernel/tracing/uprobe_events" 2>/dev/null || echo 0; }
-W=$WORKLOADS
 
 accperf record -q -o exact.data --offload openssl --offload-exact -- "$W/off_crypt" 200000 >crypt.json 2>err.txt
 status=$?
@@ -99,33 +80,6 @@ else
 	skip "OpenCL" "no device (pocl-opencl-icd)"
 fi
 
-mkdir lib && ln -s "$W/off_libcuda" lib/libcuda.so.1
-LD_LIBRARY_PATH=$PWD/lib accperf record -q -o cuda.data --offload cuda --offload-exact -- "$W/off_cuda" 50 >cuda.json 2>cuda.err
-check "mock CUDA: counts and bytes, twins together" same cuda.data cuda.json
-check "mock CUDA: the launch nobody waits for is open, no other" [ "$(counter cuda.data 'offload: calls whose completion was never seen')" = 1 ]
-check "mock CUDA: work items" is cuda.data ".calls[]|select(.name==\"cuLaunchKernel\")|.async==30 and .work_items==$(jq .cuLaunchKernel.items cuda.json)"
-check "mock CUDA: copies of streams overlap with own work" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoDAsync")|.overlap>0.5 and .design=="async"'
-# Clocks that are set meanwhile. The time of day steps a year with every look at it; then the target's clocks
-# are another's (a time namespace), and then so are ours.
-sane() { is "$1" '.duration_ns > 1e6 and .duration_ns < 6e11 and all(.calls[]; .time_ns.median == null or .time_ns.median < 6e11)'; }
-stepping() { LD_LIBRARY_PATH=$PWD/lib "$@" >cuda.json 2>step.err; }
-clocks() { # FILE: what must hold of the mock's run whatever the clocks do
-	same "$1" cuda.json && sane "$1" && [ "$(counter "$1" 'offload: calls whose completion was never seen')" = 1 ] &&
-		is "$1" '.calls[]|select(.name=="cuMemcpyHtoDAsync")|.overlap>0.5 and .design=="async"' &&
-		is "$1" '.calls[]|select(.name=="cuMemcpyHtoD")|.time_ns.median > 20000'
-}
-stepping env LD_PRELOAD="$W/off_clock" accperf record -q -o step.data --offload cuda --offload-exact -- "$W/off_cuda" 50
-check "the time of day is stepped: counts, pairs and times" clocks step.data
-if unshare -T --monotonic 100000 --boottime 100000 true 2>unshare.err; then
-	stepping accperf record -q -o ns.data --offload cuda --offload-exact -- unshare -T --monotonic 100000 --boottime 100000 "$W/off_cuda" 50
-	check "a target with other clocks: counts, pairs and times" clocks ns.data
-	stepping unshare -T --monotonic -5 --boottime -5 accperf record -q -o ns.data --offload cuda --offload-exact -- "$W/off_cuda" 50
-	check "other clocks for both: counts, pairs and times" clocks ns.data
-else
-	skip "a target with other clocks" "no time namespaces: $(head -n 1 unshare.err)"
-fi
-check "mock CUDA: synchronous copies block" is cuda.data '.calls[]|select(.name=="cuMemcpyHtoD")|.design=="sync-OS" and .async==0'
-
 if "$W/off_uring" 1 1 >/dev/null 2>&1; then
 	# where nobody mounted tracefs, for this recording alone
 	with_tracefs=()
@@ -182,33 +136,6 @@ check "markers: 100 host and 100 accelerated pairs" is own.data '[.calls[]|selec
 check "markers: bytes in and out" [ "$(got own.data pack bytes_in) $(got own.data pack bytes_out)" = "110000 55000" ]
 check "markers: both variants are judged" is own.data '.verdicts|length==1'
 
-# What a probe costs depends on the first instruction: one body, three beginnings, the same time. The
-# machine's speed may change between the measurement at start and the calls, so up to fifteen tries.
-begin() { jq -r --arg n "off_cost:starts_$1" ".calls[]|select(.name==\$n)|.$2" cost.json; }
-alike() {
-	local n bare specs=()
-	for n in push mov endbr; do specs+=(--offload-probe "off_cost:starts_$n(bytes=arg0)"); done
-	for _ in $(seq 15); do
-		accperf record -q -o cost.data --offload none --offload-exact "${specs[@]}" -- "$W/off_cost" 100 >bare.json 2>/dev/null || return 1
-		accperf offload -i cost.data --json >cost.json
-		bare=$(jq .bare bare.json)
-		echo "bare $bare push $(begin push time_ns.median) mov $(begin mov time_ns.median) endbr $(begin endbr time_ns.median)"
-		jq -e -n --argjson b "$bare" --argjson p "$(begin push time_ns.median)" --argjson m "$(begin mov time_ns.median)" \
-			'def near(x;y): x/y>0.75 and x/y<1.25; near($p;$b) and near($m;$b) and near($p;$m)' && return 0
-	done
-	return 1
-}
-check "times are right whatever a function begins with" alike
-if [ "$(uname -m)" = x86_64 ]; then
-	check "push is emulated, mov is stepped, endbr64 is known" [ "$(begin push probe_class) $(begin mov probe_class) $(begin endbr time_upper_bound)" = "emulated stepped false" ]
-	check "both costs are said" jq -e '.probe_cost|.emulated_call_ns>0 and .emulated_call_ns<.call_ns and .emulated_inside_ns<.inside_ns' cost.json
-	check "in text, too" bash -c "accperf offload -i cost.data | grep -q 'emulates a function'"
-fi
-
-# crc32 hands its call on to crc32_z, which is probed, too: its time holds neither probe
-accperf record -q --offload-exact -o crc.data --offload zlib -- "$W/off_paced" 2000 1 >/dev/null 2>&1
-check "probes inside a call are taken off its time: crc32 of 1 KB is below what can be timed" is crc.data '.calls[]|select(.name=="crc32")|.counted_calls==2000 and .time_ns.p10==null and .cpu_share_low<0.2'
-
 # wrong use and what is not there
 expect_status 0 "--offload help needs no target" accperf record --offload help
 check "and lists each API with its libraries" grep -q '^zlib  .*libz\.so' "$TMP/out"
@@ -250,17 +177,6 @@ LD_PRELOAD=$PWD/libze_loader.so.1 accperf record -q -o has.data --offload auto -
 idles() { accperf advise -i "$1" --json 2>/dev/null | jq -e '[.candidates[]|select(.options[0].verdict=="idle")|.name]|index("Level Zero")!=null' >/dev/null; }
 check "a device whose library is installed and not mapped is not called configured" bash -c '! '"$(declare -f idles)"'; ! idles lies.data'
 check "one whose library is mapped and idle is" idles has.data
-
-# the budget: a million calls a second are not all probed, and the figures say so
-accperf record -o many.data --offload openssl -- "$W/off_crypt" 5000000 >many.json 2>many.err
-check "above the budget probes are taken away" is many.data '.calls[]|select(.name=="EVP_DigestUpdate")|.observed<0.9'
-# An interval misses at its nominal rate, and the machine's speed changes meanwhile: its coverage is
-# tested in u-offload with drawn stretches. Here: what is counted is counted, and the scale is right.
-around() { is "$1" ".calls[]|select(.name==\"$2\")|.counted_calls<=$3 and .low>=.counted_calls and .low/4<=$3 and (.high==null or (.low<=.high and .high*4>=$3))"; }
-check "and what is said of all calls is of the right size" around many.data EVP_DigestUpdate 3750000
-accperf record -q -o some.data --offload zlib -- "$W/off_deflate" 30000 3000 >/dev/null 2>&1
-check "a rate that can be corrected for the probes: of the right size" around some.data deflate 30000
-check "the user is told" grep -q 'stretches of time' many.err
 
 # nothing stays behind, however it ends
 "$W/off_crypt" 4000000000 100 >/dev/null & target=$!; STARTED+=($target)
