@@ -16,7 +16,6 @@
 #include "util/suggest.h"
 
 #define MOSTLY 0.5  /* more than half */
-#define BELONGS 0.9 /* of a function's time: what is under another for so much is that one's */
 #define ARRAYS 0.5  /* of the distinct addresses: with less in larger objects, data are small objects */
 #define BULK 64.    /* bytes: a cache line */
 #define SYSTEM 0.01 /* share of the time: less in system calls is errors' and start-up's */
@@ -147,7 +146,7 @@ static void tree_release(struct tree *t)
 /* Is most of b's time spent below a? */
 static bool lies_below(const struct tree *t, size_t a, size_t b)
 {
-	return a != b && t->below[a * t->count + b] >= BELONGS * t->in->function[t->large[b]].share.value;
+	return a != b && t->below[a * t->count + b] >= ADVISE_BELONGS * t->in->function[t->large[b]].share.value;
 }
 
 /* ---- why not ---- */

@@ -20,7 +20,8 @@
 #include "advise/predict.h"
 #include "util/err.h"
 
-#define ADVISE_LARGE 0.01 /* share of the time from which on a function is told of */
+#define ADVISE_LARGE 0.01  /* share of the time from which on a function is told of */
+#define ADVISE_BELONGS 0.9 /* of a function's time: what is under another for so much is that one's */
 
 struct operation;
 
@@ -80,7 +81,8 @@ struct advise_input {
 	size_t functions;
 	struct advise_edge *edge;
 	size_t edges;
-	struct advise_nesting *nesting; /* of functions of ADVISE_LARGE and more as `above` */
+	struct advise_nesting
+		*nesting; /* of functions of ADVISE_LARGE and more; from ADVISE_BELONGS on, all if probed */
 	size_t nestings;
 	bool has_time, has_flow, has_counts, has_probes;
 	double seconds;   /* recorded; NaN */

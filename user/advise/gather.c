@@ -249,7 +249,7 @@ static int waiting(struct gathered *g)
 	return 0;
 }
 
-/* Shares of the time of one large function below another: a square table, as stacks are walked once for each cell. */
+/* Shares of the time of one large function below another: a square table, as each stack is walked once. */
 struct walk {
 	struct gathered *g;
 	uint32_t *index;  /* by function: the how manieth large one, + 1; 0: it is not large */
@@ -280,20 +280,25 @@ static int walk_begin(struct walk *w, const char *program)
 	return w->below ? 0 : -ENOMEM;
 }
 
+/*
+ * Of thousands of functions nearly every pair is nested somewhere, for next to no time. Kept is what somebody asks for:
+ * what belongs to what and, where calls were probed, all of it, for the rates of the probed.
+ */
 static int walk_end(struct walk *w)
 {
 	struct advise_input *in = &w->g->input;
+	double belongs = w->g->offload && w->g->offload->items_cnt ? 0 : ADVISE_BELONGS;
 	size_t cap = 0;
 
-	for (size_t i = 0; i < w->count * w->count; i++)
-		cap += w->below[i] > 0;
-	in->nesting = calloc(cap + 1, sizeof(*in->nesting));
-	if (!in->nesting)
-		return -ENOMEM;
-	for (size_t i = 0; i < w->count * w->count; i++)
-		if (w->below[i] > 0)
-			in->nesting[in->nestings++] =
-				(struct advise_nesting){ w->large[i / w->count], w->large[i % w->count], w->below[i] };
+	for (size_t above = 0; above < w->count; above++)
+		for (size_t below = 0; below < w->count; below++) {
+			double share = w->below[above * w->count + below];
+			struct advise_nesting n = { w->large[above], w->large[below], share };
+
+			if (share > 0 && share >= belongs * in->function[n.below].share.value &&
+			    !PUSH(in->nesting, in->nestings, cap, 64, n))
+				return -ENOMEM;
+		}
 	return 0;
 }
 
@@ -352,14 +357,17 @@ static int nestings(struct gathered *g)
 	struct walk w = { .g = g, .total = p->weight[unit] };
 	struct share_path path = { 0 };
 	const char *arch = profile_meta(p, "arch");
-	int err = walk_begin(&w, program_object(g));
+	double *weight = calloc(p->stack_count + 1, sizeof(*weight)); /* of each stack, in all threads */
+	int err = weight ? walk_begin(&w, program_object(g)) : -ENOMEM;
 
+	for (size_t i = 0; i < p->cell_count && !err; i++)
+		weight[p->cells[i].stack] += fmax(p->cells[i].weight[unit], 0);
 	for (size_t i = 0; i < p->cell_count && !err && w.total > 0; i++) {
 		const struct profile_cell *c = &p->cells[i];
 		const struct profile_stack *s = &p->stacks[c->stack];
 		const char *call = NULL;
 
-		if (!(c->weight[unit] > 0) || !s->count)
+		if (!(weight[c->stack] > 0) || !s->count)
 			continue;
 		for (uint32_t k = 0; k < s->count && k < 2; k++) {
 			const struct profile_frame *f = &p->frames[p->stack_frames[s->first + k]];
@@ -372,9 +380,11 @@ static int nestings(struct gathered *g)
 		err = share_path(p, c->stack, false, &path);
 		if (!err)
 			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL,
-				   c->weight[unit] / w.total);
+				   weight[c->stack] / w.total);
+		weight[c->stack] = 0;
 	}
 	err = err ? err : walk_end(&w);
+	free(weight);
 	free(path.ids);
 	walk_release(&w);
 	return err;

@@ -33,7 +33,6 @@ struct tree {
 	enum profile_unit unit;
 	struct node *nodes;
 	size_t count, cap;
-	struct map child;      /* parent + 1 << 32 | function -> node */
 	uint32_t *of_stack;    /* leaf node by stack */
 	uint32_t *function_at; /* by function of the profile: index in the output; NO_NODE: does not occur */
 	size_t shown, function_count;
@@ -43,60 +42,125 @@ struct tree {
 	size_t cell_count, cell_cap;
 };
 
-static int64_t node_child_of(struct tree *t, uint32_t parent, uint32_t function)
+/* A stack's functions, the root first, in a list of all stacks' ones. */
+struct rooted {
+	uint32_t stack;
+	uint32_t count;
+	size_t first;
+};
+
+struct rooted_stacks {
+	struct rooted *at;
+	uint32_t *functions;
+	size_t count, function_count, function_cap;
+};
+
+static int add_rooted(struct tree *t, uint32_t stack, struct share_path *path, struct rooted_stacks *r)
 {
-	bool added;
-	uint64_t *at = map_put(&t->child, ((uint64_t)parent + 1) << 32 | function, &added);
-	struct node fresh = { .parent = parent, .function = function, .shown = NO_NODE };
+	int err = share_path(t->p, stack, false, path);
+	struct rooted *to = &r->at[r->count];
 
-	if (!at)
+	if (err)
+		return err;
+	*to = (struct rooted){ .stack = stack, .first = r->function_count };
+	for (size_t i = path->count; i-- > 0;)
+		if (!PUSH(r->functions, r->function_count, r->function_cap, 4096, path->ids[i]))
+			return -ENOMEM;
+	if (!path->count && !PUSH(r->functions, r->function_count, r->function_cap, 4096, 0))
 		return -ENOMEM;
-	if (!added)
-		return (int64_t)*at;
-	*at = t->count;
-	if (!PUSH(t->nodes, t->count, t->cap, 256, fresh))
-		return -ENOMEM;
-	return (int64_t)t->count - 1;
-}
-
-static int add_stack(struct tree *t, uint32_t stack, struct share_path *path)
-{
-	int n = share_path(t->p, stack, false, path);
-	int64_t at = NO_NODE;
-
-	if (n < 0)
-		return n;
-	for (size_t i = path->count; i-- > 0;) {
-		at = node_child_of(t, (uint32_t)at, path->ids[i]);
-		if (at < 0)
-			return (int)at;
-	}
-	if (!path->count)
-		at = node_child_of(t, NO_NODE, 0);
-	if (at < 0)
-		return (int)at;
-	t->of_stack[stack] = (uint32_t)at;
+	to->count = (uint32_t)(r->function_count - to->first);
+	r->count++;
 	return 0;
 }
 
-static int grow_tree(struct tree *t)
+static size_t common(const struct rooted_stacks *r, const struct rooted *a, const struct rooted *b)
+{
+	const uint32_t *x = r->functions + a->first, *y = r->functions + b->first;
+	size_t n = 0;
+
+	while (n < a->count && n < b->count && x[n] == y[n])
+		n++;
+	return n;
+}
+
+static int by_functions(const void *a, const void *b, void *stacks)
+{
+	const struct rooted_stacks *r = stacks;
+	const struct rooted *x = a, *y = b;
+	size_t n = common(r, x, y);
+
+	if (n == x->count || n == y->count)
+		return (x->count > y->count) - (x->count < y->count);
+	return r->functions[x->first + n] < r->functions[y->first + n] ? -1 : 1;
+}
+
+/* Those of the profile's unit, each once, like ones next to each other. */
+static int root_stacks(struct tree *t, struct rooted_stacks *r)
 {
 	struct share_path path = { 0 };
 	int err = 0;
 
+	r->at = calloc(t->p->stack_count + 1, sizeof(*r->at));
+	if (!r->at)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->p->cell_count && !err; i++) {
+		uint32_t stack = t->p->cells[i].stack;
+
+		if (!t->p->cells[i].samples[t->unit] || t->of_stack[stack] != NO_NODE)
+			continue;
+		t->of_stack[stack] = 0; /* listed */
+		err = add_rooted(t, stack, &path, r);
+	}
+	free(path.ids);
+	if (!err)
+		qsort_r(r->at, r->count, sizeof(*r->at), by_functions, r);
+	return err;
+}
+
+/* The nodes of sorted stacks: what one shares with the one before it is there already. */
+static int add_sorted_stacks(struct tree *t, const struct rooted_stacks *r)
+{
+	uint32_t *open = NULL; /* nodes of the stack before, the root first */
+	size_t cap = 0, depth = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < r->count && !err; i++) {
+		const struct rooted *s = &r->at[i];
+
+		depth = i ? common(r, s, s - 1) : 0;
+		for (size_t k = depth; k < s->count && !err; k++) {
+			struct node fresh = { .parent = k ? open[k - 1] : NO_NODE,
+					      .function = r->functions[s->first + k],
+					      .shown = NO_NODE };
+
+			if (!GROW(open, k, cap, 256) || !PUSH(t->nodes, t->count, t->cap, 256, fresh))
+				err = -ENOMEM;
+			else
+				open[k] = (uint32_t)t->count - 1;
+		}
+		if (!err)
+			t->of_stack[s->stack] = open[s->count - 1];
+	}
+	free(open);
+	return err;
+}
+
+static int grow_tree(struct tree *t)
+{
+	struct rooted_stacks r = { 0 };
+	int err = root_stacks(t, &r);
+
+	err = err ? err : add_sorted_stacks(t, &r);
+	free(r.at);
+	free(r.functions);
 	for (size_t i = 0; i < t->p->cell_count && !err; i++) {
 		const struct profile_cell *c = &t->p->cells[i];
 
 		if (!c->samples[t->unit])
 			continue;
-		if (t->of_stack[c->stack] == NO_NODE)
-			err = add_stack(t, c->stack, &path);
-		if (err)
-			break;
 		t->nodes[t->of_stack[c->stack]].weight += c->weight[t->unit];
 		t->nodes[t->of_stack[c->stack]].samples += c->samples[t->unit];
 	}
-	free(path.ids);
 	return err;
 }
 
@@ -482,6 +546,5 @@ int html_stacks(const struct profile *p, const struct in_order *o, struct buf *o
 	free(t.shown_as);
 	free(t.nodes);
 	free(t.cells);
-	map_release(&t.child);
 	return err ? err_set(e, err, "out of memory") : 0;
 }
