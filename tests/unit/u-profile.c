@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -11,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "proc/module.h"
+#include "profile/names_kept.h"
 #include "profile/shared.h"
 #include "profile/time_shares.h"
 #include "profile/walk.h"
@@ -250,13 +253,92 @@ static void wilson_covers(void **state)
 	assert_true(inside > runs * 0.93 && inside < runs * 0.985);
 }
 
+/* A recording that goes on: one sample in libc, at that place of the file. */
+static void write_nameless(const struct module *libc, const char *file, uint64_t addr)
+{
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE, .build_id_len = libc->build_id_len };
+	struct fmt_frame f = { .addr = addr, .module = 1 };
+
+	assert_non_null(w);
+	m.path = store_string(w, file);
+	memcpy(m.build_id, libc->build_id, libc->build_id_len);
+	store_put(w, FMT_MODULE, &m, sizeof(m));
+	put_stack(w, 1, 1, &f);
+	put_sample(w, 1, 10);
+	assert_int_equal(store_close(w, &e), 0);
+}
+
+static char *first_name(void)
+{
+	struct err e = { 0 };
+	struct profile *p = profile_load(path, &e);
+	struct shares s = { 0 };
+	char *name;
+
+	assert_non_null(p);
+	assert_int_equal(shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, &e), 0);
+	assert_int_equal(s.count, 1);
+	name = strdup(p->functions[s.rows[0].function].name);
+	assert_non_null(name);
+	shares_release(&s);
+	profile_free(p);
+	return name;
+}
+
+static void expect_name(const char *want)
+{
+	char *name = first_name();
+
+	assert_string_equal(name, want);
+	free(name);
+}
+
+/* Of a function that was found once its other addresses are known, though the file is gone; of others they are not. */
+static void names_are_kept(void **state)
+{
+	struct err e = { 0 };
+	Dl_info in;
+	struct module *libc;
+	uint64_t at;
+	char nameless[40], *name = NULL;
+
+	assert_int_not_equal(dladdr((void *)(uintptr_t)qsort, &in), 0);
+	libc = module_open_path(in.dli_fname, NULL, 0, &e);
+	assert_non_null(libc);
+	if (!libc->build_id_len) {
+		module_close_path(libc);
+		skip();
+	}
+	at = (uint64_t)((char *)in.dli_saddr - (char *)in.dli_fbase);
+	snprintf(nameless, sizeof(nameless), "gone.so+0x%llx", (unsigned long long)at + 6);
+	for (int kept = 0; kept < 2; kept++) {
+		profile_keep_names(kept);
+		write_nameless(libc, in.dli_fname, at + 4);
+		name = name ? name : first_name();
+		expect_name(name);
+		assert_non_null(strstr(name, "qsort")); /* or an alias of it */
+		write_nameless(libc, "/nowhere/gone.so", at + 6);
+		expect_name(kept ? name : nameless);
+	}
+	profile_keep_names(true);
+	expect_name(nameless);
+	profile_keep_names(false);
+	free(name);
+	module_close_path(libc);
+}
+
 int main(void)
 {
+	/* what other programs found out stays out of this */
+	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown),
 		cmocka_unit_test_setup_teardown(shared_is_read_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
 		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_are_kept, setup, teardown),
 		cmocka_unit_test(wilson),
 		cmocka_unit_test(wilson_covers),
 	};

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "advise/advised.h"
-#include "command/kept.h"
+#include "command/command.h"
 #include "command/pager.h"
+#include "profile/names_kept.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 #include "view/top.h"
@@ -204,40 +207,73 @@ static int read_time(const char *path, struct top_moment *m, struct err *e)
 	return err;
 }
 
-static int print_moment(const char *path, bool full, int to)
+static int moment_text(const char *path, bool full, struct buf *out)
 {
 	struct top_moment m = { 0 };
 	struct err e = { 0 };
-	AUTO_BUF(out);
 	int err = full ? read_all_of_it(path, &m, &e) : read_time(path, &m, &e);
 
 	if (!err)
-		top_json(&m, &out);
+		top_json(&m, out);
 	top_release(&m);
-	for (size_t at = 0; !err && !buf_failed(&out) && at < out.len;) {
-		ssize_t n = write(to, out.data + at, out.len - at);
-
-		if (n < 0)
-			return EXIT_FAILED;
-		at += (size_t)n;
-	}
-	return err || buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+	return err ? err : buf_failed(out) ? -ENOMEM : 0;
 }
 
-int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e)
+static bool write_answer(int to, const void *data, size_t size)
+{
+	for (size_t at = 0; at < size;) {
+		ssize_t n = write(to, (const char *)data + at, size - at);
+
+		if (n < 0)
+			return false;
+		at += (size_t)n;
+	}
+	return true;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Until nobody asks any more. */
+static void answer_questions(const char *path, bool full, int from, int to)
+{
+	uint64_t began = 0; /* what the fork took is the first answer's */
+	char question;
+
+	for (; read(from, &question, 1) == 1; began = own_cpu_ns()) {
+		AUTO_BUF(text);
+		struct top_answer head = { .err = moment_text(path, full, &text) };
+
+		head.size = head.err ? 0 : text.len;
+		head.cpu_ns = own_cpu_ns() - began;
+		if (!write_answer(to, &head, sizeof(head)) || !write_answer(to, text.data, head.size))
+			return;
+		buf_release(&text);
+		text = (struct buf){ 0 };
+		if (full)
+			malloc_trim(0);
+	}
+}
+
+static int begin_reader(struct top_reader *r, const char *path, struct err *e)
 {
 	pid_t parent = getpid();
-	int fd[2], null, status;
+	int ask[2] = { -1, -1 }, tell[2] = { -1, -1 }, null;
 
-	*r = (struct top_reader){ .out = -1, .full = full, .part = part };
-	if (pipe2(fd, O_CLOEXEC))
-		return err_set(e, -errno, "no pipe: %s", strerror(errno));
 	fflush(NULL);
-	r->pid = fork();
-	if (r->pid < 0) {
+	if (pipe2(ask, O_CLOEXEC) || pipe2(tell, O_CLOEXEC) || (r->pid = fork()) < 0) {
 		err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
-		close(fd[0]);
-		close(fd[1]);
+		for (unsigned i = 0; i < 2; i++) {
+			if (ask[i] >= 0)
+				close(ask[i]);
+			if (tell[i] >= 0)
+				close(tell[i]);
+		}
+		r->pid = 0;
 		return e->code;
 	}
 	if (!r->pid) {
@@ -245,15 +281,38 @@ int top_read(struct top_reader *r, const char *path, unsigned part, bool full, s
 		null = open("/dev/null", O_RDWR | O_CLOEXEC);
 		dup2(null, STDOUT_FILENO);
 		dup2(null, STDERR_FILENO);
+		close(ask[1]);
 		setpriority(PRIO_PROCESS, 0, NICE);
 		confine_to_files();
-		status = print_moment(path, full, fd[1]);
-		_exit(status);
+		profile_keep_names(!r->full); /* time is shown by function, whatever is inlined */
+		answer_questions(path, r->full, ask[0], tell[1]);
+		_exit(EXIT_DONE);
 	}
-	close(fd[1]);
-	fcntl(fd[0], F_SETFL, O_NONBLOCK);
-	r->out = fd[0];
+	close(ask[0]);
+	close(tell[1]);
+	fcntl(tell[0], F_SETFL, O_NONBLOCK);
+	r->to = ask[1];
+	r->out = tell[0];
 	return 0;
+}
+
+int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e)
+{
+	int err = 0;
+
+	if (r->pid <= 0 || r->part != part || r->full != full) {
+		top_reader_end(r);
+		r->full = full;
+		r->part = part;
+		err = begin_reader(r, path, e);
+	}
+	if (!err && write(r->to, "", 1) != 1)
+		err = err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
+	r->busy = !err;
+	r->got = 0;
+	if (err)
+		top_reader_end(r);
+	return err;
 }
 
 void top_reader_end(struct top_reader *r)
@@ -262,31 +321,48 @@ void top_reader_end(struct top_reader *r)
 		kill(r->pid, SIGKILL);
 		waitpid(r->pid, NULL, 0);
 	}
+	if (r->to >= 0)
+		close(r->to);
 	if (r->out >= 0)
 		close(r->out);
 	buf_release(&r->text);
-	*r = (struct top_reader){ .out = -1 };
+	*r = (struct top_reader)TOP_READER_NONE;
+}
+
+/* 0: it is complete. -EAGAIN: more comes. -EIO: it has ended. */
+static int take_moment_text(struct top_reader *r)
+{
+	char piece[65536];
+	ssize_t n = 0;
+
+	while (r->got < sizeof(r->head) && (n = read(r->out, (char *)&r->head + r->got, sizeof(r->head) - r->got)) > 0)
+		r->got += (size_t)n;
+	while (r->got == sizeof(r->head) && r->text.len < r->head.size) {
+		size_t left = r->head.size - r->text.len;
+
+		n = read(r->out, piece, left < sizeof(piece) ? left : sizeof(piece));
+		if (n <= 0)
+			break;
+		buf_add(&r->text, piece, (size_t)n);
+		if (buf_failed(&r->text))
+			return -EIO;
+	}
+	if (r->got == sizeof(r->head) && r->text.len == r->head.size)
+		return 0;
+	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : -EIO;
 }
 
 int top_reader_take(struct top_reader *r)
 {
-	struct rusage use = { 0 };
-	char piece[65536];
-	ssize_t n;
-	int how = 0;
+	int err = take_moment_text(r);
 
-	while ((n = read(r->out, piece, sizeof(piece))) > 0)
-		buf_add(&r->text, piece, (size_t)n);
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (err == -EAGAIN)
 		return 0;
-	close(r->out);
-	r->out = -1;
-	while (wait4(r->pid, &how, 0, &use) < 0 && errno == EINTR)
-		;
-	r->pid = 0;
-	r->cpu_ns = (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
-		    (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
-	return WIFEXITED(how) && !WEXITSTATUS(how) && !buf_failed(&r->text) ? 1 : -EIO;
+	r->busy = false;
+	r->cpu_ns = err ? 0 : r->head.cpu_ns;
+	if (err)
+		top_reader_end(r);
+	return err || r->head.err ? -EIO : 1;
 }
 
 /* ---- saving */

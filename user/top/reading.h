@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * `accperf top`: its two helpers, each a process of its own. The recorder is `accperf record` with --rotate into a
- * private folder, so that it costs what that costs and neither a file nor memory grows for days. A reader takes the
- * present part of the recording, prints what is known of it as accperf.top/1, and ends; so the screen never waits, and
- * what a reader takes is freed. Included by top/top.c.
+ * private folder, so that it costs what that costs and neither a file nor memory grows for days. A reader is asked
+ * again and again what the present part of the recording holds, and prints that as accperf.top/1; so the screen never
+ * waits. It ends with its part: what it knows of names, and what it takes, is of one part at most. Included by
+ * top/top.c.
  */
 #ifndef ACCPERF_TOP_READING_H
 #define ACCPERF_TOP_READING_H
@@ -39,15 +40,27 @@ void top_recording_end(struct top_recording *r, bool names);
 void top_recording_remove(struct top_recording *r);
 
 struct top_reader {
-	pid_t pid;
-	int out; /* becomes readable; -1: none runs */
+	pid_t pid;   /* 0: none; else it waits for a question, or answers one */
+	int to, out; /* a question: a byte; the answer: becomes readable */
+	bool busy;   /* it answers */
 	bool full;
 	unsigned part;
+	size_t got;
+	struct top_answer {
+		uint64_t size, cpu_ns; /* of the text that follows; CPU time that it took */
+		int64_t err;
+	} head;
 	struct buf text;
 	uint64_t began;  /* the caller's */
-	uint64_t cpu_ns; /* that it took, once it has ended */
+	uint64_t cpu_ns; /* of its last answer */
 };
 
+#define TOP_READER_NONE                                                                                                \
+	{                                                                                                              \
+		.to = -1, .out = -1                                                                                    \
+	}
+
+/* Asks it; begins one if there is none for that part. */
 int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e);
 /* Takes what is there: 1 when it is complete, 0: more comes. -EIO: it failed. */
 int top_reader_take(struct top_reader *r);

@@ -13,6 +13,7 @@
 
 #include "command/command.h"
 #include "command/pager.h"
+#include "record/effort.h"
 #include "top/reading.h"
 #include "top/screen.h"
 #include "util/clock.h"
@@ -20,9 +21,9 @@
 #include "view/text.h"
 #include "view/top.h"
 
-#define LOOK_MS 100        /* for a next part, and for the recorder's end */
-#define REST 8             /* readings are apart by what they took, times this: an eighth of a CPU at most */
-#define REST_FULL 25       /* of bytes, calls and verdicts */
+#define LOOK_MS 100 /* for a next part, and for the recorder's end */
+#define AHEAD_NS                                                                                                       \
+	400000000 /* of CPU time, that readings may take before their share has come: first figures come soon */
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
 #define LEAST_WINDOW_S 2.0
@@ -85,7 +86,9 @@ struct live {
 	unsigned full_part;
 	struct top_view view;
 	uint64_t began, next_quick, next_thorough;
-	uint64_t shown; /* tables, of --batch */
+	double share;      /* of a CPU, for each kind of reading: half of what the target may lose */
+	uint64_t spent[2]; /* ns of CPU time: by readings of time, by thorough ones */
+	uint64_t shown;    /* tables, of --batch */
 	pid_t saver;
 	unsigned save_part; /* that will be saved when the next one has begun; 0: none */
 	bool quit;
@@ -260,17 +263,19 @@ static void take_moment(struct live *l, const struct top_reader *r, struct top_m
 	show(l);
 }
 
-static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next, unsigned rest)
+/* Readings of a kind take their share of a CPU, however long one of them is. */
+static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next)
 {
-	int got = r->out >= 0 ? top_reader_take(r) : 0;
+	int got = r->busy ? top_reader_take(r) : 0;
 	struct top_moment m;
-	uint64_t due, rested;
+	uint64_t due, earned, *spent = &l->spent[r->full];
 
 	if (!got)
 		return;
+	*spent += r->cpu_ns;
 	due = r->began + (uint64_t)(l->o->delay * 1e9);
-	rested = clock_now() + r->cpu_ns * rest;
-	*next = due > rested ? due : rested;
+	earned = l->began + (*spent > AHEAD_NS ? (uint64_t)((double)(*spent - AHEAD_NS) / l->share) : 0);
+	*next = due > earned ? due : earned;
 	if (got > 0 && !top_parse(&m, r->text.data, r->text.len, NULL))
 		take_moment(l, r, &m);
 	buf_release(&r->text);
@@ -279,7 +284,7 @@ static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next, 
 
 static void begin_reading(struct live *l, struct top_reader *r, uint64_t due, uint64_t now)
 {
-	if (r->out >= 0 || !l->recording.part || now < due)
+	if (r->busy || !l->recording.part || now < due)
 		return;
 	top_read(r, top_recording_path(&l->recording, l->recording.part), l->recording.part, r == &l->thorough, NULL);
 	r->began = now;
@@ -379,7 +384,7 @@ static void look_at_recorder(struct live *l)
 /* All of an ended recording has been read. */
 static bool has_all(const struct live *l)
 {
-	return l->recording.ended && l->thorough.out < 0 && l->next_thorough;
+	return l->recording.ended && !l->thorough.busy && l->next_thorough;
 }
 
 static void watch(struct live *l, int sigfd)
@@ -392,8 +397,8 @@ static void watch(struct live *l, int sigfd)
 
 	l->began = clock_now();
 	while (!l->quit) {
-		pf[2].fd = l->quick.out;
-		pf[3].fd = l->thorough.out;
+		pf[2].fd = l->quick.busy ? l->quick.out : -1;
+		pf[3].fd = l->thorough.busy ? l->thorough.out : -1;
 		if (poll(pf, 4, LOOK_MS) < 0 && errno != EINTR)
 			break;
 		now = clock_now();
@@ -405,8 +410,8 @@ static void watch(struct live *l, int sigfd)
 			break;
 		if (!l->o->batch)
 			go_on_saving(l);
-		reading_ended(l, &l->quick, &l->next_quick, REST);
-		reading_ended(l, &l->thorough, &l->next_thorough, REST_FULL);
+		reading_ended(l, &l->quick, &l->next_quick);
+		reading_ended(l, &l->thorough, &l->next_thorough);
 		if (l->o->batch && has_all(l))
 			break;
 		if (!has_all(l)) {
@@ -443,14 +448,15 @@ static int cmd_top(void *opts, int argc, char **argv)
 {
 	const struct top_opts *o = opts;
 	struct live l = { .o = o,
-			  .quick = { .out = -1 },
-			  .thorough = { .out = -1 },
+			  .quick = TOP_READER_NONE,
+			  .thorough = TOP_READER_NONE,
 			  .view = { .sort = column_to_sort(o->sort), .file = l.target } };
 	struct err e = { 0 };
 	int sigfd, status;
 
 	if (check_top(o, &e))
 		return cli_fail(&e, EXIT_USAGE);
+	l.share = effort_named(o->effort)->budget / 2;
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
@@ -503,9 +509,9 @@ CLI_COMMAND(top) = {
 	.details =
 		"Records as `accperf record` does, at the same cost, and shows what is known by now: functions with their\n"
 		"time and its interval, instructions, bytes in and out, operations per byte, calls, offload calls and\n"
-		"verdicts. Time is refreshed each second, or so often that reading takes no more than an eighth of a CPU; the\n"
-		"rest more seldom, for a twenty-fifth of one; intervals narrow as samples come. What is not known is a question mark; where bytes a second\n"
-		"are not known, their share of all bytes stands there.\n"
+		"verdicts. Time is refreshed each second, the rest more seldom; reading takes no more of one CPU than --effort\n"
+		"lets the target lose, so a large recording is read more seldom. Intervals narrow as samples come. What is not\n"
+		"known is a question mark; where bytes a second are not known, their share of all bytes stands there.\n"
 		"\n"
 		"Keys: up and down choose a function, Enter opens its callers, flows and verdict; s and S sort, r turns the\n"
 		"order round; / filters; t and p show threads and processes; space freezes; w saves; ? tells all of them; q\n"
