@@ -18,6 +18,7 @@ for f in a b hostile; do
 	expect_status 0 "$f: a page" accperf report --html $f.html $f.data
 	accperf report --json -i $f.data >$f.report.json
 done
+check "the kernel's brackets stand once" bash -c 'grep -q "\[kernel\]" b.html && ! grep -q "\[\[kernel" b.html'
 check "it says what it wrote" grep -q 'wrote hostile.html: [0-9]* bytes; open it' err
 check "it is its owner's alone" [ "$(stat -c %a a.html)" = 600 ]
 echo other >other; ln -s other link.html

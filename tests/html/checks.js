@@ -174,6 +174,9 @@ async function quick(browser) {
 	const first = await page.run("atReady"), every = await page.run(`[...document.querySelectorAll("main section")].map((s) => s.id)`);
 	check("... and answers when what is on the screen stands", first.length > 0 && first.length <= 4 && first.every((id, i) => id === every[i]), first.join(" ") + " of " + every.join(" "));
 	same("... the rest comes by itself", await page.run(count("flow")), "5000 rows");
+	const names = await page.run(`[...document.querySelectorAll(".graph .node text")].map((t) => { const r = t.getBoundingClientRect(); return [r.left, r.right, r.top, r.bottom]; })`);
+	const covered = names.filter((a, i) => names.some((b, k) => k < i && a[0] + 2 < b[1] && b[0] + 2 < a[1] && a[2] + 4 < b[3] && b[2] + 4 < a[3]));
+	check("the graph's names do not cover each other, and there are many", names.length >= 15 && !covered.length, names.length + " names, " + covered.length + " over others");
 	same("nothing is said on the console", page.complaints, []);
 	await page.close();
 	const linked = await browser.open(url("large.html") + "#at=offload", { before: "window.requestIdleCallback = () => {};", drawn: false });

@@ -159,9 +159,9 @@ static void bar_svg(const struct bar *b, double share, const char *name, const c
 	buf_addf(out, "<g><rect class=\"hue%u\" x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%d\"/><title>",
 		 hue % HUES, b->x, y, fmax(b->width - 0.5, 0.5), ROW_HEIGHT - 1);
 	html_add_name(name, out);
-	buf_addstr(out, " [");
+	buf_addstr(out, *object == '[' ? " " : " ["); /* the kernel's has brackets */
 	html_add_name(object, out);
-	buf_addf(out, "] %.2f %%</title>", 100 * share);
+	buf_addf(out, "%s %.2f %%</title>", *object == '[' ? "" : "]", 100 * share);
 	if (b->width >= 40) {
 		char cut[NAME_MOST + 1];
 		size_t most = (size_t)(b->width / 7.2);

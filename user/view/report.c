@@ -404,9 +404,9 @@ static void callers_table(const struct report *r, const struct text_style *style
 			buf_addf(out, "%7.2f%%  %*s", 100 * share, (int)indent, "");
 			text_name(out, f->name, room, 0);
 			if (!room || room > text_columns(f->name) + text_columns(f->object) + 3) {
-				buf_addstr(out, " [");
+				buf_addstr(out, *f->object == '[' ? " " : " ["); /* the kernel's has brackets */
 				text_name(out, f->object, 0, 0);
-				buf_addch(out, ']');
+				buf_addstr(out, *f->object == '[' ? "" : "]");
 			}
 			buf_addch(out, '\n');
 		}

@@ -22,11 +22,28 @@ function arc(a, b) {
 // Functions that no edge holds drift away: all of them are brought into the picture.
 function fit(nodes, width) {
 	const edge = 44, x = nodes.map((d) => d.x), y = nodes.map((d) => d.y), left = Math.min(...x), top = Math.min(...y);
-	const k = Math.min(1.3, (width - 2 * edge) / (Math.max(...x) - left || 1), (HEIGHT - 2 * edge) / (Math.max(...y) - top || 1));
-	const dx = (width - k * (Math.max(...x) - left)) / 2, dy = (HEIGHT - k * (Math.max(...y) - top)) / 2;
+	const high = Math.min(1.3, (HEIGHT - 2 * edge) / (Math.max(...y) - top || 1));
+	// names are wide, and so is the page: more room to the sides than up and down
+	const wide = Math.min(3 * high, (width - 2 * edge) / (Math.max(...x) - left || 1));
+	const dx = (width - wide * (Math.max(...x) - left)) / 2, dy = (HEIGHT - high * (Math.max(...y) - top)) / 2;
 	for (const d of nodes) {
-		d.x = dx + k * (d.x - left);
-		d.y = dy + k * (d.y - top);
+		d.x = dx + wide * (d.x - left);
+		d.y = dy + high * (d.y - top);
+	}
+}
+
+// Where each name fits, below its circle or above; undefined: it would cover a name that comes before it.
+function placeNames(nodes) {
+	const taken = nodes.map((d) => ({ x: d.x - d.r * 0.7, y: d.y - d.r * 0.7, right: d.x + d.r * 0.7, bottom: d.y + d.r * 0.7 }));
+	for (const d of nodes) {
+		const half = 3.3 * shortened(d.f, 22).length;
+		for (const y of [d.r + 13, -d.r - 4]) {
+			const box = { x: d.x - half, y: d.y + y - 10, right: d.x + half, bottom: d.y + y + 2 };
+			if (taken.some((o) => box.x < o.right && o.x < box.right && box.y < o.bottom && o.y < box.bottom)) continue;
+			taken.push(box);
+			d.nameAt = y;
+			break;
+		}
 	}
 }
 
@@ -54,7 +71,8 @@ export function graphPanel(kept, describe) {
 		fit(nodes, width);
 		const near = new Set(chosen ? edges.filter((e) => e.producer === chosen || e.consumer === chosen).flatMap((e) => [e.producer, e.consumer]) : []);
 		const far = (f) => at.has(chosen) && f !== chosen && !near.has(f);
-		picture = svg("svg", { class: "graph", viewBox: "0 0 " + width + " " + HEIGHT, width, height: HEIGHT, role: "img", "aria-label": "Flow graph of the " + names.length + " largest functions; arrows lead from who wrote to who read. The table below has its figures." },
+		placeNames([...nodes].sort((a, b) => far(a.f) - far(b.f)));
+		picture = svg("svg", { class: "graph", viewBox: "0 0 " + width + " " + HEIGHT, width, height: HEIGHT, role: "img", "aria-label": "Flow graph of the " + names.length + " largest functions; arrows lead from who wrote to who read; a name that would cover another is left out. The table below has its figures." },
 			svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 2, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" }, svg("path", { class: "tip", d: "M0 0L8 4L0 8z" }))));
 		layer = svg("g", {});
 		picture.append(layer);
@@ -66,7 +84,7 @@ export function graphPanel(kept, describe) {
 			layer.append(line);
 		}
 		for (const d of nodes) {
-			const g = svg("g", { class: "node" + (d.f === chosen ? " chosen" : "") + (far(d.f) ? " far" : ""), transform: "translate(" + d.x.toFixed(1) + " " + d.y.toFixed(1) + ")" }, svg("circle", { r: d.r.toFixed(1) }), svg("text", { y: (d.r + 13).toFixed(1), "text-anchor": "middle" }, shortened(d.f, 22)));
+			const g = svg("g", { class: "node" + (d.f === chosen ? " chosen" : "") + (far(d.f) ? " far" : ""), transform: "translate(" + d.x.toFixed(1) + " " + d.y.toFixed(1) + ")" }, svg("circle", { r: d.r.toFixed(1) }), d.nameAt !== undefined && svg("text", { y: d.nameAt.toFixed(1), "text-anchor": "middle" }, shortened(d.f, 22)));
 			g.addEventListener("mousemove", (event) => tooltip(tipLines(d.f, figure(all.filter((e) => e.producer === d.f).reduce((s, e) => s + e.share, 0), "share") + " of all bytes written here", figure(all.filter((e) => e.consumer === d.f).reduce((s, e) => s + e.share, 0), "share") + " read here"), event));
 			g.addEventListener("mouseleave", () => tooltip(null));
 			g.addEventListener("click", () => state.set("flow.node", d.f === chosen ? "" : d.f));
