@@ -32,6 +32,19 @@ try:
 except ImportError:
     pass
 P
+check "a reader stays for its window: a recorder and two of them serve all tables" python3 - $pid <<'P'
+import subprocess, sys, time
+top = subprocess.Popen(["accperf", "top", "--batch", "-p", sys.argv[1], "--iterations", "6", "-d", "200ms", "--offload", "none"], stdout=subprocess.DEVNULL)
+seen = set()
+while top.poll() is None:
+    try:
+        seen.update(open(f"/proc/{top.pid}/task/{top.pid}/children").read().split())
+    except OSError:
+        pass
+    time.sleep(.01)
+assert top.returncode in (0, 3), top.returncode
+assert 2 <= len(seen) <= 3, seen
+P
 python3 "$TOP/tests/top/drive.py" $pid >drive.log 2>&1; status=$?
 cat drive.log
 check "the terminal's checks run to their end" [ $status = 0 ]

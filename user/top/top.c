@@ -86,7 +86,7 @@ struct live {
 	unsigned full_part;
 	struct top_view view;
 	uint64_t began, next_quick, next_thorough;
-	double share;      /* of a CPU, for each kind of reading: half of what the target may lose */
+	double share[2];   /* of a CPU, for readings of a kind: of what the target may lose */
 	uint64_t spent[2]; /* ns of CPU time: by readings of time, by thorough ones */
 	uint64_t shown;    /* tables, of --batch */
 	pid_t saver;
@@ -274,7 +274,7 @@ static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next)
 		return;
 	*spent += r->cpu_ns;
 	due = r->began + (uint64_t)(l->o->delay * 1e9);
-	earned = l->began + (*spent > AHEAD_NS ? (uint64_t)((double)(*spent - AHEAD_NS) / l->share) : 0);
+	earned = l->began + (*spent > AHEAD_NS ? (uint64_t)((double)(*spent - AHEAD_NS) / l->share[r->full]) : 0);
 	*next = due > earned ? due : earned;
 	if (got > 0 && !top_parse(&m, r->text.data, r->text.len, NULL))
 		take_moment(l, r, &m);
@@ -456,7 +456,8 @@ static int cmd_top(void *opts, int argc, char **argv)
 
 	if (check_top(o, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	l.share = effort_named(o->effort)->budget / 2;
+	l.share[false] = effort_named(o->effort)->budget / 2;
+	l.share[true] = effort_named(o->effort)->budget / 4;
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
