@@ -189,16 +189,28 @@ typedef struct BB {
 
 enum { EXIT_PLAIN = 0, EXIT_CALL = 1, EXIT_RET = 2 };
 
-/* The call that works off what a part of a block did; 64 bytes, one line of the cache. */
+/*
+ * The call that works off what a part of a block did; 64 bytes, one line of the cache. The short way adds the counts
+ * three to a word, all others one by one.
+ */
+#define PACKED_BITS 21
+#define PACKED_WORDS (COUNTERS_STATIC / 3)
+#define PACKED_INSNS 4096 /* so many at most before they are unpacked: an instruction counts 255 of anything at most */
 typedef struct {
 	BB *bb;
 	Fn *fn; /* the block's, and so is ret_ip: here, because reading the block is a miss */
 	Ev *ev; /* the first of its events */
 	Addr ret_ip;
 	UShort from, to; /* events */
-	UShort ins_from, ins_to;
 	UShort exit;
-	UShort add[COUNTERS_STATIC]; /* a block has 60 instructions at most */
+	UShort insns;
+	union {
+		ULong packed[PACKED_WORDS];
+		struct {
+			UShort add[COUNTERS_STATIC]; /* a block has 60 instructions at most */
+			UShort ins_from, ins_to;
+		};
+	};
 } Flush;
 
 #define EVBUF 512
@@ -211,6 +223,7 @@ IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const Ve
 typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
 UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out);
 flush_fn exec_pick(const HChar **name);
+extern Bool counts_packed; /* by exec_pick() */
 
 /* ---- shadow memory ---- */
 
@@ -356,12 +369,15 @@ typedef struct {
 	ULong now;                       /* instructions, counted or not */
 	Addr pend_ret, pend_sp;          /* of the call under way: linkage stubs push more */
 	ULong slice_end;
+	ULong packed[PACKED_WORDS]; /* counts of the short way that tot has not got yet */
+	ULong due;                  /* when they must be unpacked, or the slice ends */
 } State;
 extern State X;
 extern UInt inv_counter;
 extern Node **nodes;
 extern UInt node_count;
 
+void counts_unpack(void);
 void stack_enter(BB *bb);
 void stack_switch(ThreadId tid);
 void stack_sp(Addr sp);

@@ -5,13 +5,13 @@
  */
 #include "x.h"
 
-/* SHORT: quad, unique and ke in chunks of 4 bytes, nothing else: what is measured unless told otherwise */
-enum { M_QUAD = 1, M_UNIQUE = 2, M_KE = 4, M_EXTRA = 8, M_SHORT = 16 };
+enum { M_QUAD = 1, M_UNIQUE = 2, M_KE = 4, M_EXTRA = 8 };
 #define INLINE static inline __attribute__((always_inline))
 
 typedef ULong u64u __attribute__((aligned(1), may_alias));
 typedef UInt u32u __attribute__((aligned(1), may_alias));
 
+Bool counts_packed;
 static UInt extra_samples, extra_windows, extra_objects, extra_cycles;
 
 /* Are the n writers from w on one and the same? */
@@ -233,7 +233,10 @@ INLINE void do_store(Ev *e, Addr a, UInt n, const UInt mode)
 		extra(e, a, n, FMT_A_STORE | (e->rep ? FMT_A_REP : 0), stack);
 }
 
-/* ---- the short way: an instruction that meets the block of addresses again that it met last ---- */
+/*
+ * ---- the short way: an instruction that meets the block of addresses again that it met last ----
+ * For quad, unique and ke in chunks of 4 bytes, nothing else: what is measured unless told otherwise.
+ */
 
 #define BLOCK_MASK ((1u << UBLK_SHIFT) - 1)
 
@@ -372,40 +375,73 @@ static __attribute__((noinline)) void not_accessed(const Ev *e)
 		X.tot.stores--;
 }
 
-INLINE Bool again(Ev *e, Addr a, ULong mix)
+/* Called by its size and direction; e, v and end are accesses_short()'s. */
+#define AGAIN(label, call)                                                                                             \
+label:                                                                                                                 \
+	if (UNLIKELY_(!call))                                                                                          \
+		goto anew;                                                                                             \
+	if (++e == end)                                                                                                \
+		goto done;                                                                                             \
+	v++;                                                                                                           \
+	goto *ways[e->op]
+
+static __attribute__((noinline)) void due(void)
 {
-	switch (e->op) {
-	case OP_LOAD + 0: return load_again(e, a, 1, mix);
-	case OP_LOAD + 1: return load_again(e, a, 2, mix);
-	case OP_LOAD + 2: return load_again(e, a, 4, mix);
-	case OP_LOAD + 3: return load_again(e, a, 8, mix);
-	case OP_LOAD + 4: return load_again(e, a, 16, mix);
-	case OP_LOAD + 5: return load_again(e, a, 32, mix);
-	case OP_STORE + 0: return store_again(e, a, 1, mix);
-	case OP_STORE + 1: return store_again(e, a, 2, mix);
-	case OP_STORE + 2: return store_again(e, a, 4, mix);
-	case OP_STORE + 3: return store_again(e, a, 8, mix);
-	case OP_STORE + 4: return store_again(e, a, 16, mix);
-	case OP_STORE + 5: return store_again(e, a, 32, mix);
-	case OP_SP: move_sp(a); return True;
-	default: return False;
+	if (X.now >= X.slice_end)
+		slice_end();
+	counts_unpack();
+}
+
+INLINE void flushed(const Flush *f)
+{
+	if (UNLIKELY_(X.now >= X.due))
+		due();
+	if (f->exit == EXIT_CALL) {
+		X.pend_ret = f->ret_ip;
+		X.pend_sp = X.sp;
 	}
 }
 
-/* An address of 0 is in no block that was met. */
-INLINE void accesses_short(Flush *f)
+/* There is one access at least. Each way jumps to the next one's itself: so the processor foresees it. */
+static __attribute__((noinline)) void accesses_short(const Flush *f)
 {
+	static const void *const ways[] = { [OP_SLOW] = &&slow,         [OP_SP] = &&sp,
+					    [OP_LOAD + 0] = &&load1,    [OP_LOAD + 1] = &&load2,
+					    [OP_LOAD + 2] = &&load4,    [OP_LOAD + 3] = &&load8,
+					    [OP_LOAD + 4] = &&load16,   [OP_LOAD + 5] = &&load32,
+					    [OP_STORE + 0] = &&store1,  [OP_STORE + 1] = &&store2,
+					    [OP_STORE + 2] = &&store4,  [OP_STORE + 3] = &&store8,
+					    [OP_STORE + 4] = &&store16, [OP_STORE + 5] = &&store32 };
 	const ULong mix = block_mix(), *v = evbuf;
-	Ev *end = f->ev + (f->to - f->from);
+	Ev *e = f->ev, *end = e + (f->to - f->from);
 
-	for (Ev *e = f->ev; e < end; e++, v++) {
-		if (LIKELY_(again(e, *v, mix)))
-			continue;
-		if (LIKELY_(*v))
-			access_anew(e, *v, mix);
-		else
-			not_accessed(e);
+	goto *ways[e->op];
+	AGAIN(load1, load_again(e, *v, 1, mix));
+	AGAIN(load2, load_again(e, *v, 2, mix));
+	AGAIN(load4, load_again(e, *v, 4, mix));
+	AGAIN(load8, load_again(e, *v, 8, mix));
+	AGAIN(load16, load_again(e, *v, 16, mix));
+	AGAIN(load32, load_again(e, *v, 32, mix));
+	AGAIN(store1, store_again(e, *v, 1, mix));
+	AGAIN(store2, store_again(e, *v, 2, mix));
+	AGAIN(store4, store_again(e, *v, 4, mix));
+	AGAIN(store8, store_again(e, *v, 8, mix));
+	AGAIN(store16, store_again(e, *v, 16, mix));
+	AGAIN(store32, store_again(e, *v, 32, mix));
+	AGAIN(sp, (move_sp(*v), True));
+	AGAIN(slow, False);
+anew:
+	/* an address of 0 is in no block that was met */
+	if (LIKELY_(*v))
+		access_anew(e, *v, mix);
+	else
+		not_accessed(e);
+	if (++e != end) {
+		v++;
+		goto *ways[e->op];
 	}
+done:
+	flushed(f);
 }
 
 INLINE void accesses(Flush *f, const UInt mode)
@@ -460,7 +496,7 @@ static __attribute__((noinline)) void run_uncounted(Flush *f)
 				path_before(a, n);
 		}
 	}
-	X.now += f->add[0];
+	X.now += f->insns;
 }
 
 INLINE void run(Flush *f, const UInt mode)
@@ -485,10 +521,7 @@ INLINE void run(Flush *f, const UInt mode)
 		if (UNLIKELY_(win_armed))
 			window_tick();
 	}
-	if (mode & M_SHORT)
-		accesses_short(f);
-	else
-		accesses(f, mode);
+	accesses(f, mode);
 	if (mode & M_EXTRA && extra_cycles && UNLIKELY_((X.cy_cd -= X.tot.cycles - cycles) <= 0))
 		sample_cycles(f);
 	if (UNLIKELY_(X.now >= X.slice_end))
@@ -513,11 +546,55 @@ VARIANT(run_k, M_KE)
 VARIANT(run_qk, M_QUAD | M_KE)
 VARIANT(run_qu, M_QUAD | M_UNIQUE)
 VARIANT(run_quk, M_QUAD | M_UNIQUE | M_KE)
-VARIANT(run_short, M_QUAD | M_UNIQUE | M_KE | M_SHORT)
 VARIANT(run_quk_x, M_QUAD | M_UNIQUE | M_KE | M_EXTRA)
 VARIANT(run_qk_x, M_QUAD | M_KE | M_EXTRA)
 VARIANT(run_q_x, M_QUAD | M_EXTRA)
 VARIANT(run_qu_x, M_QUAD | M_UNIQUE | M_EXTRA)
+
+INLINE void run_counted(const Flush *f)
+{
+	for (UInt i = 0; i < PACKED_WORDS; i++)
+		X.packed[i] += f->packed[i];
+	X.now += f->insns;
+	X.pending = f->exit;
+	if (f->from == f->to)
+		flushed(f);
+	else
+		accesses_short(f);
+}
+
+/* The block is not what the top frame suggests, or nothing is counted. */
+static __attribute__((noinline)) void run_odd(Flush *f)
+{
+	Addr ret, sp;
+	Bool on;
+
+	if (f->fn != X.fn || X.sp > X.top_sp || X.pending == EXIT_CALL)
+		stack_enter(f->bb);
+	on = !f->fn && X.pending == EXIT_CALL; /* a linkage stub: the call goes on */
+	ret = X.pend_ret;
+	sp = X.pend_sp;
+	if (X.counting) {
+		run_counted(f);
+	} else {
+		run_uncounted(f);
+		X.pending = f->exit;
+		flushed(f);
+	}
+	if (on) {
+		X.pending = EXIT_CALL;
+		X.pend_ret = ret;
+		X.pend_sp = sp;
+	}
+}
+
+static VG_REGPARM(1) void run_short(Flush *f)
+{
+	if (UNLIKELY_(f->fn != X.fn || X.sp > X.top_sp || X.pending == EXIT_CALL || !X.counting))
+		run_odd(f);
+	else
+		run_counted(f);
+}
 
 flush_fn exec_pick(const HChar **name)
 {
@@ -531,7 +608,7 @@ flush_fn exec_pick(const HChar **name)
 	if (extra_samples || extra_windows || extra_objects || extra_cycles || paths_on || logs_on)
 		return mode & M_KE ? (mode & M_UNIQUE ? run_quk_x : run_qk_x) : (mode & M_UNIQUE ? run_qu_x : run_q_x);
 	switch (mode) {
-	case M_QUAD | M_UNIQUE | M_KE: return opt.chunk_shift == 2 ? run_short : run_quk;
+	case M_QUAD | M_UNIQUE | M_KE: counts_packed = opt.chunk_shift == 2; return counts_packed ? run_short : run_quk;
 	case M_QUAD | M_UNIQUE: return run_qu;
 	case M_QUAD | M_KE: return run_qk;
 	case M_KE: return run_k;

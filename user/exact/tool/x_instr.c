@@ -113,11 +113,27 @@ static ULong code_hash(const VexGuestExtents *vge)
 	return h;
 }
 
+/*
+ * The stack pointer, as the block moves it. A move is an event only where one of the block's accesses, or what comes
+ * after the block, could tell: of `push; push; push` the last one is. Its values are known as distances from one that
+ * is not; a value of another origin begins anew.
+ */
+typedef struct {
+	UInt origin; /* 0: not known */
+	Long off;
+} Place;
+#define MAX_PLACES 4096
+static Place places[MAX_PLACES]; /* by temporary */
+#define RED_ZONE 128
+
 typedef struct {
 	IRSB *out;
 	BB *bb;
 	UInt base_ev, base_ins; /* since the last unconditional flush */
 	IRType word;
+	Place sp, told; /* where the pointer is, and where the events say it is */
+	IRExpr *untold; /* its value, where that differs */
+	Addr moved_by;
 } Gen;
 
 static void store_const_addr(Gen *g, ULong *where, IRExpr *value)
@@ -140,7 +156,79 @@ static UInt access_op(UInt kind, UInt size)
 	return (kind == EV_LOAD ? OP_LOAD : OP_STORE) + log;
 }
 
-static void add_access_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
+static void add_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip);
+
+static Place distance_of(const IRExpr *e)
+{
+	if (e->tag != Iex_RdTmp || e->Iex.RdTmp.tmp >= MAX_PLACES)
+		return (Place){ 0 };
+	return places[e->Iex.RdTmp.tmp];
+}
+
+static void place_temporary(const Gen *g, IRTemp t, const IRExpr *e)
+{
+	const IRExpr *by;
+	Place p = { 0 };
+
+	if (t >= MAX_PLACES)
+		return;
+	if (e->tag == Iex_Get && e->Iex.Get.offset == OFFSET_amd64_RSP && e->Iex.Get.ty == Ity_I64) {
+		p = g->sp;
+	} else if (e->tag == Iex_RdTmp) {
+		p = distance_of(e);
+	} else if (e->tag == Iex_Binop && (e->Iex.Binop.op == Iop_Add64 || e->Iex.Binop.op == Iop_Sub64) &&
+		   e->Iex.Binop.arg2->tag == Iex_Const) {
+		by = e->Iex.Binop.arg2;
+		p = distance_of(e->Iex.Binop.arg1);
+		p.off += e->Iex.Binop.op == Iop_Add64 ? (Long)by->Iex.Const.con->Ico.U64
+						      : -(Long)by->Iex.Const.con->Ico.U64;
+	}
+	places[t] = p;
+}
+
+static void tell_sp(Gen *g)
+{
+	IRExpr *value = g->untold;
+
+	if (!value)
+		return;
+	g->untold = NULL;
+	g->told = g->sp;
+	add_event(g, EV_SP, 0, value, g->moved_by);
+}
+
+static void sp_moved(Gen *g, IRExpr *value, Addr ip)
+{
+	static UInt origins;
+	Place p = distance_of(value);
+
+	if (!p.origin || p.origin != g->told.origin) {
+		if (!p.origin)
+			p = (Place){ ++origins + 1, 0 };
+		if (value->tag == Iex_RdTmp && value->Iex.RdTmp.tmp < MAX_PLACES)
+			places[value->Iex.RdTmp.tmp] = p;
+		g->sp = p;
+		g->untold = value;
+		g->moved_by = ip;
+		tell_sp(g);
+		return;
+	}
+	g->sp = p;
+	g->moved_by = ip;
+	g->untold = p.off == g->told.off ? NULL : value;
+}
+
+/* An access at `addr` is about to be recorded: would it be told apart from the stack by the old value as by the new? */
+static void told_enough(Gen *g, const IRExpr *addr)
+{
+	Place p = distance_of(addr);
+
+	if (g->untold &&
+	    !(p.origin == g->told.origin && (p.off >= g->sp.off - RED_ZONE) == (p.off >= g->told.off - RED_ZONE)))
+		tell_sp(g);
+}
+
+static void add_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
 {
 	Ev *e;
 
@@ -175,8 +263,10 @@ static IRExpr *guarded(Gen *g, IRExpr *guard, IRExpr *addr)
 
 static void add_guarded_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExpr *guard, Addr ip)
 {
-	if (size)
-		add_access_event(g, kind, size, guarded(g, guard, addr), ip);
+	if (size) {
+		told_enough(g, addr);
+		add_event(g, kind, size, guarded(g, guard, addr), ip);
+	}
 }
 
 /* What each Flush needs beyond the block, kept until the block's arrays are allocated. */
@@ -190,6 +280,7 @@ static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 	flush_fn fn = exec_pick(&name);
 	IRDirty *d;
 
+	tell_sp(g);
 	VG_(memset)(f, 0, sizeof(*f));
 	f->bb = g->bb;
 	f->from = g->base_ev;
@@ -214,8 +305,9 @@ static void count_static(Flush *f)
 {
 	Counters sum = { 0 }, *c = &sum;
 	const ULong *all = (const ULong *)&sum;
+	UInt ins_from = f->ins_from, ins_to = f->ins_to; /* where the packed counts will stand */
 
-	for (UInt i = f->ins_from; i < f->ins_to; i++) {
+	for (UInt i = ins_from; i < ins_to; i++) {
 		const struct xs_class *k = &classes[i];
 
 		c->insns++;
@@ -230,8 +322,14 @@ static void count_static(Flush *f)
 		c->loads += evs[i].kind == EV_LOAD;
 		c->stores += evs[i].kind == EV_STORE || evs[i].kind == EV_MODIFY;
 	}
+	f->insns = c->insns;
+	if (counts_packed)
+		VG_(memset)(f->packed, 0, sizeof(f->packed));
 	for (UInt i = 0; i < COUNTERS_STATIC; i++)
-		f->add[i] = all[i];
+		if (counts_packed)
+			f->packed[i / 3] |= all[i] << i % 3 * PACKED_BITS;
+		else
+			f->add[i] = all[i];
 }
 
 /* The arguments of an allocating function, before it overwrites them. */
@@ -284,12 +382,13 @@ static void add_statement(Gen *g, const IRTypeEnv *types, const IRStmt *st, Addr
 	switch (st->tag) {
 	case Ist_WrTmp:
 		e = st->Ist.WrTmp.data;
+		place_temporary(g, st->Ist.WrTmp.tmp, e);
 		if (e->tag == Iex_Load)
 			add_guarded_access(g, EV_LOAD, sizeofIRType(e->Iex.Load.ty), e->Iex.Load.addr, NULL, ip);
 		break;
 	case Ist_Put:
 		if (st->Ist.Put.offset == OFFSET_amd64_RSP && typeOfIRExpr(types, st->Ist.Put.data) == Ity_I64)
-			add_access_event(g, EV_SP, 0, st->Ist.Put.data, ip);
+			sp_moved(g, st->Ist.Put.data, ip);
 		break;
 	case Ist_Store:
 		add_guarded_access(g, EV_STORE, sizeofIRType(typeOfIRExpr(types, st->Ist.Store.data)),
@@ -369,7 +468,7 @@ static void keep_learnt(BB *bb)
 IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *layout, const VexGuestExtents *vge,
 		   const VexArchInfo *archinfo, IRType gword, IRType hword)
 {
-	Gen g = { .word = gword };
+	Gen g = { .word = gword, .sp = { 1, 0 }, .told = { 1, 0 } };
 	BB *bb = VG_(calloc)("x.bb", 1, sizeof(*bb));
 	Int i = 0;
 	UInt exit_kind = in->jumpkind == Ijk_Call ? EXIT_CALL : in->jumpkind == Ijk_Ret ? EXIT_RET : EXIT_PLAIN;
@@ -377,6 +476,7 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 	if (out_dead)
 		return in;
 	n_marks = n_ev = n_flush = 0;
+	VG_(memset)(places, 0, sizeof(places));
 	g.out = deepCopyIRSBExceptStmts(in);
 	g.bb = bb;
 	bb->addr = vge->base[0];

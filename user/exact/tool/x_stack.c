@@ -39,11 +39,36 @@ static inline void add_delta(Counters *to, const Counters *now, const Counters *
 		t[i] += n[i] - o[i];
 }
 
+void counts_unpack(void)
+{
+	ULong *tot = (ULong *)&X.tot;
+
+	X.due = X.now + PACKED_INSNS < X.slice_end ? X.now + PACKED_INSNS : X.slice_end;
+	for (UInt i = 0; i < PACKED_WORDS; i++) {
+		ULong word = X.packed[i];
+
+		for (UInt k = 0; k < 3; k++)
+			tot[3 * i + k] += word >> k * PACKED_BITS & ((1u << PACKED_BITS) - 1);
+		X.packed[i] = 0;
+	}
+}
+
+static void counts_settle(void)
+{
+	ULong any = 0;
+
+	for (UInt i = 0; i < PACKED_WORDS; i++)
+		any |= X.packed[i];
+	if (any)
+		counts_unpack();
+}
+
 /* Gives what was counted since the last change of function to the node that was running. */
 static void seg_close(void)
 {
 	if (!X.t)
 		return;
+	counts_settle();
 	if (X.node)
 		add_delta(&X.node->self, &X.tot, &X.t->seg0);
 	if (UNLIKELY_(opt.functions || opt.attr_main))
@@ -278,6 +303,7 @@ static void save_thread(void)
 
 	if (!t)
 		return;
+	counts_settle();
 	t->tot = X.tot;
 	t->sp = X.sp;
 	t->pending = X.pending;
