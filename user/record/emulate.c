@@ -24,7 +24,7 @@
 #define FRESH_NS 2000000 /* of an older sample only the memory that came with it is used */
 #define COUNTS_ROOM 65536
 #define WAIT_NS 1000000000 /* for an answer about a page: it is lost then; by hand */
-#define REVISITED 16 /* reads of a burst */
+#define REVISITED 16       /* reads of a burst */
 
 struct emulate {
 	struct session *s;

@@ -7,9 +7,9 @@
 
 #include "format.h"
 
-/* Looks come 4, 17, 67, 268 ms, 1.1, 4.3 and 17.2 s after the first: from a round of a server to a short recording. */
-#define LOOKS 7
-#define FIRST_NS 4194304u
+/* Looks come 4, 17, 67, 268 ms, 1.1, 4.3 and 17.2 s after the first. */
+#define LOOKS 7           /* the last comes within a short recording */
+#define FIRST_NS 4194304u /* less than a round of most servers; by hand */
 #define TIMES_SHIFT 2
 #define WAITING 1024 /* for one look: at 60 a second, what comes within the longest pause */
 
@@ -53,7 +53,7 @@ uint64_t revisits_dropped(const struct revisits *v)
 	return v->dropped;
 }
 
-static uint64_t due(const struct word *x, unsigned look)
+static uint64_t time_of_look(const struct word *x, unsigned look)
 {
 	return x->first + ((uint64_t)FIRST_NS << TIMES_SHIFT * look);
 }
@@ -109,7 +109,7 @@ int revisits_poll(struct revisits *v, uint64_t now)
 	int err = 0;
 
 	for (unsigned k = 0; k < LOOKS; k++)
-		for (struct waiting *q = &v->look[k]; !err && q->count && due(&q->word[q->first], k) <= now;) {
+		for (struct waiting *q = &v->look[k]; !err && q->count && time_of_look(&q->word[q->first], k) <= now;) {
 			struct word x = q->word[q->first];
 
 			q->first = (q->first + 1) % WAITING;

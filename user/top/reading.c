@@ -16,6 +16,7 @@
 
 #include "advise/advised.h"
 #include "command/command.h"
+#include "command/kept.h"
 #include "command/pager.h"
 #include "profile/names_kept.h"
 #include "symbol/confine.h"
