@@ -117,19 +117,29 @@ $(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
 	$(call say,UNIT,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
-# The library once, with the fuzzer's instrumentation, then each target against it.
+# What of the library the targets reach, with the fuzzer's instrumentation, then each target against it. Which parts that
+# are, the linker tells of a target with the plain library; what it drops there and not here, it finds there again.
 FUZZ_FLAGS := -std=gnu11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined -Wno-unused-parameter \
 	-Wno-unknown-attributes
 FUZZ_OBJ := $(LIB_SRC:%.c=build/fuzz/obj/%.o) $(PB_SRC:%.c=build/fuzz/obj/%.o)
-fuzz: $(FUZZ)
+fuzz: build/fuzz/reached
+	$(Q)$(MAKE) --no-print-directory fuzz-targets FUZZ_OBJ="$$(cat build/fuzz/reached)"
+fuzz-targets: $(FUZZ)
+build/fuzz/reached: $(FUZZ_SRC:tests/fuzz/%.c=build/fuzz/%.reached)
+	$(Q)for name in $$(sort -u $^); do printf '%s\n' $(FUZZ_OBJ) | grep "/$$name$$"; done | tr '\n' ' ' >$@
+build/fuzz/%.reached: build/fuzz/%.o build/libaccperf.a
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -Wl,-Map,$@.map -o $@.linked $^ $(LDLIBS) && \
+		sed -n 's/^build\/libaccperf\.a(\([^)]*\)).*/\1/p' $@.map | sort -u >$@ && rm $@.map $@.linked
 build/fuzz/obj/%.o: %.c Makefile | $(SKEL) $(PB_SRC)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 build/fuzz/library.a: $(FUZZ_OBJ)
 	$(call say,FUZZLIB,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-build/fuzz/f-%: tests/fuzz/f-%.c build/fuzz/library.a
+build/fuzz/f-%.o: tests/fuzz/f-%.c | $(SKEL) $(PB_SRC)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+build/fuzz/f-%: build/fuzz/f-%.o build/fuzz/library.a
 	$(call say,FUZZ,$@)
-	$(Q)$(CLANG) $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MMD -MP -MF $@.d -o $@ $< build/fuzz/library.a $(LDLIBS)
+	$(Q)$(CLANG) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $^ build/libaccperf.a $(LDLIBS)
 
 # First-lines flags of a test program: `// cflags: ...` and `// libs: ...`.
 flags_of = $(shell sed -n '1,8s|^// $(1): *||p' $(2))
@@ -160,4 +170,4 @@ clean:
 	$(Q)rm -rf build
 
 -include $(LIB_OBJ:.o=.d) $(CLI_OBJ:.o=.d) $(BPF_SRC:%.bpf.c=$(B)/%.bpf.d) $(UNIT:=.d) $(FUZZ_OBJ:.o=.d) $(FUZZ:=.d)
-.PHONY: all unit fuzz workloads install install-extra uninstall uninstall-extra dist clean
+.PHONY: all unit fuzz fuzz-targets workloads install install-extra uninstall uninstall-extra dist clean
