@@ -22,8 +22,9 @@
 #include "view/top.h"
 
 #define LOOK_MS 100 /* for a next part, and for the recorder's end */
-#define AHEAD_NS                                                                                                       \
-	400000000 /* of CPU time, that readings may take before their share has come: first figures come soon */
+/* CPU time that readings may take before their share has come: looking for names is dear at first. */
+#define AHEAD_NS 600000000
+#define AHEAD_THOROUGH_NS 150000000
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
 #define LEAST_WINDOW_S 2.0
@@ -268,13 +269,13 @@ static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next)
 {
 	int got = r->busy ? top_reader_take(r) : 0;
 	struct top_moment m;
-	uint64_t due, earned, *spent = &l->spent[r->full];
+	uint64_t due, earned, *spent = &l->spent[r->full], ahead = r->full ? AHEAD_THOROUGH_NS : AHEAD_NS;
 
 	if (!got)
 		return;
 	*spent += r->cpu_ns;
 	due = r->began + (uint64_t)(l->o->delay * 1e9);
-	earned = l->began + (*spent > AHEAD_NS ? (uint64_t)((double)(*spent - AHEAD_NS) / l->share[r->full]) : 0);
+	earned = l->began + (*spent > ahead ? (uint64_t)((double)(*spent - ahead) / l->share[r->full]) : 0);
 	*next = due > earned ? due : earned;
 	if (got > 0 && !top_parse(&m, r->text.data, r->text.len, NULL))
 		take_moment(l, r, &m);
