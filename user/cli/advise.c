@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise/advised.h"
+#include "advise/sets.h"
 #include "command/command.h"
 #include "command/filter_opts.h"
 #include "command/pager.h"
@@ -39,54 +40,6 @@ static const struct opt options[] = {
 	STDIO_OPT(struct advise_cmd, stdio),
 	OPT_END
 };
-
-#define SETS 64
-#define MEMBERS 256
-
-/* --set as given: texts are the option's, cut at the commas. */
-struct sets {
-	struct advise_set at[SETS];
-	size_t count;
-	char *text[SETS];
-	const char *member[MEMBERS];
-	size_t members;
-};
-
-static int parse_sets(const struct opt_list *given, struct sets *out, struct err *e)
-{
-	*out = (struct sets){ 0 };
-	for (unsigned i = 0; i < given->count && i < SETS; i++) {
-		char *text = strdup(given->items[i]), *list = text ? strchr(text, '=') : NULL, *rest = NULL;
-		struct advise_set *s = &out->at[out->count];
-
-		if (!text)
-			return err_set(e, -ENOMEM, "out of memory");
-		out->text[out->count++] = text;
-		if (!list || list == text || !list[1])
-			return err_set(e, -EINVAL, "--set wants NAME=FUNCTION,FUNCTION.., not '%s'", given->items[i]);
-		*list++ = 0;
-		s->name = text;
-		s->function = &out->member[out->members];
-		for (char *f = strtok_r(list, ",", &rest); f; f = strtok_r(NULL, ",", &rest)) {
-			if (out->members == MEMBERS)
-				return err_set(e, -E2BIG, "--set: more than %d functions in all", MEMBERS);
-			out->member[out->members++] = f;
-			s->functions++;
-		}
-		if (!s->functions)
-			return err_set(e, -EINVAL, "--set %s names no function", s->name);
-		for (size_t k = 0; k + 1 < out->count; k++)
-			if (!strcmp(out->at[k].name, s->name))
-				return err_set(e, -EINVAL, "--set %s is given twice", s->name);
-	}
-	return 0;
-}
-
-static void release_sets(struct sets *s)
-{
-	for (size_t i = 0; i < s->count; i++)
-		free(s->text[i]);
-}
 
 static int show_roofline(const struct advise_cmd *o, const struct advised_profile *a, struct err *e)
 {
@@ -179,7 +132,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	const struct advise_cmd *o = opts;
 	struct advised_profile a;
 	struct err e = { 0 };
-	struct sets sets = { 0 };
+	struct advise_sets sets = { 0 };
 	struct filter filter;
 	int status, r;
 
@@ -192,8 +145,8 @@ static int cmd_advise(void *opts, int argc, char **argv)
 			o->svg ? "svg" : "roofline");
 	if (o->roofline && o->sets.count)
 		err_set(&e, -EINVAL, "--set makes a candidate, and --roofline shows functions: leave out one of them");
-	if (e.code || parse_sets(&o->sets, &sets, &e)) {
-		release_sets(&sets);
+	if (e.code || advise_sets_parse(o->sets.items, o->sets.count, &sets, &e)) {
+		advise_sets_release(&sets);
 		filter_release(&filter);
 		return cli_fail(&e, EXIT_USAGE);
 	}
@@ -202,7 +155,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &filter, &a, &e);
 	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
 	advised_release(&a);
-	release_sets(&sets);
+	advise_sets_release(&sets);
 	filter_release(&filter);
 	return status;
 }

@@ -4,9 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "command/command.h"
 #include "command/kept.h"
@@ -18,7 +15,7 @@
 #include "flow/threads.h"
 #include "view/flow.h"
 #include "view/flow_figures.h"
-#include "view/svg.h"
+#include "view/graphviz.h"
 
 /* Edges that are asked for. */
 struct monitor {
@@ -94,57 +91,12 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-/* What was written to fd, from its beginning. */
-static int read_back(int fd, struct buf *out)
-{
-	char piece[16384];
-	ssize_t n;
-
-	while ((n = pread(fd, piece, sizeof(piece), (off_t)out->len)) > 0)
-		buf_add(out, piece, (size_t)n);
-	return n < 0 ? -errno : buf_failed(out) ? -ENOMEM : 0;
-}
-
-/* The graph through graphviz. It gets descriptors, no names: a file is written in one way only. */
-static int draw_graph(const struct buf *dot, const char *output, struct err *e)
-{
-	const char *args[] = { "dot", "-Tsvg", NULL };
-	int in = memfd_create("graph", MFD_CLOEXEC), out = memfd_create("picture", MFD_CLOEXEC), status = 0, err = 0;
-	pid_t child = -1;
-	AUTO_BUF(svg);
-
-	if (in < 0 || out < 0 || write(in, dot->data, dot->len) != (ssize_t)dot->len || lseek(in, 0, SEEK_SET))
-		err = err_set(e, -EIO, "cannot write a temporary file: %s", strerror(errno));
-	if (!err)
-		child = fork();
-	if (child == 0) {
-		dup2(in, STDIN_FILENO);
-		dup2(out, STDOUT_FILENO);
-		execvp(args[0], (char *const *)(uintptr_t)args);
-		_exit(127);
-	}
-	if (!err && (child < 0 || waitpid(child, &status, 0) < 0))
-		err = err_set(e, -errno, "cannot run dot: %s", strerror(errno));
-	if (!err && WIFEXITED(status) && WEXITSTATUS(status) == 127)
-		err = err_set(e, -ENOENT, "--svg needs `dot`: install graphviz, or use --dot and draw it elsewhere");
-	if (!err && status)
-		err = err_set(e, -EIO, "dot failed with status %d", WIFEXITED(status) ? WEXITSTATUS(status) : -1);
-	if (!err && (err = read_back(out, &svg)))
-		err_set(e, err, "cannot read dot's picture: %s", strerror(-err));
-	if (in >= 0)
-		close(in);
-	if (out >= 0)
-		close(out);
-	if (!err)
-		svg_adopt(&svg);
-	return err ? err : pager_save(&svg, output, e);
-}
-
 /* v: what the view is made of; how it is shown, the options say. */
 static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e)
 {
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	AUTO_BUF(out);
+	AUTO_BUF(svg);
 
 	v.min_share = o->min_share / 100;
 	v.top = (unsigned)(o->top > 1000 ? 1000 : o->top);
@@ -167,7 +119,7 @@ static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e
 	if (buf_failed(&out))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (o->svg)
-		return draw_graph(&out, o->output, e);
+		return graphviz_draw(&out, &svg, e) ? e->code : pager_save(&svg, o->output, e);
 	return o->output ? pager_save(&out, o->output, e)
 			 : pager_write(&out, !o->stdio && !o->json && !o->xml && !o->dot, e);
 }

@@ -104,6 +104,8 @@ extern const struct object_costs object_costs_default;
 extern const char *const object_region_names[OBJECT_REGIONS];
 /* "stack=0,heap=4,data=2,other=4": factors that are not named stay. */
 int object_costs_parse(const char *text, struct object_costs *out, struct err *e);
+/* By what a load takes here from as much memory as the program used of each region: 0, -ENODATA or -ENOMEM. */
+int object_costs_measured(const struct flow_input *in, struct object_costs *out, struct err *e);
 #define OBJECT_SLICES_MOST 1000
 /* slices: into how many parts of the recording rows' samples are put, too; 0: none. */
 int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, uint32_t slices,
