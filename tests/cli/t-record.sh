@@ -52,7 +52,7 @@ kill $many 2>/dev/null; wait $many 2>/dev/null
 check "several are seen, not more than were sampled" between "$(threads t.data)" 2 "$(samples t.data)"
 expect_status 0 "threads made later" accperf record -q -F 499 -o t2.data -- "$WORKLOADS/nthreads" --seconds 1
 check "several are seen, too" between "$(threads t2.data)" 2 "$(samples t2.data)"
-expect_status 0 "forked children are followed" accperf record -q -F 997 -o f.data -- sh -c "$WORKLOADS/tightloop 40; true"
+expect_status 0 "forked children are followed" accperf record -q -F 997 -o f.data -- sh -c "$WORKLOADS/tightloop 400; true"
 check "and named" between "$(self spin_hot f.data)" 60 85
 # the shell alone may be too short for a sample, which is told by the status
 accperf record -q --no-inherit -F 997 -o n.data -- sh -c "$WORKLOADS/tightloop 40; true" 2>no-inherit.err; status=$?
