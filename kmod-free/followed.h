@@ -10,7 +10,12 @@
 
 #include "counters.h"
 
-/* If some were refused or could not be taken out since `*seen`, those that exist no more are taken out; how many. */
-unsigned followed_if_short(int targets_fd, const struct counter_row *rows, uint64_t *seen);
+struct followed_room {
+	uint64_t seen; /* refused or not taken out, so far */
+	uint64_t rest; /* until then, ns: a set that stays full is not looked through all the time */
+};
+
+/* If some more were refused or could not be taken out, those that exist no more are. */
+void followed_if_short(int targets_fd, const struct counter_row *rows, struct followed_room *r);
 
 #endif

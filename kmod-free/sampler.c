@@ -47,7 +47,8 @@ struct sampler {
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	struct bpf_link *waits;    /* NULL: not attached */
 	int cgroup_fd;
-	uint64_t cpu_ns, short_seen;
+	uint64_t cpu_ns;
+	struct followed_room room;
 	bool by_thread, of_cpus, cpu_ns_known;
 	struct sampler_feed feed;
 	struct err why; /* by_thread, though it was not asked for */
@@ -391,7 +392,7 @@ void sampler_second(struct sampler *s)
 {
 	int cpus[MAX_CPUS], n;
 
-	followed_if_short(sampler_targets_fd(s), s->bpf->bss->counters, &s->short_seen);
+	followed_if_short(sampler_targets_fd(s), s->bpf->bss->counters, &s->room);
 	if (!s->of_cpus)
 		return;
 	n = online_cpus(cpus, MAX_CPUS);

@@ -29,7 +29,8 @@ struct sysio {
 	void *ctx;
 	struct bpf_link *links[3];     /* what keeps our own set of targets */
 	struct bpf_link *ends, *lives; /* what adds up what ended, and what lives */
-	uint64_t not_added, malformed, short_seen;
+	uint64_t not_added, malformed;
+	struct followed_room room;
 };
 
 int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx)
@@ -260,7 +261,7 @@ int sysio_read(struct sysio *s, sample_fn fn, void *ctx)
 {
 	s->fn = fn;
 	s->ctx = ctx;
-	followed_if_short(bpf_map__fd(s->bpf->maps.targets), s->bpf->bss->counters, &s->short_seen);
+	followed_if_short(bpf_map__fd(s->bpf->maps.targets), s->bpf->bss->counters, &s->room);
 	return ring_buffer__consume(s->ring);
 }
 
