@@ -14,6 +14,7 @@ gcc -g -O2 -fno-reorder-blocks-and-partition -Wl,--emit-relocs -I"$TOP/tests/wor
 accperf record -q --effort high -o bwt.data -- ./bwt --seconds 5 >first 2>rec.err
 expect_status 0 "--bolt" accperf export -i bwt.data --bolt -o bwt.pa
 check "... of the program, as most are its own" grep -qE 'branches of .*/bwt: [0-9.]+% of the [0-9]+ taken ones' err
+check "what bursts ran tells ratios of counts, too" eval 'accperf counts --json -i bwt.data | jq -e ".links.replay > 20"'
 expect_status 1 "an object that is not there" accperf export -i bwt.data --bolt --dso nothing.so -o no.pa
 expect_status 1 "branches of a process" accperf export -i bwt.data --bolt --pid 1 -o no.pa
 

@@ -51,9 +51,10 @@ struct emulate {
 /* A return address or one past an instruction: what lies before it. */
 static bool place_of_return(void *ctx, uint64_t runtime, struct module **m, uint64_t *vaddr)
 {
+	const struct emulate *r = ctx;
 	struct place at;
 
-	if (!emulate_env_find(ctx, runtime - 1, &at))
+	if (!emulate_env_find(&r->sees, runtime - 1, &at))
 		return false;
 	*m = at.module;
 	*vaddr = at.vaddr + 1;
