@@ -16,11 +16,14 @@
 static uint32_t load_site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {
 	struct site_key k = { .ip = ip, .module = module, .function = function };
-	uint32_t id = intern_add(&r->site_keys, &k, sizeof(k), NULL);
+	struct raw_met *met = &r->met[(ip ^ ip >> 8) % RAW_MET];
 
-	if (!id)
+	if (met->id && met->key.ip == ip && met->key.module == module && met->key.function == function)
+		return met->id;
+	*met = (struct raw_met){ k, intern_add(&r->site_keys, &k, sizeof(k), NULL) };
+	if (!met->id)
 		err_set(r->e, -ENOMEM, "out of memory");
-	return id;
+	return met->id;
 }
 
 static bool sane_weight(double w)

@@ -43,6 +43,18 @@ struct raw_bursts {
 	struct map block_at; /* module << 44 ^ address of any access -> the block around it */
 };
 
+struct site_key {
+	uint64_t ip;
+	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
+};
+
+/* A site that was met before: most accesses are of few, and asking an array is cheaper than asking a table. */
+#define RAW_MET 512 /* of 24 bytes: they stay in a core's cache */
+struct raw_met {
+	struct site_key key;
+	uint32_t id; /* 0: none yet */
+};
+
 /* Everything by the file's own ids, until all of the file has been read. */
 struct raw {
 	struct flow_input *in;
@@ -50,12 +62,13 @@ struct raw {
 	struct err *e;
 	int failed; /* while it was read */
 	uint64_t first_time, last_time;
-	struct map opened;       /* id -> struct module *, 0: not to be had */
-	uint32_t main_module;    /* id, 0 unknown */
-	struct intern site_keys; /* struct site_key, as used */
-	struct profile *p;       /* functions, modules, stacks, their frames, samples */
-	uint32_t *main_func;     /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
-	uint32_t *frame_func;    /* by frame: its function + 1; 0 not looked for */
+	struct map opened;           /* id -> struct module *, 0: not to be had */
+	uint32_t main_module;        /* id, 0 unknown */
+	struct intern site_keys;     /* struct site_key, as used */
+	struct raw_met met[RAW_MET]; /* by the low bits of the address */
+	struct profile *p;           /* functions, modules, stacks, their frames, samples */
+	uint32_t *main_func;  /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
+	uint32_t *frame_func; /* by frame: its function + 1; 0 not looked for */
 	struct fmt_mapping *mapping;
 	size_t mapping_count, mapping_cap;
 	struct fmt_object *object;
@@ -107,11 +120,6 @@ static inline struct fmt_frame raw_frame(const struct raw *r, uint32_t stack, ui
 				   .module = r->p->modules[f->module].id,
 				   .flags = r->p->stack_frame_flags[at] };
 }
-
-struct site_key {
-	uint64_t ip;
-	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
-};
 
 #define INPUT_MOST (64u << 20) /* records of one kind; a file that claims more is not one of ours */
 

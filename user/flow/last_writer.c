@@ -682,9 +682,7 @@ static void reserve(struct sweep_state *s)
 		loads += (in->access[i].flags & FMT_A_LOAD) != 0;
 		stores += (in->access[i].flags & FMT_A_STORE) != 0;
 	}
-	if (!GROW_TO(s->rec, stores + 1, s->rec_cap, stores + 1) ||
-	    !GROW_TO(s->c->reads, loads, s->c->read_cap, loads) || !map_reserve(&s->granule, stores) ||
-	    !map_reserve(&s->line, stores))
+	if (!GROW_TO(s->rec, stores + 1, s->rec_cap, stores + 1) || !GROW_TO(s->c->reads, loads, s->c->read_cap, loads))
 		s->no_memory = true;
 }
 

@@ -21,16 +21,16 @@ enum near {
 	NEAR_BLIND /* unlocated_loads.h */
 };
 
-struct answer {
+struct answer {            /* there is one in each read: without a hole */
+	uint64_t age;      /* of the record that tells; 0: not told by one */
+	uint64_t addr;     /* that it wrote */
 	uint32_t producer; /* function */
 	uint32_t stack;    /* of its store, index of in->stack + 1; 0 unknown */
-	uint64_t age;      /* of the record that tells; 0: not told by one */
 	uint32_t site;     /* of its store; FLOW_NONE unknown */
-	uint64_t addr;     /* that it wrote */
-	uint8_t near;      /* enum near */
 	/* told by the neighbourhood: so many records there in a row, one not counted, say the same */
 	uint16_t row;
-	bool overwritten; /* the overwrite test replaced the recorded writer */
+	uint8_t near:7;     /* enum near */
+	bool overwritten:1; /* the overwrite test replaced the recorded writer */
 	/* told by the very granule: what the neighbourhood would have said. 1: the same, -1: another */
 	int8_t neighbour;
 };
@@ -38,16 +38,16 @@ struct answer {
 /* One read (or a part of a wide one) and its producer. */
 struct read_answer {
 	uint32_t site, func, pid; /* reading instruction and function */
-	double bytes;             /* it stands for */
-	uint64_t addr;
-	uint32_t object, size; /* object: index or FLOW_NONE; size: of this part */
-	uint32_t stack;        /* of the read, index of in->stack + 1; 0 unknown */
+	uint32_t object, size;    /* object: index or FLOW_NONE; size: of this part */
+	uint32_t stack;           /* of the read, index of in->stack + 1; 0 unknown */
 	/* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose,
 	 * and stand for none */
 	uint32_t burst;
 	uint32_t call;     /* of a system call: index into in->sysio + 1; 0 none */
 	uint32_t beside;   /* NEAR_NONE: who writes nearest to it in its mapping; FLOW_NONE: nobody */
 	float beside_sure; /* how likely it is that the same wrote here, and was missed */
+	double bytes;      /* it stands for */
+	uint64_t addr;
 	struct answer a;
 };
 

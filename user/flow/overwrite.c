@@ -179,8 +179,7 @@ struct overwrite *overwrite_new(const struct flow_input *in, bool stack, bool ce
 	ow->word = malloc((n + 1) * sizeof(*ow->word));
 	ow->time = malloc((n + 1) * sizeof(*ow->time));
 	ow->before = malloc((n + 1) * sizeof(*ow->before));
-	if (!ow->sweep || !ow->recent || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n) ||
-	    !map_reserve(&ow->known, in->access_count - n) || !map_reserve(&ow->last, n))
+	if (!ow->sweep || !ow->recent || !ow->word || !ow->time || !ow->before || !learn_words(ow, ref, n))
 		goto out;
 	learn_times(ow, in, stack);
 	for (uint32_t i = 0; i < in->site_count; i++)

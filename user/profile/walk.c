@@ -34,19 +34,22 @@ static size_t takers_of(const struct store_chunk *c, const struct section_reader
 	return n;
 }
 
-static int take_all(const struct taker *t, size_t n, const void *rec, size_t size)
+static inline int take_one(const struct taker *t, const void *rec, size_t size)
 {
-	int err = 0;
+	int err = has_failed(t->failed) ? 0 : t->row->take(t->ctx, rec, size);
 
-	for (size_t i = 0; i < n && !err; i++) {
-		if (has_failed(t[i].failed))
-			continue;
-		err = t[i].row->take(t[i].ctx, rec, size);
-		if (err && t[i].failed) {
-			*t[i].failed = err;
-			err = 0;
-		}
-	}
+	if (!err || !t->failed)
+		return err;
+	*t->failed = err;
+	return 0;
+}
+
+static inline int take_all(const struct taker *t, size_t n, const void *rec, size_t size)
+{
+	int err = take_one(t, rec, size);
+
+	for (size_t i = 1; i < n && !err; i++)
+		err = take_one(&t[i], rec, size);
 	return err;
 }
 
@@ -64,6 +67,12 @@ static int take_chunk(struct store_chunk *c, const struct taker *t, size_t n)
 	}
 	if (size > sizeof(rec))
 		return -EINVAL;
+	/* most often records lie as structures do, and need no copy */
+	if (c->rec_size >= size && !(c->rec_size % sizeof(*rec)) && !((uintptr_t)c->data % sizeof(*rec))) {
+		for (uint32_t i = 0; !err && i < c->count; i++)
+			err = take_all(t, n, c->data + (size_t)i * c->rec_size, size);
+		return err;
+	}
 	for (uint32_t i = 0; !err && c->rec_size && i < c->count; i++) {
 		store_rec(c, i, rec, size);
 		err = take_all(t, n, rec, size);

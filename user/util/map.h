@@ -13,11 +13,11 @@
 struct map {
 	struct map_slot *slots;
 	size_t cap, used, dead;
+	uint64_t odd[2]; /* values of the two keys that no slot can hold */
+	bool has_odd[2];
 };
 
 void map_release(struct map *m);
-/* Room for so many keys, so that it need not grow on the way. False: out of memory; it works all the same. */
-bool map_reserve(struct map *m, size_t keys);
 /* Pointer to the value, NULL if absent; valid until the next map_put/map_del. */
 uint64_t *map_get(const struct map *m, uint64_t key);
 /* Finds or adds (value 0); *added may be NULL. NULL when out of memory. */
