@@ -35,6 +35,7 @@ static unsigned hints_of(const struct planted *of, struct run_time_hint *out)
 	uint64_t n[MODULES] = { [ANON] = of->nameless, [JIT] = of->named, [FILE_] = of->own }, rest = 1000;
 	struct profile_cell cells[MODULES] = { 0 };
 	struct profile p = { .modules = modules,
+			     .module_count = MODULES,
 			     .frames = frames,
 			     .stacks = stacks,
 			     .stack_frames = stack_frames,

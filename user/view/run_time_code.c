@@ -31,7 +31,14 @@ struct ran {
 	const char *comm;
 	double all, nameless, own[RUNTIMES]; /* time: in code that no file holds and nobody named; in the interpreter */
 	uint64_t nameless_samples, own_samples[RUNTIMES];
-	bool by[RUNTIMES], named; /* some of its run-time code has names */
+	uint32_t by; /* bits: runtimes whose object it has */
+	bool named;  /* some of its run-time code has names */
+};
+
+/* What a module says of whose process it is in, asked once: there are millions of frames. */
+struct module_says {
+	uint32_t by, own; /* bits: runtimes */
+	bool named, nameless;
 };
 
 struct ran_list {
@@ -59,25 +66,52 @@ static bool fits(const char *pattern, const char *name)
 	return pattern && name && !fnmatch(pattern, name, 0);
 }
 
-static void look_at(struct ran *r, const struct profile *p, const struct profile_cell *c, enum profile_unit unit)
+/* NULL: none says anything, so that no stack need be looked at; or out of memory. */
+static struct module_says *ask_modules(const struct profile *p)
+{
+	struct module_says *says = calloc(p->module_count + 1, sizeof(*says));
+	bool any = false;
+
+	for (size_t i = 0; says && i < p->module_count; i++) {
+		const struct profile_module *m = &p->modules[i];
+
+		says[i].named = m->kind == FMT_MOD_JIT;
+		says[i].nameless = m->kind == FMT_MOD_ANON;
+		/* the last is whoever none of the others is */
+		for (size_t k = 0; k + 1 < RUNTIMES && m->kind == FMT_MOD_FILE; k++) {
+			says[i].by |= (uint32_t)fits(runtimes[k].object, m->object) << k;
+			says[i].own |= (uint32_t)fits(runtimes[k].own, m->object) << k;
+		}
+		any |= says[i].named || says[i].nameless || says[i].by || says[i].own;
+	}
+	if (any)
+		return says;
+	free(says);
+	return NULL;
+}
+
+static void look_at(struct ran *r, const struct profile *p, const struct module_says *says,
+		    const struct profile_cell *c, enum profile_unit unit)
 {
 	const struct profile_stack *s = &p->stacks[c->stack];
+	const struct module_says *leaf = NULL;
 
 	r->all += c->weight[unit];
 	for (uint32_t i = 0; i < s->count; i++) {
-		const struct profile_module *m = &p->modules[p->frames[p->stack_frames[s->first + i]].module];
+		const struct module_says *m = &says[p->frames[p->stack_frames[s->first + i]].module];
 
-		r->named |= m->kind == FMT_MOD_JIT;
-		if (!i && m->kind == FMT_MOD_ANON) {
-			r->nameless += c->weight[unit];
-			r->nameless_samples += c->samples[unit];
-		}
-		for (size_t k = 0; k < RUNTIMES && m->kind == FMT_MOD_FILE; k++) {
-			r->by[k] |= fits(runtimes[k].object, m->object);
-			if (!i && fits(runtimes[k].own, m->object)) {
-				r->own[k] += c->weight[unit];
-				r->own_samples[k] += c->samples[unit];
-			}
+		r->named |= m->named;
+		r->by |= m->by;
+		leaf = leaf ? leaf : m;
+	}
+	if (leaf && leaf->nameless) {
+		r->nameless += c->weight[unit];
+		r->nameless_samples += c->samples[unit];
+	}
+	for (size_t k = 0; leaf && k < RUNTIMES; k++) {
+		if (leaf->own >> k & 1) {
+			r->own[k] += c->weight[unit];
+			r->own_samples[k] += c->samples[unit];
 		}
 	}
 }
@@ -94,7 +128,7 @@ static bool judge(const struct ran *r, double all, struct run_time_hint *out)
 	bool nameless = is_many(r->nameless, r->nameless_samples, all), own;
 	char advice[300];
 
-	while (!r->by[k] && !fits(runtimes[k].comm, r->comm) && k + 1 < RUNTIMES)
+	while (!(r->by >> k & 1) && !fits(runtimes[k].comm, r->comm) && k + 1 < RUNTIMES)
 		k++;
 	own = !nameless && !r->named && is_many(r->own[k], r->own_samples[k], all);
 	if (!nameless && !own)
@@ -125,14 +159,16 @@ unsigned run_time_hints(const struct profile *p, struct run_time_hint out[RUN_TI
 {
 	enum profile_unit unit = profile_unit(p);
 	struct ran_list l = { 0 };
+	struct module_says *says = ask_modules(p);
 	unsigned n = 0;
 
-	for (size_t i = 0; i < p->cell_count; i++) {
+	for (size_t i = 0; says && i < p->cell_count; i++) {
 		struct ran *r = ran_of(&l, &p->threads[p->cells[i].thread]);
 
 		if (r && p->cells[i].samples[unit])
-			look_at(r, p, &p->cells[i], unit);
+			look_at(r, p, says, &p->cells[i], unit);
 	}
+	free(says);
 	for (size_t i = 0; i < l.count; i++) {
 		struct run_time_hint hint;
 
