@@ -960,6 +960,11 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	out->windows = o->use_windows ? (double)in->window_count : 0;
 	if (!err && !o->edges_alone)
 		err = edge_uma(&f, out);
+	/* the figures are of the input alone, and reads are most of the memory: only these two ask for them later */
+	if (!o->inclusive && !o->ke) {
+		fit_release(&f);
+		f = (struct fit){ .in = in, .o = o };
+	}
 	if (!err && !o->edges_alone)
 		err = flow_figures(in, o, out);
 	if (!err && !o->edges_alone)

@@ -18,7 +18,7 @@
 #include "util/buf.h"
 #include "util/map.h"
 
-#define AHEAD 3 /* slots: one is read from, the others are filled meanwhile */
+#define AHEAD 2 /* slots: one is read from, the other is filled meanwhile; each is as large as a chunk, some MB */
 #define WORTH_A_THREAD (4u << 20)
 
 /* A chunk as on disk and unpacked. */
