@@ -83,11 +83,11 @@ enum {
 #define COMPAT(r) ((r)->pstate & 0x10)
 #endif
 
-#define PF_ALG 38
-#define S_IFMT_ 0170000
-#define S_IFSOCK_ 0140000
-#define ALG_MSG_MORE 0x8000
-#define ALG_SPLICE_F_MORE 4
+#define PF_ALG 38           /* the kernel's, as the four below */
+#define S_IFMT_ 0170000     /* stat(2): S_IFMT, whose name vmlinux.h lacks */
+#define S_IFSOCK_ 0140000   /* stat(2): S_IFSOCK */
+#define ALG_MSG_MORE 0x8000 /* MSG_MORE */
+#define ALG_SPLICE_F_MORE 4 /* SPLICE_F_MORE */
 
 enum { ALG_NOTHING = 0, ALG_IN = 1, ALG_OUT = 2, ALG_BIND = 3, ALG_ACCEPT = 4 };
 

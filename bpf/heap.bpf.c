@@ -12,10 +12,10 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define RING_BYTES (2 << 20)
-#define CALLS_MOST 8192
-#define BLOCKS_MOST 65536
-#define SNAPSHOT 8192
+#define RING_BYTES (2 << 20) /* bytes: 256 calls with their stack; by hand */
+#define CALLS_MOST 8192      /* threads inside a probed call; by hand */
+#define BLOCKS_MOST 65536    /* sampled blocks whose end is waited for; by hand */
+#define SNAPSHOT 8192        /* bytes of stack, as of an offload call; by hand */
 #define FAILED_FROM -4095ull /* results of mmap() and the like that are errors */
 
 struct {

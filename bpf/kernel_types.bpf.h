@@ -82,13 +82,13 @@ struct linux_binprm {
 	unsigned int interp_flags;
 } CORE;
 
-#define BINPRM_FLAGS_ENFORCE_NONDUMP 1
+#define BINPRM_FLAGS_ENFORCE_NONDUMP 1 /* include/linux/binfmts.h: the file may not be read */
 
 struct kernel_siginfo {
 	int si_signo, si_errno, si_code;
 } CORE;
 
-#define PF_EXITING 0x00000004
-#define PF_KTHREAD 0x00200000
+#define PF_EXITING 0x00000004 /* include/linux/sched.h, as below */
+#define PF_KTHREAD 0x00200000 /* likewise: a thread of the kernel */
 
 #endif

@@ -31,15 +31,15 @@ typedef struct pt_regs regs_t;
 #define REG_SP(r) ((r)->rsp)
 #define REG_IP(r) ((r)->rip)
 #define REG_RET(r) ((r)->rax)
-#define REG_ARGS 6
+#define REG_ARGS 6     /* arguments in registers, by the ABI */
 #define RET_SP_SHIFT 8 /* `ret` popped the return address */
 #elif defined(__TARGET_ARCH_arm64)
 typedef struct user_pt_regs regs_t;
 #define REG_SP(r) ((r)->sp)
 #define REG_IP(r) ((r)->pc)
 #define REG_RET(r) ((r)->regs[0])
-#define REG_ARGS 8
-#define RET_SP_SHIFT 0
+#define REG_ARGS 8     /* likewise */
+#define RET_SP_SHIFT 0 /* bytes: `ret` pops nothing */
 #else
 #error "offload probes: add the registers of this architecture"
 #endif
@@ -56,7 +56,7 @@ __u32 enabled[PROBE_LIBS];                     /* calls entered meanwhile count;
 __u32 entry_ns[PROBE_MAX], exit_ns;            /* what a hit costs: on a probe's entry, on any exit */
 
 #define RATE_WINDOW_NS 100000000ull /* over which a probe's calls are counted before its weight changes; by hand */
-#define SNAPSHOT 8192
+#define SNAPSHOT 8192               /* bytes of stack; by hand */
 
 struct rate {
 	__u64 began;

@@ -11,7 +11,7 @@
 #include "abi.h"
 #include "count.bpf.h"
 
-#define USER_MOST ((1ull << 47) - 2 * 4096)
+#define USER_MOST ((1ull << 47) - 2 * 4096) /* the lower half of x86-64, less two pages: the last is never mapped */
 
 /* Written by user space while `pid` is 0. Two CPUs may both find it set: each takes the pages, for its own sample. */
 struct wire_wanted wanted;

@@ -24,7 +24,7 @@ struct task_struct___ret {
 	struct mm_struct___ret *mm;
 } __attribute__((preserve_access_index));
 
-#define THREADS_MAX 65536
+#define THREADS_MAX 65536 /* threads inside a probed call at once; by hand */
 
 struct threads_map {
 	__uint(type, BPF_MAP_TYPE_HASH);

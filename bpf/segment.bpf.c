@@ -14,10 +14,10 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define USER_CS_32 0x23
-#define RING_BYTES (2 << 20)
-#define OPEN_MOST 4096
-#define STACK_PAGES_TAKEN 3 /* from that of the stack pointer on */
+#define USER_CS_32 0x23      /* arch/x86: code segment of 32-bit programs */
+#define RING_BYTES (2 << 20) /* bytes; by hand */
+#define OPEN_MOST 4096       /* threads inside a segment that is drawn; by hand */
+#define STACK_PAGES_TAKEN 3  /* from that of the stack pointer on */
 /* Results that only the kernel sees: it goes back and enters again, or a handler runs. */
 #define RESTART_FIRST -516
 #define RESTART_LAST -512

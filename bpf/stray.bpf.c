@@ -9,9 +9,9 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define SIGTRAP 5
-#define TRAP_BRKPT 1
-#define SPECIAL 2 /* pointers below stand for a signal without information */
+#define SIGTRAP 5    /* signal(7) */
+#define TRAP_BRKPT 1 /* sigaction(2): a breakpoint's */
+#define SPECIAL 2    /* pointers below stand for a signal without information */
 
 /* Read by user space; `ours` is written by it. */
 __u64 signals;

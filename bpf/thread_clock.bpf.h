@@ -12,7 +12,7 @@
 
 #include <bpf/bpf_core_read.h>
 
-#define CLOCK_TRIES 3
+#define CLOCK_TRIES 3 /* reads until the kernel's writer was not met; the verifier wants a bound */
 
 struct rq___clock {
 	__u64 clock, clock_task;

@@ -12,8 +12,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define SLOTS 8
-#define MOST_EARLY 64
+#define SLOTS 8       /* twice the four debug registers: an old window's hits may come late */
+#define MOST_EARLY 64 /* hits that are let go before the window is known here; by hand */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -9,8 +9,8 @@
 
 #include "kmod-free/elffile.h"
 
-#define MAX_PHDRS 256
-#define MAX_SYMBOLS 4000000u
+#define MAX_PHDRS 256        /* segments that are loaded; by hand */
+#define MAX_SYMBOLS 4000000u /* of one file, the first; by hand */
 
 struct image {
 	Elf *elf;

@@ -23,7 +23,7 @@
 #include "sample.h"
 #include "util/err.h"
 
-#define HEAP_FILES_MOST 64
+#define HEAP_FILES_MOST 64   /* allocators' files at once; by hand */
 #define HEAP_PLACES_MOST 512 /* of one file, entries and exits */
 
 struct heap_place {

@@ -14,8 +14,8 @@
 #include "util/clock.h"
 #include "util/grow.h"
 
-#define DEFAULT_PAGES 16
-#define TRY_NS 30000000 /* of CPU work for a first sample, in probe(); by hand */
+#define DEFAULT_PAGES 16 /* 64 KiB; by hand */
+#define TRY_NS 30000000  /* of CPU work for a first sample, in probe(); by hand */
 
 struct opened {
 	int leader, fd; /* leader -1: none; fd -1: in memory */

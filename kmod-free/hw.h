@@ -17,7 +17,7 @@
 #include "kmod-free/pmu.h"
 #include "source.h"
 
-#define HW_MAX_EVENTS 12
+#define HW_MAX_EVENTS 12 /* of loads and stores, on all kinds of core; by hand */
 
 struct hw_filter {
 	bool exact_ip;     /* drop samples whose instruction is not the one that accessed */

@@ -8,8 +8,8 @@
 #include "kmod-free/pmu.h"
 #include "kmod-free/pmu_libpfm.h"
 
-#define LDLAT_ALL 3
-#define MEM_LOADS_AUX 0x8203
+#define LDLAT_ALL 3          /* cycles: the least that the event takes, so nearly all loads */
+#define MEM_LOADS_AUX 0x8203 /* event and mask, Intel's since Sapphire Rapids: groups need it as leader */
 
 /* 0 in an encoding means: this processor has no such event. */
 struct encoding {

@@ -54,7 +54,7 @@ struct pmu_opts {
 	unsigned salt; /* picks among primes, so that runs do not beat with loops in step */
 };
 
-#define PMU_MAX_EVENTS 12
+#define PMU_MAX_EVENTS 12 /* of loads and stores, on all kinds of core; by hand */
 
 /* From the text of /proc/cpuinfo; -ENODATA if it names nothing we know. */
 int pmu_cpu_parse(const char *cpuinfo, struct pmu_cpu *out);

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PAGES 4
+#define PAGES 4 /* fresh pages a trial; by hand */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool counts_all;

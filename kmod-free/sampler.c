@@ -22,7 +22,7 @@
 #include "util/rights.h"
 
 #ifndef CAP_BPF
-#define CAP_BPF 39
+#define CAP_BPF 39 /* capability(7), as below */
 #endif
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38

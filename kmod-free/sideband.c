@@ -10,8 +10,8 @@
 #include "kmod-free/ring.h"
 #include "util/grow.h"
 
-#define MAX_CPUS 1024
-#define RING_PAGES 64
+#define MAX_CPUS 1024 /* by hand */
+#define RING_PAGES 64 /* 256 KiB; by hand */
 
 struct sideband {
 	struct perf_event_attr attr;

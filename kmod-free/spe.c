@@ -19,8 +19,8 @@
 #include "util/grow.h"
 
 #define SYSFS "/sys/bus/event_source/devices"
-#define RING_PAGES 8
-#define AUX_BYTES (256u << 10)
+#define RING_PAGES 8           /* 32 KiB: nothing but notes of where the data lie; by hand */
+#define AUX_BYTES (256u << 10) /* 256 KiB of records; by hand */
 
 struct traced {
 	int fd;

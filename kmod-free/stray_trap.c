@@ -15,7 +15,7 @@
 #include "kmod-free/stray_trap_cache.h"
 #include "util/cachedir.h"
 
-#define FILE_MOST 4096
+#define FILE_MOST 4096 /* bytes; by hand */
 #define HEAD "accperf breakpoints 1 "
 
 static uint64_t own; /* stray signals to this process */

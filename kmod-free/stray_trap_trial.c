@@ -17,8 +17,8 @@
 #include "util/cachedir.h"
 #include "util/clock.h"
 
-#define PIECE 1000 /* hits; then it is looked at whether they came */
-#define MOST_THREADS 4
+#define PIECE 1000     /* hits; then it is looked at whether they came */
+#define MOST_THREADS 4 /* CPUs that try at once; by hand */
 /* between two notes of the hits so far: an interrupted trial loses these five seconds; by hand */
 #define KEEP_NS 5000000000ull
 #define CPUS_EACH 2 /* of a thread: others want some, too */

@@ -23,7 +23,7 @@
 #include "util/rights.h"
 
 #ifndef SYS_pidfd_open
-#define SYS_pidfd_open 434
+#define SYS_pidfd_open 434 /* its number, the same on all architectures */
 #endif
 
 #define TASK_NAME 15                           /* bytes of a name that the kernel keeps: TASK_COMM_LEN less the end */

@@ -96,7 +96,7 @@ const struct uprobe_cost *uprobe_cost(const struct uprobe *u);
 double uprobe_cost_now(struct uprobe *u);
 /* Which cost a probe on this instruction has; the bytes are as they lie in the file. */
 enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, size_t n);
-#define UPROBE_INSN_BYTES 16
+#define UPROBE_INSN_BYTES 16 /* the longest instruction has 15 */
 
 /* Takes over fd (kept open: probes are planted through it, so that mount namespaces and deleted
  * files do not matter). *first: index of the probe of points[0], the others follow. The library's

@@ -11,8 +11,8 @@
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
 
-#define ROUNDS 9
-#define CALLS 2000
+#define ROUNDS 9   /* odd, for a median */
+#define CALLS 2000 /* a round; by hand */
 
 int uprobe_alg_links(struct uprobe *u, struct link_group *g)
 {

@@ -9,9 +9,9 @@
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
 
-#define ROUNDS 16
-#define QUICK_ROUNDS 12
-#define CALLS 120
+#define ROUNDS 16       /* pairs with and without, for a median; by hand */
+#define QUICK_ROUNDS 12 /* the same, of each of three kinds; by hand */
+#define CALLS 120       /* a round; by hand */
 
 _Static_assert(UPROBE_FIRST_KINDS == SELF_KINDS, "one class for each kind");
 

@@ -33,7 +33,7 @@
 #define BACK_OFF_NS 1000000000ull
 #define MAX_THREADS 4096
 
-#define MAX_CPUS 32
+#define MAX_CPUS 32    /* beyond, windows go by thread: arming asks every CPU; by hand */
 #define MOST_CROWDED 4 /* windows */
 
 struct armed {

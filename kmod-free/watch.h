@@ -20,8 +20,8 @@
 #include "abi.h"
 #include "util/err.h"
 
-#define WATCH_SLOTS 4
-#define WATCH_MAX_HITS 256
+#define WATCH_SLOTS 4      /* debug registers of x86-64 */
+#define WATCH_MAX_HITS 256 /* kept of one window; by hand */
 
 struct watch_opts {
 	unsigned slots;         /* 1..4 */

@@ -15,11 +15,11 @@
 #include "util/grow.h"
 #include "util/suggest.h"
 
-#define MOSTLY 0.5  /* more than half */
-#define ARRAYS 0.5  /* of the distinct addresses: with less in larger objects, data are small objects */
-#define BULK 64.    /* bytes: a cache line */
-#define SYSTEM 0.01 /* share of the time: less in system calls is errors' and start-up's */
-#define LONGEST_CHAIN 16
+#define MOSTLY 0.5       /* more than half */
+#define ARRAYS 0.5       /* of the distinct addresses: with less in larger objects, data are small objects */
+#define BULK 64.         /* bytes: a cache line */
+#define SYSTEM 0.01      /* share of the time: less in system calls is errors' and start-up's */
+#define LONGEST_CHAIN 16 /* functions; by hand */
 #define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
 
 const char *candidate_kind_str(enum candidate_kind k)

@@ -15,11 +15,11 @@
 #include "profile/waits.h"
 #include "util/grow.h"
 
-#define COUNTED 256 /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
-#define RESAMPLES 60
-#define BUSY 0.01 /* of the time: a thread that takes less does not call at once with others */
-#define QUANTILES 200
-#define NINETY 1.645 /* standard deviations: a normal law's 90 % lie within */
+#define COUNTED 256   /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
+#define RESAMPLES 60  /* fits, for a 90 % interval: beyond each end lie three */
+#define BUSY 0.01     /* of the time: a thread that takes less does not call at once with others */
+#define QUANTILES 200 /* calls that stand for a distribution: half a per cent each */
+#define NINETY 1.645  /* standard deviations: a normal law's 90 % lie within */
 #define OCTAVE_VARIANCE                                                                                                \
 	(1. / 27) /* of sizes spread evenly from x to 2x, over their mean's square: (x^2 / 12) / (1.5 x)^2 */
 #define DEEPEST 256

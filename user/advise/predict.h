@@ -19,7 +19,7 @@
 #include "advise/figure.h"
 #include "model/catalogue.h"
 
-#define PREDICT_DRAWS 100
+#define PREDICT_DRAWS 100 /* for a 90 % interval: beyond each end lie five */
 
 struct predict_size {
 	double bytes, calls; /* typical size of a bin; weight in any unit */

@@ -18,9 +18,9 @@
 #include "util/openfile.h"
 #include "util/target_memory.h"
 
-#define MAX_FRAMES 1024
-#define DEFAULT_FRAMES 256
-#define DEFAULT_STACKS 1000000
+#define MAX_FRAMES 1024            /* of one stack; deeper ones are cut, and marked; by hand */
+#define DEFAULT_FRAMES 256         /* of one stack, unless asked otherwise; by hand */
+#define DEFAULT_STACKS 1000000     /* distinct ones; by hand */
 #define LAST_ANSWERS_MS 2000       /* of file servers, which keep a recording from its end */
 #define JIT_RETRY_NS 1000000000ull /* before a process is asked again for its map of generated code; by hand */
 

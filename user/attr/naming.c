@@ -11,7 +11,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAX_CHAIN 256
+#define MAX_CHAIN 256 /* functions inlined at one place; by hand */
 
 struct naming {
 	struct store_writer *w;

@@ -16,9 +16,9 @@
 #define CALL_VAR 1e-4
 #define RECURSION_VAR 400.0 /* variance of a log: nothing is known of how deep it goes */
 #define LIST_BIAS 0.15      /* sd of the log of a list's length; by hand */
-#define BURSTS_LEAST 30
-#define STAY_PRIOR 2.0 /* bursts: before there are some, a function is taken to be left as soon as others */
-#define WHOLE 4        /* activations in each burst: of fewer, those that are cut off are too many */
+#define BURSTS_LEAST 30     /* activations that bursts saw begin: a share of fewer is known to a fifth, 1 / sqrt(30) */
+#define STAY_PRIOR 2.0      /* bursts: before there are some, a function is taken to be left as soon as others */
+#define WHOLE 4             /* activations in each burst: of fewer, those that are cut off are too many */
 #define DOUBT_SD 3    /* standard deviations between two statements of one link, from which both are doubted; by hand */
 #define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */

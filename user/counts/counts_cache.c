@@ -14,9 +14,9 @@
 #include "util/normal.h"
 
 #define MAGIC 0x31304e5553434341ull /* "ACCSUN01": changes with the layout */
-#define MAX_FILE (16u << 20)
-#define MAX_TOTAL (128ull << 20)
-#define RECORDINGS_SD 0.3 /* by which ratios of one recording and another differ, where only one is known */
+#define MAX_FILE (16u << 20)        /* bytes for one program; by hand */
+#define MAX_TOTAL (128ull << 20)    /* bytes for all programs; by hand */
+#define RECORDINGS_SD 0.3           /* by which ratios of one recording and another differ, where only one is known */
 
 /* File: head, entries. */
 struct head {

@@ -11,7 +11,7 @@
 
 #include "counts/counts_windows.h"
 
-#define COUNTS_CACHE_RECORDINGS 8
+#define COUNTS_CACHE_RECORDINGS 8 /* recordings remembered of a program; by hand */
 
 /* Adds the record's windows; files that cannot be written are skipped. Returns how many links were
  * added to, or -errno. */

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include "util/normal.h"
 
-#define LOOP_VAR 400.0 /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
-#define LOOP_LOG 2.3   /* log of how often a loop goes round, ten times, where nothing tells; by hand */
-#define HINT_MOST 50
+#define LOOP_VAR 400.0     /* how often a loop goes round is anybody's guess: the time of all that is in it decides */
+#define LOOP_LOG 2.3       /* log of how often a loop goes round, ten times, where nothing tells; by hand */
+#define HINT_MOST 50       /* executions a time; by hand */
 #define COLD_VAR 4.0       /* of a loop without a single sample */
 #define GRID 41            /* branches: logs of how often, from 0 down */
 #define GRID_STEP 0.25     /* log: a step of the grid is a factor of 1.28; by hand */

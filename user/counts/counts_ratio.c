@@ -35,12 +35,12 @@ static const size_t stretches[] = { 32, 16, 8 };
  * differ by, and far more of what windows differ by beyond it, as phases do. A few windows do not tell that: before
  * the first of them it is half of what activations differ by, and as much as in most loops. */
 #define VARY_BIAS 0.08
-#define PHASE_BIAS 0.3  /* part of what windows differ by beyond VARY_BIAS; by hand */
-#define PHASE_PRIOR 0.3 /* sd of the log before windows tell; by hand */
-#define PHASE_PRIOR_WINDOWS 2
-#define UNEVEN 1.5      /* times the anchor's effective hits: how many windows count at most; by hand */
-#define RANGE_SD 4      /* of what some two dozen numbers range over */
-#define VARY_WINDOWS 12 /* fewer may all lie in one phase */
+#define PHASE_BIAS 0.3        /* part of what windows differ by beyond VARY_BIAS; by hand */
+#define PHASE_PRIOR 0.3       /* sd of the log before windows tell; by hand */
+#define PHASE_PRIOR_WINDOWS 2 /* the prior weighs as much as so many windows; by hand */
+#define UNEVEN 1.5            /* times the anchor's effective hits: how many windows count at most; by hand */
+#define RANGE_SD 4            /* of what some two dozen numbers range over */
+#define VARY_WINDOWS 12       /* fewer may all lie in one phase */
 /* over how many: how far off they are then, in logs, if what they met ranges over a factor of e; by its square */
 #define FEW_VARY 1.5
 #define FEW_POWER 1.5        /* as Student's quantiles have it, about */

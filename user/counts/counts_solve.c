@@ -9,14 +9,14 @@
 #include "util/grow.h"
 #include "util/normal.h"
 
-#define ROOT_VAR 1e4     /* of the log of a scale that nobody knows */
-#define UNKNOWN_VAR 16.0 /* of a ratio that nobody knows, in the same function or to a callee */
-#define MOST_VAR 400.0   /* of a log: a factor of e^20, which says nothing */
-#define PASSES 4         /* each takes the errors found as the place around which all is linear */
-#define SHIFT_MAX 30.0   /* log: beyond e^30 numbers are damage */
-#define LINEAR_FROM 0.7  /* of what is observed hangs on an error: its log is linear */
-#define STEP_MAX 1.5     /* log: by how much an error may change in one pass, so that passes converge; by hand */
-#define BROKEN_MAX 24
+#define ROOT_VAR 1e4         /* of the log of a scale that nobody knows */
+#define UNKNOWN_VAR 16.0     /* of a ratio that nobody knows, in the same function or to a callee */
+#define MOST_VAR 400.0       /* of a log: a factor of e^20, which says nothing */
+#define PASSES 4             /* each takes the errors found as the place around which all is linear */
+#define SHIFT_MAX 30.0       /* log: beyond e^30 numbers are damage */
+#define LINEAR_FROM 0.7      /* of what is observed hangs on an error: its log is linear */
+#define STEP_MAX 1.5         /* log: by how much an error may change in one pass, so that passes converge; by hand */
+#define BROKEN_MAX 24        /* links that may be excluded: each costs a solution; by hand */
 #define NO_EFFECT 3e-4       /* elasticities below this are left out */
 #define SPREAD_PRIOR_SD 0.8  /* of its logarithm */
 #define SPREAD_PRIOR 0.7     /* of log instructions per time between functions, as measured: factors of 2, seldom 5 */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define CLIENTS 256u
+#define CLIENTS 256u /* connections at once; by hand */
 
 struct clients {
 	struct {

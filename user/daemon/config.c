@@ -16,11 +16,11 @@
 #include "util/grow.h"
 #include "util/suggest.h"
 
-#define MOST_ERRORS 20
-#define MOST_SERVICES 64
-#define MOST_ITEMS 64
-#define MOST_TEXT 1000
-#define MOST_NAME 40 /* of a service: it is a folder's name */
+#define MOST_ERRORS 20   /* told of one file: a screenful */
+#define MOST_SERVICES 64 /* of one server, a process each; by hand */
+#define MOST_ITEMS 64    /* of one list; by hand */
+#define MOST_TEXT 1000   /* bytes of one text; by hand */
+#define MOST_NAME 40     /* of a service: it is a folder's name */
 
 enum key_type {
 	KEY_TEXT,

@@ -7,9 +7,9 @@
 
 #include "util/grow.h"
 
-#define ID_LEN 64u  /* hexadecimal digits of a container */
-#define UID_LEN 36u /* of a pod, with its dashes */
-#define PODS_MOST 4096u
+#define ID_LEN 64u      /* hexadecimal digits of a container */
+#define UID_LEN 36u     /* of a pod, with its dashes */
+#define PODS_MOST 4096u /* of one node; by hand */
 /* between two looks at the folder of pods; by hand */
 #define READ_AGAIN_NS 5000000000ull
 

@@ -21,12 +21,12 @@
 #include "util/clock.h"
 #include "util/signals.h"
 
-#define CONFIG_MOST (1u << 20)
-#define SECOND 1000000000ull
-#define MEASURE_EVERY (2 * SECOND)
-#define SWEEP_EVERY (60 * SECOND)
-#define STOPPING_STEP (20 * SECOND / 1000)
-#define MOST_POLLED 130
+#define CONFIG_MOST (1u << 20)             /* bytes; by hand */
+#define SECOND 1000000000ull               /* ns */
+#define MEASURE_EVERY (2 * SECOND)         /* ns; by hand */
+#define SWEEP_EVERY (60 * SECOND)          /* ns: what others filled or removed is seen within it; by hand */
+#define STOPPING_STEP (20 * SECOND / 1000) /* 20 ms; by hand */
+#define MOST_POLLED 130                    /* descriptors: one a recorder, and the daemon's own; by hand */
 
 /* ---- configuration */
 

@@ -15,7 +15,7 @@
 #include "daemon/say.h"
 #include "daemon/watched.h"
 
-#define SAID_SLOTS 32u
+#define SAID_SLOTS 32u /* kinds of message that may be quiet at once; by hand */
 
 struct service_state {
 	struct account account;

@@ -18,11 +18,11 @@
 #include "util/normal.h"
 #include "util/whole.h"
 
-#define MEMORY (256u << 20)
-#define JSON_MOST (64u << 20)
-#define ROWS_MOST 20000 /* of an answer: more functions than anybody reads */
-#define MOVED 0.8       /* of a change: where others of its object lost so much, it has only moved */
-#define REAL_Q 0.025    /* under it, fewer than one of twenty comparisons of equal fleets finds anything */
+#define MEMORY (256u << 20)   /* bytes, for a child that reads; by hand */
+#define JSON_MOST (64u << 20) /* bytes of its answer; by hand */
+#define ROWS_MOST 20000       /* of an answer: more functions than anybody reads */
+#define MOVED 0.8             /* of a change: where others of its object lost so much, it has only moved */
+#define REAL_Q 0.025          /* under it, fewer than one of twenty comparisons of equal fleets finds anything */
 
 /* ---- a profile's rows */
 

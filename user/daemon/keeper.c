@@ -17,8 +17,8 @@
 #include "util/grow.h"
 
 #define BEGAN "%Y%m%dT%H%M%SZ"
-#define BEGAN_LEN 16u
-#define DIGITS_LEAST 6u
+#define BEGAN_LEN 16u   /* letters of a time such as 20260102T030405Z */
+#define DIGITS_LEAST 6u /* of the number that ends a name */
 
 static int open_folder(int dir, const char *name)
 {

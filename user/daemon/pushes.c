@@ -18,9 +18,9 @@
 #include "util/clock.h"
 
 #define LONGEST_NS 180000000000ull /* of one profile: three answers of a minute each, as the slowest server may take */
-#define SECOND 1000000000ull
-#define RETRY_MOST_S 300u     /* between tries: what waits is late by five minutes at most when a server is back */
-#define ROWS_MOST (64u << 20) /* bytes of what a child makes of a profile */
+#define SECOND 1000000000ull       /* ns */
+#define RETRY_MOST_S 300u          /* between tries: what waits is late by five minutes at most when a server is back */
+#define ROWS_MOST (64u << 20)      /* bytes of what a child makes of a profile */
 
 static const struct {
 	const char *name, *option;

@@ -15,7 +15,7 @@
 
 struct daemon;
 
-#define QUERIES_KEPT 16u
+#define QUERIES_KEPT 16u /* answers kept; by hand */
 
 enum asked_state { ASKED_WAITS, ASKED_RUNS, ASKED_DONE, ASKED_FAILED };
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #define QUERY_NAME 40u /* of a service, at most */
-#define QUERY_ARGS 8u
+#define QUERY_ARGS 8u  /* parameters of one request; by hand */
 
 enum query_kind { QUERY_PAGE, QUERY_PPROF, QUERY_FLOW, QUERY_ADVISE, QUERY_DIFF, QUERIES };
 

@@ -16,9 +16,9 @@
 #include "util/clock.h"
 
 #define RING "4M"
-#define MOST_ARGUMENTS (32 + 2 * RECORDER_LABELS)
-#define NAMES_NS 60000000000ull /* that the last names may take */
-#define SECOND 1000000000ull
+#define MOST_ARGUMENTS (32 + 2 * RECORDER_LABELS) /* what is always said, and two words a label */
+#define NAMES_NS 60000000000ull                   /* that the last names may take */
+#define SECOND 1000000000ull                      /* ns */
 
 static unsigned arguments(const struct recorder_opts *o, const char *output, const char *rotate, const char **argv)
 {

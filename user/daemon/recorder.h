@@ -33,7 +33,7 @@ struct recorder {
 	size_t line_len;
 };
 
-#define RECORDER_LABELS 6u
+#define RECORDER_LABELS 6u /* of one recording; by hand */
 
 struct recorder_opts {
 	const char *folder; /* of all services */

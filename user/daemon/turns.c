@@ -15,9 +15,9 @@
 #include "util/clock.h"
 #include "util/grow.h"
 
-#define MOST_RECORDERS 4u /* of a service: each costs a few MB and a timer's ticks */
-#define MOST_PIDS 256u    /* of a recorder, by number; their children come with them */
-#define SECOND 1000000000ull
+#define MOST_RECORDERS 4u         /* of a service: each costs a few MB and a timer's ticks */
+#define MOST_PIDS 256u            /* of a recorder, by number; their children come with them */
+#define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */

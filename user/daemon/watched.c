@@ -14,10 +14,10 @@
 #include "util/clock.h"
 #include "util/grow.h"
 
-#define TURNS 16u    /* a known process is looked at once in so many looks: it may have become another program */
-#define YOUNG_S 60.0 /* and each time before that age */
-#define KTHREADD 2
-#define PLACES_MOST 8192u
+#define TURNS 16u         /* a known process is looked at once in so many looks: it may have become another program */
+#define YOUNG_S 60.0      /* and each time before that age */
+#define KTHREADD 2        /* pid of the parent of kernel threads */
+#define PLACES_MOST 8192u /* processes remembered; by hand */
 #define POD_LOGS "/var/log/pods"
 #define MOST_ANCESTORS                                                                                                 \
 	64 /* a parent's parent's: deeper trees than any, and an end if numbers were reused into a ring */

@@ -16,16 +16,16 @@
 #include "flow/input_priv.h"
 #include "volume/flow_balance.h"
 
-#define MAX_FUNCTIONS 4096
-#define MAX_NODES (1u << 16)
-#define MAX_EDGES (1u << 18)
+#define MAX_FUNCTIONS 4096   /* whose graphs are drawn; by hand */
+#define MAX_NODES (1u << 16) /* blocks solved together; by hand */
+#define MAX_EDGES (1u << 18) /* four a block */
 /* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
-#define STUB_INSNS 3
-#define BURSTS_MIN 5   /* that met a function, for its blocks to be weighed by them */
-#define MOST_RUNS 1e18 /* more is the outcome of a damaged file */
-#define PROLOGUE 8     /* instructions in which a frame pointer is set up */
+#define STUB_INSNS 3     /* a stub of the linkage table: endbr64, bnd, jmp */
+#define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
+#define MOST_RUNS 1e18   /* more is the outcome of a damaged file */
+#define PROLOGUE 8       /* instructions in which a frame pointer is set up */
 
 struct function {
 	uint32_t module; /* index into runs.module */

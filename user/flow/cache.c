@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_RESULTS 64
+#define MAX_RESULTS 64 /* of one file; by hand */
 
 int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 {

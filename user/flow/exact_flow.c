@@ -6,7 +6,7 @@
 
 #include "flow/estimators.h"
 
-#define ARRAY_BYTES 1024
+#define ARRAY_BYTES 1024 /* from so many on an object is an array to show by itself; by hand */
 
 static double known_or_nan(uint64_t v)
 {

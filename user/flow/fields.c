@@ -13,13 +13,13 @@
 /* Writers of one field that edges are made of; of more, the likeliest. gcc has 500 to a field that each of 4,000
  * functions may read: a million edges, which all together say that it was nobody in particular. */
 #define WRITERS_MOST 64
-#define OTHERS 0.2  /* prior: windows whose bytes another function wrote; by hand */
-#define APART 0.2   /* prior: pairs of windows that disagree about the writer; by hand */
-#define CHECKS 4.0  /* windows that the two priors count as; by hand */
-#define REUSED 0.1  /* records of the very granule are of another object that lay there, before anything is known */
-#define AT_WORK 0.5 /* functions that could write a field are met as often where nobody does so any more */
-#define CHANCE 0.1  /* records of another object fit as often */
-#define WIDEST 64
+#define OTHERS 0.2      /* prior: windows whose bytes another function wrote; by hand */
+#define APART 0.2       /* prior: pairs of windows that disagree about the writer; by hand */
+#define CHECKS 4.0      /* windows that the two priors count as; by hand */
+#define REUSED 0.1      /* records of the very granule are of another object that lay there, before anything is known */
+#define AT_WORK 0.5     /* functions that could write a field are met as often where nobody does so any more */
+#define CHANCE 0.1      /* records of another object fit as often */
+#define WIDEST 64       /* bytes of one load: a 512-bit register's */
 #define READERS_MOST 64 /* functions in one window */
 
 struct tally {

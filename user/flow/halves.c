@@ -21,7 +21,7 @@
  */
 #define WAYS 8u /* Sylvester's matrix: a power of two */
 #define PAIRS (WAYS - 1)
-#define BLOCKS (2 * PAIRS)
+#define BLOCKS (2 * PAIRS) /* two of each pair */
 
 struct deal {
 	uint64_t begin;

@@ -3,7 +3,7 @@
 
 #include "flow/heap.h"
 
-#define PAGE 4096u
+#define PAGE 4096u          /* bytes */
 #define BLOCKS_LOOKED_AT 64 /* on either side */
 /* In neighbours' weights: a block that had the address, when it had, or only later. Allocators give addresses out again
  * for blocks of their size, which are likely the same site's. */

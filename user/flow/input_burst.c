@@ -8,10 +8,10 @@
 #include "util/grow.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
-#define MOST_IN_ONE 65536
-#define LARGEST_ID (1u << 20)
-#define LAST_BIN 63
-#define MOST_BYTES (1u << 16)
+#define MOST_IN_ONE 65536     /* records of one burst; a damaged file may claim more */
+#define LARGEST_ID (1u << 20) /* of sites of one file; a damaged file may claim more */
+#define LAST_BIN 63           /* log2 of a distance of 64 bits */
+#define MOST_BYTES (1u << 16) /* of one access; a damaged file may claim more */
 
 static bool sane_amount(double v)
 {

@@ -16,10 +16,10 @@
 
 #define FUNCTION_MOST (256u << 10) /* bytes of code of one function, */
 #define CODE_MOST (16u << 20)      /* and of all */
-#define DISTANCE_MOST (1 << 20)
-#define WIDEST 64
-#define SIEVE (1u << 16) /* distances, by their lowest bits */
-#define ALWAYS 0.98      /* of all samples: it began before the recording, and may well have written its fields then */
+#define DISTANCE_MOST (1 << 20)    /* bytes from a pointer to a field; by hand */
+#define WIDEST 64                  /* bytes of one load: a 512-bit register's */
+#define SIEVE (1u << 16)           /* distances, by their lowest bits */
+#define ALWAYS 0.98 /* of all samples: it began before the recording, and may well have written its fields then */
 
 struct seen {                       /* a function met somewhere */
 	uint64_t start, end, named; /* named: an address within that the recording has a name for */

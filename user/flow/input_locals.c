@@ -17,10 +17,10 @@
 #include "flow/input_priv.h"
 #include "util/grow.h"
 
-#define MAX_PLACES 20000 /* code addresses asked for, the ones with most accesses first */
-#define MAX_LOCALS 256   /* of one function */
-#define DWARF_SECONDS 20
-#define DWARF_MEMORY (4ull << 30)
+#define MAX_PLACES 20000          /* code addresses asked for, the ones with most accesses first */
+#define MAX_LOCALS 256            /* of one function */
+#define DWARF_SECONDS 20          /* CPU seconds of the child that reads debug information; by hand */
+#define DWARF_MEMORY (4ull << 30) /* bytes of its address space, which holds the whole file */
 
 struct place { /* an instruction in whose frame something was touched */
 	uint64_t addr;

@@ -10,18 +10,18 @@
 #include "flow/overwrite.h"
 #include "util/grow.h"
 
-#define GRANULE 4
-#define WIDE_STORE 512 /* larger stores are kept as ranges */
-#define PAGE_RANGES 24 /* ranges remembered per page, the newest */
-#define MAX_RANGE_PAGES (1u << 18)
+#define GRANULE 4                  /* bytes: a table by byte would take four times the memory */
+#define WIDE_STORE 512             /* larger stores are kept as ranges */
+#define PAGE_RANGES 24             /* ranges remembered per page, the newest */
+#define MAX_RANGE_PAGES (1u << 18) /* 1 GB of one range */
 /* All ranges wider than WIDE_PAGES together, 8 GB; then of each only so much: else a few hundred system
  * calls on a gigabyte each, true or made up, keep the sweep busy for minutes. */
 #define MAX_WIDE_PAGES (1u << 21)
 #define WIDE_PAGES (1u << 12)
-#define READ_PARTS 16 /* questions asked for a wide load */
-#define WATCH_MAX 64  /* bytes of one hardware watchpoint, on any processor */
-#define IO_PARTS 16   /* questions asked for a range that the kernel reads */
-#define IO_RANGE_LIMIT (1ull << 40)
+#define READ_PARTS 16               /* questions asked for a wide load */
+#define WATCH_MAX 64                /* bytes of one hardware watchpoint, on any processor */
+#define IO_PARTS 16                 /* questions asked for a range that the kernel reads */
+#define IO_RANGE_LIMIT (1ull << 40) /* bytes: a system call moves 2 GB at most; a damaged file may claim more */
 
 struct record { /* a store, as evidence */
 	uint64_t time, addr;

@@ -23,7 +23,7 @@
 #include "flow/flow.h"
 #include "flow/input.h"
 
-#define OBJECT_USERS 4
+#define OBJECT_USERS 4 /* functions named with an object, the largest; by hand */
 
 struct object_user {
 	const char *name; /* function; NULL: none */
@@ -106,7 +106,7 @@ extern const char *const object_region_names[OBJECT_REGIONS];
 int object_costs_parse(const char *text, struct object_costs *out, struct err *e);
 /* By what a load takes here from as much memory as the program used of each region: 0, -ENODATA or -ENOMEM. */
 int object_costs_measured(const struct flow_input *in, struct object_costs *out, struct err *e);
-#define OBJECT_SLICES_MOST 1000
+#define OBJECT_SLICES_MOST 1000 /* of time; by hand */
 /* slices: into how many parts of the recording rows' samples are put, too; 0: none. */
 int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, uint32_t slices,
 		  struct objects *out, struct err *e);

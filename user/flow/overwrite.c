@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEIGHBOUR 512  /* bytes: how far apart two stores of one sweep over memory may be sampled */
-#define SATURATED 0.1  /* below this share of stores to unseen words, a store's words are all known */
-#define ALL_SEEN 0.01  /* below this, a word that is not among them was not written by it */
-#define HALF_SWEPT 0.5 /* passes over its words since, from which on it may be the last writer */
-#define RECENT 16
+#define NEIGHBOUR 512   /* bytes: how far apart two stores of one sweep over memory may be sampled */
+#define SATURATED 0.1   /* below this share of stores to unseen words, a store's words are all known */
+#define ALL_SEEN 0.01   /* below this, a word that is not among them was not written by it */
+#define HALF_SWEPT 0.5  /* passes over its words since, from which on it may be the last writer */
+#define RECENT 16       /* samples of an instruction; by hand */
 #define NEAR_WORDS 4096 /* 32 KiB each way */
 #define NEAR_PAGES 3    /* each way: some samples of each pass fall into so much memory */
 #define MIN_WORDS 4     /* fewer words than this say nothing about a sweep */

@@ -9,11 +9,11 @@
 
 #include "util/random.h"
 
-#define KINDS 16   /* the functions with most samples, and all others together */
-#define BLOCK 3    /* bins that stay together when the order is shuffled: samples come in runs of one work */
-#define SHORTEST 2 /* bins of a phase */
-#define SHUFFLES 199
-#define EXCEEDED 2 /* of the shuffles may have gained more than what is believed, */
+#define KINDS 16     /* the functions with most samples, and all others together */
+#define BLOCK 3      /* bins that stay together when the order is shuffled: samples come in runs of one work */
+#define SHORTEST 2   /* bins of a phase */
+#define SHUFFLES 199 /* with the true order 200: a level of 5 % is ten of them */
+#define EXCEEDED 2   /* of the shuffles may have gained more than what is believed, */
 
 #define MOST_SAMPLES (1u << 18) /* more tell nothing new: they are scaled to so many */
 #define MARGIN 1.1              /* times so much: that many shuffles do not tell the extreme well */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define PHASES_BINS 90 /* equal parts of the time that phases are looked for in */
-#define PHASES_MOST 26
+#define PHASES_MOST 26 /* as many as there are letters to call them */
 
 /* counts[row * PHASES_BINS + bin]: samples of a function. Fills phase by bin, and how many there are: at least one. Of
  * 100 recordings of a steady program 95 at least have one (u-timeline). 0 or -ENOMEM. */

@@ -18,8 +18,8 @@
 #include "util/grow.h"
 #include "util/openfile.h"
 
-#define MAX_REGIONS 16384
-#define MAX_GLOBALS 200000
+#define MAX_REGIONS 16384  /* mappings of all processes; by hand */
+#define MAX_GLOBALS 200000 /* variables with a symbol; by hand */
 
 static int insert_region(struct raw *r, struct in_region n)
 {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 30
+#define ROUNDS 30      /* of expectation and maximum; by hand */
 #define AS_WINDOWS 1.0 /* what is usual counts as many windows or words */
 #define LEAST_NS 1e3   /* that a window or word counts: 0 would make its rate infinite */
 

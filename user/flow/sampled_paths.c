@@ -14,7 +14,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MOST_EDGES (1u << 22)
+#define MOST_EDGES (1u << 22) /* of all paths; by hand */
 
 /* A path that loads or stores: its part of what its function does. */
 struct part_of {

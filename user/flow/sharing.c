@@ -9,7 +9,7 @@
 #include "flow/estimators.h"
 #include "util/grow.h"
 
-#define LINE 64u
+#define LINE 64u     /* bytes of a cache line of x86-64 */
 #define MAX_USERS 32 /* threads of one line that are compared, those met first */
 #define ENOUGH 3     /* accesses of each thread */
 #define CHANCE 1e-6  /* that threads which use all of a line would look like this on any line at all */

@@ -9,9 +9,9 @@
 #include "flow/phases.h"
 #include "util/normal.h"
 
-#define DEFAULT_SLICES 60
-#define MAX_SLICES 10000
-#define ALIKE 0.7 /* cosine of the mixes of two slices that were counted, from which on they are one phase */
+#define DEFAULT_SLICES 60 /* of time: columns of a terminal beside the names */
+#define MAX_SLICES 10000  /* of time; by hand */
+#define ALIKE 0.7         /* cosine of the mixes of two slices that were counted, from which on they are one phase */
 
 static int by_total(const void *a, const void *b)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define GAPS_MOST 64
+#define GAPS_MOST 64 /* of one window, for a median; by hand */
 #define GAPS_LEAST 2 /* fewer do not tell how fast reads follow each other */
 #define GAPS 8       /* so many, beyond what it takes to arm, are too late */
 

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#define WHY_MOST 1024
+#define WHY_MOST 1024 /* bytes of a sentence with a path in it; by hand */
 
 int record_heap_check(const struct record_heap *h, struct heap_opts *out, struct err *e)
 {

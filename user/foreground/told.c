@@ -15,7 +15,7 @@
 /* of CPU time, in which one sample at least is to be expected: none by chance in e^-5, 0.7 % */
 #define ENOUGH_PERIODS 5
 #define UNREAD_NOTED 0.02 /* of the samples, and at least UNREAD_SAMPLES; by hand */
-#define UNREAD_SAMPLES 10
+#define UNREAD_SAMPLES 10 /* fewer may be chance; by hand */
 
 /* What is written says that much itself: the addresses that follow are named by object and offset. */
 void record_tell_unnamed(void)

@@ -11,11 +11,11 @@
 #include "user/measure/price_table.h"
 #include "util/clock.h"
 
-#define ROUNDS 15
-#define ROUND_HITS 40
-#define NEAR_TURNS 2000
-#define WORK_HITS 16 /* of a round with work between the hits */
-#define WORK_TURNS 4
+#define ROUNDS 15       /* odd, for a median */
+#define ROUND_HITS 40   /* a round; by hand */
+#define NEAR_TURNS 2000 /* of a loop beside the address; by hand */
+#define WORK_HITS 16    /* of a round with work between the hits */
+#define WORK_TURNS 4    /* of work between two hits; by hand */
 
 static __attribute__((noinline)) void target_of_measure(void)
 {

@@ -12,20 +12,20 @@
 
 #include "util/clock.h"
 
-#define CALLS 512   /* of a turn */
-#define WORDS 24576 /* 96 KiB */
-#define STREAM 4096 /* words that a turn walks through */
-#define ROUNDS 21
-#define DISTURBANCES 25
-#define ENOUGH 7
-#define SETTLED 9  /* rounds suffice, if */
+#define CALLS 512       /* of a turn */
+#define WORDS 24576     /* 96 KiB */
+#define STREAM 4096     /* words that a turn walks through */
+#define ROUNDS 21       /* odd, for a median */
+#define DISTURBANCES 25 /* at most, while the median still moves; by hand */
+#define ENOUGH 7        /* fewer tell no price: it is unknown then; by hand */
+#define SETTLED 9       /* rounds suffice, if */
 #define NARROW 0.1 /* the middle half of them is no wider than this part of the median, which is then known to 3 % */
-#define QUIET_TURNS 24
-#define AFTER_TURNS 3
-#define PIECES_BEFORE 24
-#define PIECES_AFTER 12 /* caches are filled again */
-#define RARE_PIECES 65536
-#define RARE_MOST 128
+#define QUIET_TURNS 24          /* of the loop before each disturbance: its pace without one; by hand */
+#define AFTER_TURNS 3           /* in which what follows a disturbance shows; by hand */
+#define PIECES_BEFORE 24        /* of the loop, whose median is its pace there; by hand */
+#define PIECES_AFTER 12         /* caches are filled again */
+#define RARE_PIECES 65536       /* looked at; by hand */
+#define RARE_MOST 128           /* disturbances among them; by hand */
 #define TURNS_KEPT 65536        /* of the other thread: half a second */
 #define GIVE_UP_NS 250000000ull /* for one price: a busy machine would measure for ever; by hand */
 #define STALLED_NS 3000000ull   /* without a turn of the other thread: it is not running; by hand */

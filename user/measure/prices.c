@@ -16,8 +16,8 @@
 #include "util/clock.h"
 
 #define FOLDER "prices"
-#define FILE_MOST 65536
-#define VALUE_MOST 1e9 /* ns: nothing that is priced takes a second */
+#define FILE_MOST 65536 /* bytes; by hand */
+#define VALUE_MOST 1e9  /* ns: nothing that is priced takes a second */
 
 static struct price_kept *find_price(struct prices *p, const char *name, bool make)
 {

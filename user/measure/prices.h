@@ -17,10 +17,10 @@
 
 #include "measure/price_table.h"
 
-#define PRICES_ENOUGH 3
-#define PRICES_KEPT 5
-#define PRICES_MOST 32 /* names */
-#define PRICES_VALUES 3
+#define PRICES_ENOUGH 3 /* measurements of a price until it is believed: a median has a middle from there on */
+#define PRICES_KEPT 5   /* of each price, the newest: a machine may change */
+#define PRICES_MOST 32  /* names */
+#define PRICES_VALUES 3 /* numbers of one price at most */
 #define PRICES_SETTLED_NS (60 * 1000000000ull) /* measured within a minute, values count as one try; by hand */
 #define PRICES_OLD_NS (86400 * 1000000000ull)  /* a day; by hand */
 

@@ -10,10 +10,10 @@
 #include "util/clock.h"
 
 #define HEAD "accperf.peaks/1"
-#define PASSES 5 /* the fastest counts: other programs only slow it down */
-#define TURNS 4000000u
-#define CHAINS 8
-#define PASS_BYTES (64ul << 20)
+#define PASSES 5                /* the fastest counts: other programs only slow it down */
+#define TURNS 4000000u          /* of the loop; by hand */
+#define CHAINS 8                /* independent, so that no latency is waited for; by hand */
+#define PASS_BYTES (64ul << 20) /* bytes read in one pass; by hand */
 
 static const size_t level_bytes[ROOFLINE_LEVELS] = { 16 << 10, 256 << 10, 4 << 20, 64 << 20 };
 

@@ -19,7 +19,7 @@
 #include "user/measure/price_table.h"
 #include "util/clock.h"
 
-#define ROUNDS 15
+#define ROUNDS 15          /* odd, for a median */
 #define ATTACHED_ROUNDS 31 /* the difference is small: with work between, it drowns */
 /* With work between switches. Of sixteen threads on one CPU: 0.26 us, where this told 0.15. */
 #define AT_WORK 1.5

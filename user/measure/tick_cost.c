@@ -9,7 +9,7 @@
 #include "user/measure/price_table.h"
 
 #define TICK_NS 4100000 /* as rare as those of a recording, nearly; not in step with the kernel's own */
-#define TICKS 32
+#define TICKS 32        /* of a trial; by hand */
 
 struct times {
 	uint64_t *at;

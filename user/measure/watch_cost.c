@@ -16,9 +16,9 @@
 #include "kmod-free/watch.h"
 #include "util/clock.h"
 
-#define HITS 16 /* of a round */
-#define WAKING_HITS 8
-#define TURNS 4 /* of work from one hit to the next */
+#define HITS 16       /* of a round */
+#define WAKING_HITS 8 /* of a window that wakes the recorder; by hand */
+#define TURNS 4       /* of work from one hit to the next */
 
 struct tried {
 	struct watch *watch;

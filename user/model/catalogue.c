@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ENTRIES 4096
-#define MAX_NAME 255
+#define MAX_ENTRIES 4096 /* of all files; by hand */
+#define MAX_NAME 255     /* bytes: as of a file's name */
 
 /* Both files are part of the program: `logca show --device` needs none beside it. */
 __asm__(".section .rodata\n"

@@ -15,8 +15,8 @@
 #include "util/buf.h"
 
 #define CATALOGUE_SCHEMA "accperf.accelerators/1"
-#define CATALOGUE_NOTES 8
-#define CATALOGUE_THRESHOLDS 8
+#define CATALOGUE_NOTES 8      /* sentences to an entry; by hand */
+#define CATALOGUE_THRESHOLDS 8 /* of one entry; by hand */
 
 enum catalogue_design {
 	CATALOGUE_SYNC,    /* the caller waits */

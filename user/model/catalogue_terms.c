@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TEXT 4096
+#define MAX_TEXT 4096 /* bytes of one text; by hand */
 
 /* A string, NULL where there is none or null; anything else is an error. */
 static int text_of(char **to, json_t *o, const char *key, const struct catalogue_text *t, const char *path,

@@ -58,6 +58,6 @@ double curve_median(double *v, size_t n);
 #define CURVE_FLOOR 0.03  /* no real profile follows the model more closely */
 #define CURVE_HUBER 1.345 /* standard deviations: 95 % efficient for normal errors (Huber 1964) */
 #define CURVE_FINAL 2.5   /* once the terms are chosen: loses 1 % to least squares where noise is normal, Huber's 5 % */
-#define CURVE_ROUNDS 8
+#define CURVE_ROUNDS 8    /* of reweighing; by hand */
 
 #endif

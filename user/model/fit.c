@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ACCEL_ROUNDS 15
-#define BETA_MAX 2.6 /* exponent of the host's curve, at most; by hand */
+#define ACCEL_ROUNDS 15 /* of reweighing; by hand */
+#define BETA_MAX 2.6    /* exponent of the host's curve, at most; by hand */
 
 const struct fit_opts fit_defaults = { .resamples = 200, .seed = 1, .near_one = 0.1, .min_sizes = 5 };
 

@@ -33,7 +33,7 @@ struct fit_opts {
 	double min_sizes; /* refusal below; 0: 5 */
 };
 
-#define FIT_NOTES 10
+#define FIT_NOTES 10  /* sentences to a fit; by hand */
 #define FIT_POOR 0.10 /* a mean |ln error| above this is no sound fit */
 
 struct fit {

@@ -13,9 +13,9 @@
 
 #include "util/clock.h"
 
-#define CHI2_90 2.71 /* 90 % quantile of chi-squared with one degree of freedom */
-#define PROFILE_STEPS 61
-#define REST_ROUNDS 15
+#define CHI2_90 2.71     /* 90 % quantile of chi-squared with one degree of freedom */
+#define PROFILE_STEPS 61 /* of a grid; by hand */
+#define REST_ROUNDS 15   /* of reweighing, as ACCEL_ROUNDS of fit.c */
 
 struct profile {
 	struct fit_work *w;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BLOCKS 40 /* the grid of sizes has 22; many more are grouped */
-#define MIN_SIZES 5
+#define MAX_BLOCKS 40      /* the grid of sizes has 22; many more are grouped */
+#define MIN_SIZES 5        /* of the host and of the accelerator; by hand */
 #define CLEARLY_BETTER .75 /* of one curve's misfit; BIC alone splits for what nobody would see */
 /* t0, C, beta, a, L, B and where the segment begins */
 #define SEGMENT_PARAMETERS 7

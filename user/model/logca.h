@@ -69,7 +69,7 @@ struct logca_region {
 	double first, last; /* powers of two */
 	char letters[LOGCA_LETTERS + 1];
 };
-#define LOGCA_MAX_REGIONS 64
+#define LOGCA_MAX_REGIONS 64 /* of sizes in which it pays or not; by hand */
 /* Over the powers of two in [lo, hi], equal neighbours merged. */
 int logca_regions(const struct logca *p, double lo, double hi, struct logca_region *r, int max);
 

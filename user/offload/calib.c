@@ -26,9 +26,9 @@ const struct calib_opts calib_defaults = { .min = 16, .max = 32u << 20, .calls =
 
 #define POINT_NS 1e5       /* what a point should last: the clock's own cost is then below 1 % */
 #define ROTATED (1u << 20) /* inputs lie in this much: beyond what a predictor remembers */
-#define RETRIES 3
-#define SIZES_LEAST 10 /* whatever the time limit: a fit needs some */
-#define PASSES 5       /* behind one point of an elapsed time */
+#define RETRIES 3          /* of a size whose runs disagree; by hand */
+#define SIZES_LEAST 10     /* whatever the time limit: a fit needs some */
+#define PASSES 5           /* behind one point of an elapsed time */
 
 void calib_cases_release(struct calib_cases *l)
 {

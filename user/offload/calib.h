@@ -79,7 +79,7 @@ struct calib_opts {
 };
 extern const struct calib_opts calib_defaults;
 
-#define CALIB_NOTES 6
+#define CALIB_NOTES 6 /* sentences to a measurement; by hand */
 struct calib_session {
 	const struct calib_case *c;
 	const struct calib_opts *opts;

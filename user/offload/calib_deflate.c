@@ -39,7 +39,7 @@ struct isal {
 };
 _Static_assert(sizeof(void *) != 8 || offsetof(struct isal, own) == 64, "isal_zstream");
 
-#define LEVEL_BUFFER (512u << 10)
+#define LEVEL_BUFFER (512u << 10) /* bytes: igzip's largest level wants less; by hand */
 
 struct deflate {
 	void *isal, *z;
@@ -60,8 +60,8 @@ struct deflate {
 	size_t out_size;
 };
 
-#define Z_FINISH 4
-#define Z_STREAM_END 1
+#define Z_FINISH 4     /* zlib.h */
+#define Z_STREAM_END 1 /* zlib.h */
 
 static const char *const isal_names[] = { "libisal.so.2", NULL }, *const z_names[] = { "libz.so.1", NULL };
 

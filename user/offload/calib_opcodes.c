@@ -14,7 +14,7 @@
 
 #include "offload/calib.h"
 
-#define MAX_STEPS 4000000u
+#define MAX_STEPS 4000000u /* instructions of a call that is stepped; by hand */
 
 #ifdef __x86_64__
 /* Opcode map and opcode of the instruction at p, as far as they matter here. */

@@ -8,11 +8,11 @@
 
 #include "offload/calib_gpu.h"
 
-#define MAX_DEVICES 8
-#define CL_DEVICE_TYPE_ALL 0xffffffffu
-#define CL_DEVICE_NAME 0x102b
-#define CL_DRIVER_VERSION 0x102d
-#define CL_MEM_READ_WRITE 1
+#define MAX_DEVICES 8                  /* of one machine; by hand */
+#define CL_DEVICE_TYPE_ALL 0xffffffffu /* CL/cl.h, as the three below */
+#define CL_DEVICE_NAME 0x102b          /* CL/cl.h */
+#define CL_DRIVER_VERSION 0x102d       /* CL/cl.h */
+#define CL_MEM_READ_WRITE 1            /* CL/cl.h */
 
 struct api {
 	void *lib;

@@ -282,7 +282,7 @@ static int judge_worker_line(struct calib_session *s, enum run_kind k, const cha
 	return 0;
 }
 
-#define TURNS 3
+#define TURNS 3 /* in which the work is done; by hand */
 
 static int spawn(const char *const *argv, const char *cap, pid_t *pid, struct err *e)
 {

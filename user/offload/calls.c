@@ -7,8 +7,8 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define OPEN_MAX (1u << 18)
-#define MARKS_MAX (1u << 18)
+#define OPEN_MAX (1u << 18)       /* calls under way at once; by hand */
+#define MARKS_MAX (1u << 18)      /* the same of markers */
 #define QUEUES_MAX (2 * OPEN_MAX) /* half of them are empty then, and can go */
 /* A wait shorter than this found the work already done: when, nobody saw. */
 #define WAIT_FOUND_DONE_NS 2000.0

@@ -18,7 +18,7 @@
 
 #define EXITS_MAX 48 /* of one function: each is a probe to plant and remove */
 
-#define EXITS_HANDED_MAX 4
+#define EXITS_HANDED_MAX 4 /* functions that one jumps on to; by hand */
 
 struct exits_file;
 

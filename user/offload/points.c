@@ -22,8 +22,8 @@ static const struct {
 	[RUN_SUBMIT] = { "submit", { "submit_ns", "submit-return" } },
 };
 
-#define MAX_COLUMNS 16
-#define MAX_POINTS (4u << 20)
+#define MAX_COLUMNS 16        /* of a table of measured points; by hand */
+#define MAX_POINTS (4u << 20) /* of one file; by hand */
 
 const char *run_kind_str(enum run_kind k)
 {

@@ -19,8 +19,8 @@
 #include "offload/summary.h"
 #include "util/clock.h"
 
-#define RECORDS_PER_SECOND 1000
-#define RESCAN_PIDS 64
+#define RECORDS_PER_SECOND 1000 /* and process; beyond, calls are thinned (OFFLOAD.md); by hand */
+#define RESCAN_PIDS 64          /* processes looked at in one step; by hand */
 
 /* ---- options ---- */
 

@@ -16,7 +16,7 @@
 #include "offload/session.h"
 #include "util/map.h"
 
-#define USER_PROBES_MAX 64
+#define USER_PROBES_MAX 64 /* --offload-probe of one recording; by hand */
 #define FAMILY_USER 1000   /* one for each --offload-probe */
 #define FAMILY_MARKER 2000 /* one for each marker's name */
 

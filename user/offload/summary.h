@@ -31,7 +31,7 @@ struct offload_site {
 	double calls, bytes, ns;
 	struct spread time, bytes_of; /* from records, weighted; of the OFFLOAD_SITES_TIMED with most calls */
 };
-#define OFFLOAD_SITES_TIMED 16
+#define OFFLOAD_SITES_TIMED 16 /* places of call whose times are kept apart; by hand */
 
 struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 	double calls, bytes;
@@ -39,7 +39,7 @@ struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 	double switched_ns;
 	double few, few_ns; /* of the timed ones: too long and too few to stand for others (octaves.h) */
 };
-#define OFFLOAD_OCTAVES 65
+#define OFFLOAD_OCTAVES 65 /* 0, and each bit of a size */
 
 struct offload_sample { /* one call for a fit */
 	double bytes, ns;

@@ -10,8 +10,8 @@
 
 #define MAX_STEPS 100000 /* frame instructions for one row: real programs have hundreds */
 #define MAX_SAVED 16     /* nested DW_CFA_remember_state */
-#define EXPR_DEPTH 64
-#define EXPR_STEPS 1000
+#define EXPR_DEPTH 64    /* values; by hand */
+#define EXPR_STEPS 1000  /* operations: no jump may make it endless; by hand */
 #ifndef DW_EH_PE_indirect
 #define DW_EH_PE_indirect 0x80
 #endif

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FILE_PIECE (32u << 10)
-#define FILE_PIECES 64
+#define FILE_PIECE (32u << 10) /* bytes read at once; by hand */
+#define FILE_PIECES 64         /* of one file in memory: 2 MB */
 
 struct file_piece;
 

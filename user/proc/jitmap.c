@@ -18,10 +18,10 @@
 #define AT_ONCE_MOST (128ull << 20) /* at its beginning and end: a second */
 #define MAX_ENTRIES 1000000u        /* kept: 40 MB. Code is forgotten as other code takes its place */
 #define MAX_NAME_BYTES (64u << 20)  /* in all names that are kept */
-#define MAX_NAME 512
-#define MAX_LINE 4096
-#define COPY_NS 10000000000ull /* between two copies of what a file server holds */
-#define LOOK_BACK 256          /* entries that may begin between an address and its own entry */
+#define MAX_NAME 512                /* bytes: longer names are cut; by hand */
+#define MAX_LINE 4096               /* bytes: the rest of a longer line is left out; by hand */
+#define COPY_NS 10000000000ull      /* between two copies of what a file server holds */
+#define LOOK_BACK 256               /* entries that may begin between an address and its own entry */
 
 struct entry {
 	uint64_t start, size, seq;

@@ -27,9 +27,9 @@
 
 #define MAX_FRAME_SECTION (256ull << 20) /* bytes of one file; the largest browsers have 30 MB */
 #define MAX_FRAME_TOTAL (512ull << 20)   /* bytes of all files: what tables of targets may take of our memory */
-#define MAX_SEGMENTS 256
-#define MAX_IMAGE (1ull << 20)   /* images copied out of memory: the vdso */
-#define RECHECK_NS 1000000000ull /* between two looks whether a file changed; by hand */
+#define MAX_SEGMENTS 256                 /* that are loaded; by hand */
+#define MAX_IMAGE (1ull << 20)           /* images copied out of memory: the vdso */
+#define RECHECK_NS 1000000000ull         /* between two looks whether a file changed; by hand */
 
 struct module_private {
 	struct module m;

@@ -26,12 +26,12 @@
 #define MAX_MAPS_BYTES (16u << 20) /* more than 100,000 mappings */
 #define MAPS_PIECE 8192            /* read at a time; the kernel gives a page */
 #define REFRESH_NS 1000000000ull   /* between two readings of one process's list of mappings; by hand */
-#define REFRESH_PER_SECOND 100
+#define REFRESH_PER_SECOND 100     /* readings of /proc/PID/maps; by hand */
 /* that an ended process is kept; by hand */
 #define LINGER_NS 2000000000ull
 #define MAX_PROCESSES 65536
 #define MAKE_ROOM_NS 1000000000ull /* between two searches for processes whose end was not told: 65,536 system calls */
-#define MAX_NAMES 100000
+#define MAX_NAMES 100000           /* of files: they stay; by hand */
 
 struct space {
 	unsigned refs;

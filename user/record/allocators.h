@@ -17,7 +17,7 @@
 #include "kmod-free/heap_probes.h"
 #include "util/err.h"
 
-#define ALLOCATOR_OWN_MOST 16
+#define ALLOCATOR_OWN_MOST 16 /* of one recording; by hand */
 
 /* A function of the user's: the block is its result. */
 struct allocator_own {

@@ -8,49 +8,49 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-#define UNKNOWN_SD 1.5      /* of the log: nothing is known */
-#define ROUNDS 4            /* how far down time of callees is seen */
-#define KNOWN_RATE 0.1      /* standard deviation of log: what hangs above such an entry matters less */
-#define RATIO_HITS 32       /* more windows tell more than long ones: most of what they scatter is where they were */
-#define RATE_HITS 64        /* more than a window should see: it ends by time */
-#define HITS_PART 0.25      /* of a window's hits that may be spared for others; by hand */
-#define UNKNOWN_RATE 8000.0 /* hits a second, where nothing is known yet */
-#define UNMEASURED 30       /* times the gain of a rate that has met hits, while none is measured: it goes first */
-#define BEGUN 3             /* times the gain: fewer than three windows tell nothing */
-#define LONG_TRIPS_NS 1e6   /* that a window of trips took: longer ones begin at once; by hand */
-#define SAME_TRIPS 10       /* activations that all turned as often: enough */
-#define CALLERS_DEEP 9
-#define RATE_PART 0.15     /* of the draws go to rates, at least; by hand */
-#define BARREN_SPEED 0.05  /* of the running mean of draws that found nothing; by hand */
-#define WAIT_TIMES 8       /* a thread may wait so much longer than it runs */
-#define LONG_SECONDS 0.005 /* others need breakpoints meanwhile */
-#define LONG_SLOTS 2
-#define GOOD_SD 0.03     /* of the log: better known links are worth a twentieth; by hand */
-#define SLOW_SECONDS 0.1 /* of CPU time, and in it too few hits: its loops are to be timed themselves */
-#define SLOW_HITS 6
-#define TIMED_BLOCK 0.01   /* of the time must hang below a block for that */
-#define TIMING_SHARE 0.001 /* of the time must hang below what is timed */
-#define WORTH_MIN 0.3      /* of what windows of late were worth */
-#define LEVEL_DROP 0.98    /* of the level, each time nothing reached it; by hand */
-#define LEVEL_SPEED 0.1    /* of the running mean of what windows were worth; by hand */
-#define WINDOW_NS 3e6      /* such a wait is as bad as a window's hits */
-#define SELDOM 0.25        /* hits of the anchor in a window */
-#define IDLE_WINDOWS 2
-#define IDLE_RIDES 4
+#define UNKNOWN_SD 1.5        /* of the log: nothing is known */
+#define ROUNDS 4              /* how far down time of callees is seen */
+#define KNOWN_RATE 0.1        /* standard deviation of log: what hangs above such an entry matters less */
+#define RATIO_HITS 32         /* more windows tell more than long ones: most of what they scatter is where they were */
+#define RATE_HITS 64          /* more than a window should see: it ends by time */
+#define HITS_PART 0.25        /* of a window's hits that may be spared for others; by hand */
+#define UNKNOWN_RATE 8000.0   /* hits a second, where nothing is known yet */
+#define UNMEASURED 30         /* times the gain of a rate that has met hits, while none is measured: it goes first */
+#define BEGUN 3               /* times the gain: fewer than three windows tell nothing */
+#define LONG_TRIPS_NS 1e6     /* that a window of trips took: longer ones begin at once; by hand */
+#define SAME_TRIPS 10         /* activations that all turned as often: enough */
+#define CALLERS_DEEP 9        /* steps up from a sampled function; by hand */
+#define RATE_PART 0.15        /* of the draws go to rates, at least; by hand */
+#define BARREN_SPEED 0.05     /* of the running mean of draws that found nothing; by hand */
+#define WAIT_TIMES 8          /* a thread may wait so much longer than it runs */
+#define LONG_SECONDS 0.005    /* others need breakpoints meanwhile */
+#define LONG_SLOTS 2          /* links of a window that lasts long; by hand */
+#define GOOD_SD 0.03          /* of the log: better known links are worth a twentieth; by hand */
+#define SLOW_SECONDS 0.1      /* of CPU time, and in it too few hits: its loops are to be timed themselves */
+#define SLOW_HITS 6           /* of a link: fewer in long say that it is slow; by hand */
+#define TIMED_BLOCK 0.01      /* of the time must hang below a block for that */
+#define TIMING_SHARE 0.001    /* of the time must hang below what is timed */
+#define WORTH_MIN 0.3         /* of what windows of late were worth */
+#define LEVEL_DROP 0.98       /* of the level, each time nothing reached it; by hand */
+#define LEVEL_SPEED 0.1       /* of the running mean of what windows were worth; by hand */
+#define WINDOW_NS 3e6         /* such a wait is as bad as a window's hits */
+#define SELDOM 0.25           /* hits of the anchor in a window */
+#define IDLE_WINDOWS 2        /* after so many without a hit a further one is worth half; by hand */
+#define IDLE_RIDES 4          /* windows that a link without a hit may ride along; by hand */
 #define PROCESS_SECONDS 0.005 /* such a window interrupts every CPU, however long it is */
 #define END_NS 200000         /* what a window at a function's end lasts; by hand */
 #define END_WINDOWS 8         /* at an entry, and never met */
 #define FULL_TRIPS 3.0        /* activations that count as one window; by hand */
 #define FULL_RATIO 8.0        /* hits that count as one window; by hand */
-#define COLD_WINDOWS 3
-#define SCALE_WORTH 0.02  /* of what all depends on: it tells how often a second, no more */
-#define FEW_WINDOWS 8     /* fewer do not tell how much they differ */
-#define DIFFER_SD 0.03    /* of the log: fewer windows than FEW_WINDOWS that differ by more...; by hand */
-#define FEW_SD 0.3        /* ...are taken to be as unsure as this; by hand */
-#define DISTURB_MOST 0.03 /* by which a rate may be off for that */
-#define REPLAY_RUNS 30
-#define REPLAY_SD 0.2    /* of the log: bursts that know it so well need no window; by hand */
-#define MODERATE 20000.0 /* hits a second: what is inside may be timed as well */
+#define COLD_WINDOWS 3        /* that code without samples is given; by hand */
+#define SCALE_WORTH 0.02      /* of what all depends on: it tells how often a second, no more */
+#define FEW_WINDOWS 8         /* fewer do not tell how much they differ */
+#define DIFFER_SD 0.03        /* of the log: fewer windows than FEW_WINDOWS that differ by more...; by hand */
+#define FEW_SD 0.3            /* ...are taken to be as unsure as this; by hand */
+#define DISTURB_MOST 0.03     /* by which a rate may be off for that */
+#define REPLAY_RUNS 30        /* seen by bursts; by hand */
+#define REPLAY_SD 0.2         /* of the log: bursts that know it so well need no window; by hand */
+#define MODERATE 20000.0      /* hits a second: what is inside may be timed as well */
 
 /* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
 static double plan_uncertain(const struct plan_link *l)

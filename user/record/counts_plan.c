@@ -13,13 +13,13 @@
 #include "util/grow.h"
 #include "util/random.h"
 
-#define KEEP_RECENT 0.93 /* a second: half of it is gone after ten */
-#define FUNCTIONS_MAX 4096
-#define LINKS_MAX (256u << 10)
-#define GRAPHS_MAX 512
-#define NODES_MAX (512u << 10)
-#define SHARE_MIN 0.0001 /* of the time: below it a function has no graph */
-#define SAMPLES_MIN 1
+#define KEEP_RECENT 0.93               /* a second: half of it is gone after ten */
+#define FUNCTIONS_MAX 4096             /* planned for; by hand */
+#define LINKS_MAX (256u << 10)         /* of all of them; by hand */
+#define GRAPHS_MAX 512                 /* control-flow graphs drawn; by hand */
+#define NODES_MAX (512u << 10)         /* blocks of all of them; by hand */
+#define SHARE_MIN 0.0001               /* of the time: below it a function has no graph */
+#define SAMPLES_MIN 1                  /* of a function until it is planned for */
 #define FIRST_WITHIN_NS PLAN_WITHIN_NS /* of a first window; counts_plan_priv.h has the reason */
 #define RATIO_NS 3000000               /* of a first window for a ratio; it learns from there; by hand */
 #define TRIPS_NS 2000000               /* the same for trips; by hand */

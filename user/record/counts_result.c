@@ -14,17 +14,17 @@
 #define WORTH_WAITING 0.1          /* of the time hangs below: it is waited for as long as ever */
 #define SHORTEST_PART 0.1          /* of the time asked for: a window with less of it is no better than with so much */
 #define NET_MIN 0.1                /* of a rate's time the hits must leave so much */
-#define FAST_HITS 6
-#define FAST_GAP 0.8     /* between hits, of what one costs */
-#define FAST_PART 0.3    /* of the gaps */
-#define RATE_WANTED 12.0 /* hits of one window */
-#define RATE_MANY 24     /* more in one window: the next is shorter */
-#define RATE_FEW 6       /* fewer in each of so many windows in a row: the next is longer: */
-#define RATE_WINDOWS 4   /* one alone may have begun where code that runs in bursts did not */
-#define FIRST_WINDOWS 1  /* before any rate is known: ten seconds have some fifty windows for it */
-#define END_TRIES 24
-#define LIVED 0.9                 /* of the CPU time asked for */
-#define RATE_SHORTEST_NS 200000.0 /* of a window for a rate; by hand */
+#define FAST_HITS 6                /* of a window; by hand */
+#define FAST_GAP 0.8               /* between hits, of what one costs */
+#define FAST_PART 0.3              /* of the gaps */
+#define RATE_WANTED 12.0           /* hits of one window */
+#define RATE_MANY 24               /* more in one window: the next is shorter */
+#define RATE_FEW 6                 /* fewer in each of so many windows in a row: the next is longer: */
+#define RATE_WINDOWS 4             /* one alone may have begun where code that runs in bursts did not */
+#define FIRST_WINDOWS 1            /* before any rate is known: ten seconds have some fifty windows for it */
+#define END_TRIES 24               /* without a new longest loop until its end is believed; by hand */
+#define LIVED 0.9                  /* of the CPU time asked for */
+#define RATE_SHORTEST_NS 200000.0  /* of a window for a rate; by hand */
 
 struct seen {
 	struct plan *p;

@@ -21,8 +21,8 @@
 
 #define GUESSES 8   /* vector registers are not sampled: a search through a text begins with a branch that is unknown */
 #define BURST 10000 /* instructions: what is read later in a longer one has changed too often since the sample */
-#define FRESH_NS 2000000 /* of an older sample only the memory that came with it is used */
-#define COUNTS_ROOM 65536
+#define FRESH_NS 2000000   /* of an older sample only the memory that came with it is used */
+#define COUNTS_ROOM 65536  /* counts of one burst; by hand */
 #define WAIT_NS 1000000000 /* for an answer about a page: it is lost then; by hand */
 #define REVISITED 16       /* reads of a burst */
 

@@ -10,12 +10,12 @@
 #include "util/map.h"
 #include "util/random.h"
 
-#define BINS 24
-#define LOADS 32 /* of one burst, that are written */
-#define STORES 64
-#define RED_ZONE 128
-#define MOST_SITES (1u << 16)
-#define MOST_PAIRS (1u << 17)
+#define BINS 24               /* of ages, each twice as long as the one before */
+#define LOADS 32              /* of one burst, that are written */
+#define STORES 64             /* items kept of one burst, drawn at random; by hand */
+#define RED_ZONE 128          /* bytes below the stack pointer that the ABI leaves to leaf functions */
+#define MOST_SITES (1u << 16) /* instructions that moved data; by hand */
+#define MOST_PAIRS (1u << 17) /* of a reader and a writer; by hand */
 /* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them */
 #define PARTS 64
 #define PIECE 2048 /* items of a part in one record */

@@ -8,7 +8,7 @@
 #include "proc/ehframe.h"
 #include "util/target_memory.h"
 
-#define CLOCK_PAGES 8
+#define CLOCK_PAGES 8 /* looked for before the vdso; by hand */
 
 bool emulate_env_find(const struct emulate_env *r, uint64_t addr, struct place *at)
 {

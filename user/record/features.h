@@ -35,7 +35,7 @@ struct feature {
 	char enable[1200]; /* the command that would enable it */
 };
 
-#define FEATURES_MAX 32
+#define FEATURES_MAX 32 /* rows of `accperf doctor`; asserted */
 
 struct features {
 	struct feature f[FEATURES_MAX];

@@ -114,8 +114,8 @@ static bool place_in_process(void *ctx, uint64_t runtime, struct module **m, uin
 
 /* ---- the target's memory ---- */
 
-#define SEEN_PAGES 64
-#define PAGE 4096u
+#define SEEN_PAGES 64 /* pages of code kept: 256 KB; by hand */
+#define PAGE 4096u    /* bytes */
 
 /* What was read of one process, for as long as a list is walked: most elements lie in pages that others lie in. */
 struct seen_pages {

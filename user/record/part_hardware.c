@@ -13,7 +13,7 @@
 #include "user/measure/prices.h"
 #include "kmod-free/watch.h"
 
-#define MAX_THREADS 4096
+#define MAX_THREADS 4096 /* of a process whose events are opened one by one; by hand */
 
 struct hardware_part {
 	struct session *s;

@@ -37,7 +37,7 @@
 #define COST_SPEED 0.1           /* of the running means of both; by hand */
 #define OWN_CREDIT_NS 200e6      /* of ours, at the start: a recording of some seconds needs as many as a long one */
 #define PLENTY 3.0               /* times its share, while what others would have is not used */
-#define HELD_MOST 65536
+#define HELD_MOST 65536          /* segments held back; by hand */
 /* Of returns of a call behind which little happens: what one stands for is at most the inverse. */
 #define KEPT_LEAST 0.05
 #define COUNTS_ROOM 65536 /* places of one segment's code */

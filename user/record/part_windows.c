@@ -21,9 +21,9 @@
 #include "util/clock.h"
 #include "util/random.h"
 
-#define MAX_THREADS 4096
-#define FRESH_NS 10000000 /* older samples choose no address: what they touched may be gone */
-#define DEFAULT_HITS 16
+#define MAX_THREADS 4096       /* of a process that is watched: a breakpoint each; by hand */
+#define FRESH_NS 10000000      /* older samples choose no address: what they touched may be gone */
+#define DEFAULT_HITS 16        /* of a window; by hand */
 #define READ_AGAIN 3           /* hits after each write that ends a wait for one: who reads it, or overwrites it */
 #define WINDOW_NS 20e6         /* that a watch window lasts, where armed time is cheap; by hand */
 #define WRITES_NS 100e6        /* watching for writes only */

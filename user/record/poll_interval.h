@@ -15,7 +15,7 @@
 #define PACE_IDLE_MS 40 /* a record may be under way on another CPU while the rings are drained */
 #define PACE_LATER 4    /* times as long */
 #define PACE_SOME 20    /* looks without a sample */
-#define PACE_MANY 60
+#define PACE_MANY 60    /* looks in vain, after which it looks as rarely as may be; by hand */
 
 /* ms; soon_ms: what somebody waits for is no good after so long; 0: nobody does. idle: looks since the last sample. */
 int poll_interval_ms(unsigned soon_ms, unsigned idle);

@@ -9,8 +9,8 @@
 /* Looks come 4, 17, 67, 268 ms, 1.1, 4.3 and 17.2 s after the first. */
 #define LOOKS 7           /* the last comes within a short recording */
 #define FIRST_NS 4194304u /* less than a round of most servers; by hand */
-#define TIMES_SHIFT 2
-#define WAITING 1024 /* for one look: at 60 a second, what comes within the longest pause */
+#define TIMES_SHIFT 2     /* each look comes four times as late as the one before */
+#define WAITING 1024      /* for one look: at 60 a second, what comes within the longest pause */
 
 struct word {
 	uint64_t addr, first, same; /* times of the first look, and of the last that found it unchanged */

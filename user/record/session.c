@@ -32,9 +32,9 @@
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
-#define SENT_NS 20000 /* after a tick: by then its record is in the ring */
-#define LATE_NS 60000 /* a tick may be late: looked for again after so long */
-#define TRIES 3
+#define SENT_NS 20000   /* after a tick: by then its record is in the ring */
+#define LATE_NS 60000   /* a tick may be late: looked for again after so long */
+#define TRIES 3         /* looks for a sample that is due; by hand */
 #define WANTED_MS 3     /* where ticks cannot be foreseen */
 #define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
 #define DEARER 1.2      /* times the planned cost of a tick, from which the rate is set anew; by hand */

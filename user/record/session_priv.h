@@ -18,7 +18,7 @@
 #include "user/measure/prices.h"
 #include "util/map.h"
 
-#define MAX_PARTS 16
+#define MAX_PARTS 16      /* of a session; by hand */
 #define SETTLE_NS 2000000 /* a record is in its ring so long after its time */
 #define RATES 8           /* sources: the timer, windows, system calls and one of the processor's */
 

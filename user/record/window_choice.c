@@ -7,11 +7,11 @@
 
 #include "util/grow.h"
 
-#define MAX_SITES 65536
+#define MAX_SITES 65536 /* instructions to draw from; by hand */
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
 #define PATIENCE 60     /* samples: a rare best must not keep the slots empty */
-#define MAX_DOUBLINGS 5
-#define PAGE_SHIFT 12
+#define MAX_DOUBLINGS 5 /* a page that is never hit is drawn 32 times as rarely at last; by hand */
+#define PAGE_SHIFT 12   /* log2 of a page's bytes */
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2; and it is the smaller the less its writers differ. */

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 8
-#define ACTIVE 12
+#define ROUNDS 8  /* of reweighing; by hand */
+#define ACTIVE 12 /* rounds until no flow is negative any more; by hand */
 #define STEPS 60 /* of one descent; five times as many move .5 % of the time between blocks, as much as rounding does */
 #define ENOUGH 1e-6       /* of the first residual */
 #define STRICT 400.0      /* how much heavier the law of flow weighs than the time of a block */
