@@ -24,6 +24,9 @@ check "what was interrupted is not called again" [ "$(calls x.txt ';__pthread_ki
 check "threads have stacks of their own" [ "$(calls x.txt 'start_thread;thread_main;thread_recurse')" = 440 ]
 check "dlopen'd code has its name" [ "$(calls x.txt ';main;crc32')" = 20 ]
 check "after dlclose and threads main goes on" [ "$(calls x.txt ';main;after_threads')" = 1 ]
+check "report --callers: from the tree, by instructions" bash -c 'accperf report -i run.data --callers jump_deep | tr -s " " | tr "\n" ";" | grep -q "of the instructions.*; 100.00% jump_deep .xcalls.; 100.00% main .xcalls.;"'
+check "... in JSON without samples" bash -c 'accperf report -i run.data --callers jump_deep --json | jq -e ".callers[1] | .name == \"main\" and .samples == null and .share > 0"'
+check "... and a name that did not run is one" bash -c '! accperf report -i run.data --callers nosuch 2>err && grep -q "no function named .nosuch. ran" err'
 edge() { awk -F'\t' -v p="$2" -v c="$3" '$1 == "edge" && $2 == p && $3 == c { print $4 }' "$1"; }
 check "a handler's bytes are the handler's" [ "$(edge x.txt on_signal read_cells)" = 64 ]
 

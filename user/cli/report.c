@@ -12,6 +12,7 @@
 #include "command/pager.h"
 #include "html/parts.h"
 #include "flow/estimators.h"
+#include "profile/call_tree.h"
 #include "view/advise.h"
 #include "view/report.h"
 #include "view/report_flow.h"
@@ -82,13 +83,15 @@ static bool by_flow(const struct report_cmd *o)
 	return s == REPORT_IN || s == REPORT_OUT || s == REPORT_COMPUTE;
 }
 
-/* Bytes and computation, where they are asked for: read on the profile's own walk. */
+/* Bytes and computation, where they are asked for, and the call tree: read on the profile's own walk. */
 struct bytes {
 	bool asked;
 	struct flow_input in;
 	struct flow flow;
 	uint32_t *flow_of;
 	struct err why;
+	struct call_tree tree; /* for callers */
+	bool counted;          /* it stands for samples */
 };
 
 static bool asks_for_flow(const struct report_cmd *o)
@@ -103,8 +106,31 @@ static struct profile *read_report(const struct report_cmd *o, const struct filt
 {
 	struct flow_input_opts io = { .bytes = true, .stacks = true, .compute = true, .filter = f };
 
+	struct section_reader tree = call_tree_reader(&b->tree);
+
 	b->asked = asks_for_flow(o);
-	return b->asked ? flow_input_and_profile(&b->in, o->input, &io, &b->why, e) : profile_load(o->input, e);
+	if (b->asked)
+		return flow_input_and_profile(&b->in, o->input, &io, &b->why, e);
+	if (!o->callers)
+		return profile_load(o->input, e);
+	return profile_load_with(o->input, PROFILE_SAMPLES | PROFILE_MISSING, &tree, 1, e);
+}
+
+/* Who called whom as the exact engine counted it, where there are no samples that tell. */
+static int counted_callers(const struct report_cmd *o, struct profile *p, struct bytes *b, struct err *e)
+{
+	uint64_t *calls = NULL;
+	int err = 0;
+
+	if (!o->callers || !p->has_exact || p->samples[profile_unit(p)])
+		return 0;
+	if (!b->tree.count)
+		err = call_tree_load(o->input, &b->tree, e);
+	if (!err)
+		err = call_tree_as_samples(p, &b->tree, &calls, e);
+	free(calls);
+	b->counted = !err;
+	return err;
 }
 
 static int estimate(const struct profile *p, struct bytes *b)
@@ -127,6 +153,7 @@ static void release_bytes(struct bytes *b)
 	flow_input_release(&b->in);
 	flow_release(&b->flow);
 	free(b->flow_of);
+	call_tree_release(&b->tree);
 }
 
 /* The page as it is without options that look at a part of it. */
@@ -170,6 +197,7 @@ static int show_report(const struct report_cmd *o, const struct filter *f, const
 		.inlined = o->inlined,
 		.per_thread = o->per_thread,
 		.callers = o->callers,
+		.callers_counted = b->counted,
 		.filter = f,
 		.grouped = strcmp(o->by, "function") != 0,
 		.by = !strcmp(o->by, "dso")    ? ROLLUP_DSO
@@ -279,6 +307,8 @@ static int cmd_report(void *opts, int argc, char **argv)
 	p = read_report(o, &f, &b, &e);
 	failed = p ? filter_check_profile(&f, p, o->input, &e) : -1;
 	if (!failed)
+		failed = counted_callers(o, p, &b, &e);
+	if (!failed)
 		failed = show_report(o, &f, p, &b, &degraded, &e);
 	release_bytes(&b);
 	filter_release(&f);
@@ -337,6 +367,8 @@ CLI_COMMAND(report) = {
 		"With --columns wait: what part of the time between entry and return of a function's calls, with what they\n"
 		"call, its thread was off the CPU, with the 95 % interval; ready: the part in which it would have gone on but\n"
 		"another thread had the CPU; and how many waits tell it.\n"
+		"\n"
+		"--callers of an exact profile: by the instructions counted on each path of calls.\n"
 		"\n"
 		"It ends with what `accperf advise` would offload, where it holds offload calls.\n"
 		"\n"

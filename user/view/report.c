@@ -100,12 +100,14 @@ int report_build(const struct profile *p, const char *file, const struct report_
 	err = shares_compute(p, &so, &r->all, e);
 	if (!err && o->per_thread)
 		err = build_threads(r, e);
-	if (!err && r->all.exact && (o->per_thread || o->callers))
+	if (!err && r->all.exact && o->per_thread)
 		err = err_set(e, -ENOTSUP,
-			      "%s was counted by the exact engine: it has figures for each function, not for %s", file,
-			      o->callers ? "callers" : "threads");
+			      "%s was counted by the exact engine: it has figures for each function, not for threads",
+			      file);
 	if (!err && o->callers)
 		err = callers_compute(p, o->callers, &so, &r->callers, e);
+	if (err == -ENOENT && o->callers_counted)
+		err_set(e, err, "no function named '%s' ran; `accperf report` lists those that did", o->callers);
 	if (!err && o->grouped)
 		err = rollup_compute(p, o->by, o->filter, &r->groups, e);
 	if (!err && o->flow) {
@@ -390,8 +392,9 @@ static void callers_table(const struct report *r, const struct text_style *style
 
 	buf_addstr(out, "\n# callers of ");
 	text_name(out, r->opts.callers, 0, 0);
-	buf_addf(out, ", which is on the stack in %.2f%% of the samples (shares below are of those)\n",
-		 c->total > 0 ? 100 * root->weight / c->total : 0);
+	buf_addf(out, ", which is on the stack in %.2f%% of the %s (shares below are of those)\n",
+		 c->total > 0 ? 100 * root->weight / c->total : 0,
+		 r->opts.callers_counted ? "instructions" : "samples");
 	for (;;) {
 		const struct caller *n = &c->nodes[at];
 		const struct profile_function *f = &r->profile->functions[n->function];
@@ -570,7 +573,10 @@ static void json_callers(const struct report *r, struct json *j)
 		json_str(j, "name", f->name);
 		json_str(j, "object", f->object);
 		json_f64(j, "share", share);
-		json_u64(j, "samples", n->samples);
+		if (r->opts.callers_counted)
+			json_null(j, "samples");
+		else
+			json_u64(j, "samples", n->samples);
 		json_end(j);
 	}
 	json_end(j);

@@ -39,6 +39,7 @@ struct report_opts {
 	bool per_thread;
 	double limit;            /* share of 1 under which a row is left out */
 	const char *callers;     /* of this function; NULL: none */
+	bool callers_counted;    /* by the exact engine: its call tree stands for samples */
 	const struct flow *flow; /* of the same profile, for the columns that need one; NULL: those are unknown */
 	const uint32_t *flow_of; /* with flow, by function of the profile: the flow's, FLOW_NONE: none */
 	const unsigned *columns; /* enum report_column; NULL: those of time */
