@@ -117,7 +117,7 @@ typedef struct Fn {
 	Bool locals_asked;
 	UInt *local_obj;
 	ULong calls;
-	Counters self, inc; /* self: filled from the call tree when written */
+	Counters self, inc; /* filled from the call tree when wanted */
 	Counters unit;      /* what belongs to it as its accesses do; where that is not what it does itself */
 	Counters slice0;    /* self when the slice began */
 } Fn;
@@ -265,6 +265,9 @@ void shadow_brk(Addr a, SizeT len);
 void kernel_reads(UInt fn, Addr a, SizeT len);
 void kernel_writes(UInt fn, Addr a, SizeT len);
 void *shadow_alloc(SizeT n);
+void *shadow_table(SizeT n); /* zeroed */
+void shadow_table_free(void *p, SizeT n);
+void *shadow_kept(SizeT n); /* zeroed, at a line of the cache, never freed */
 extern ULong shadow_bytes, unique_bytes, touched_secs;
 
 /* ---- edges ---- */
@@ -281,7 +284,8 @@ extern Edge **edges;
 extern UInt edge_count;
 #define UBLK_SHIFT 10
 ULong *ubits_get(ULong key);
-#define PATH_SETS (1u << 25) /* sets from this index on are x_path.c's */
+void ubits_expect(ULong key); /* it will be asked for soon */
+#define PATH_SETS (1u << 25)  /* sets from this index on are x_path.c's */
 /* Calls visit() for every set of addresses from PATH_SETS on: its index less that, its class, its block. */
 void unique_path_sets(void (*visit)(UInt index, UInt stack, ULong block, const ULong *bits));
 static inline ULong ukey(UInt edge_index, UInt stack, Addr a)
@@ -313,7 +317,7 @@ typedef struct Node {
 	Fn *fn;
 	struct Node *parent, *last_child, *hash_next;
 	ULong calls;
-	Counters self;
+	Counters self, inc; /* inc: of the outermost frames of fn, not yet settled */
 } Node;
 
 typedef struct {

@@ -76,7 +76,7 @@ static ULong mix64(ULong k)
 static void uset_grow(void)
 {
 	ULong cap = uset_cap ? uset_cap * 2 : 1u << 14;
-	USlot *h = VG_(calloc)("x.uset", cap, sizeof(*h));
+	USlot *h = shadow_table(cap * sizeof(*h));
 
 	for (ULong i = 0; i < uset_cap; i++) {
 		ULong s;
@@ -88,16 +88,19 @@ static void uset_grow(void)
 			s = (s + 1) & (cap - 1);
 		h[s] = uset[i];
 	}
-	VG_(free)(uset);
+	shadow_table_free(uset, uset_cap * sizeof(*h));
 	unique_bytes += (cap - uset_cap) * sizeof(*h);
 	uset = h;
 	uset_cap = cap;
 }
 
+void ubits_expect(ULong key)
+{
+	__builtin_prefetch(&uset[mix64(key) & (uset_cap - 1)]);
+}
+
 ULong *ubits_get(ULong key)
 {
-	static UChar *pool;
-	static SizeT left;
 	ULong s;
 
 	if (uset_used * 10 >= uset_cap * 7)
@@ -105,16 +108,10 @@ ULong *ubits_get(ULong key)
 	for (s = mix64(key) & (uset_cap - 1); uset[s].bits; s = (s + 1) & (uset_cap - 1))
 		if (uset[s].key == key)
 			return uset[s].bits;
-	if (left < UWORDS * 8) {
-		left = 1 << 20;
-		pool = shadow_alloc(left);
-		shadow_bytes -= left; /* counted here instead */
-		unique_bytes += left;
-	}
 	uset[s].key = key;
-	uset[s].bits = (ULong *)pool;
-	pool += UWORDS * 8;
-	left -= UWORDS * 8;
+	uset[s].bits = shadow_kept(UWORDS * 8);
+	shadow_bytes -= UWORDS * 8; /* counted here instead */
+	unique_bytes += UWORDS * 8;
 	uset_used++;
 	return uset[s].bits;
 }

@@ -219,13 +219,13 @@ INLINE void do_store(Ev *e, Addr a, UInt n, const UInt mode)
 		UInt uoff = a & ((1u << UBLK_SHIFT) - 1);
 
 		if (UNLIKELY_(e->ublk != blk)) {
-			Edge *ed = edge_get(EDGE_KEY(X.eff, CONSUMER_WRITTEN));
+			Edge *ed = site_edge(e, EDGE_KEY(X.eff, CONSUMER_WRITTEN));
 
 			e->ubits = ubits_get(ukey(ed->index, stack, a));
 			e->ublk = blk;
 		}
 		if (UNLIKELY_(uoff + n > 1u << UBLK_SHIFT))
-			unique_set(edge_get(EDGE_KEY(X.eff, CONSUMER_WRITTEN))->index, stack, a, n);
+			unique_set(site_edge(e, EDGE_KEY(X.eff, CONSUMER_WRITTEN))->index, stack, a, n);
 		else
 			bits_set(e->ubits, uoff, n);
 	}
@@ -332,8 +332,13 @@ static __attribute__((noinline)) void access_anew(Ev *e, Addr a, ULong mix)
 	UInt stack = a - X.lo <= X.span, off = a & SEC_MASK & ~BLOCK_MASK;
 	ULong plain = block_of(a, stack, 0);
 	Bool known;
-	Sec *s;
+	Sec *s = sec_get(a);
 
+	/* All that the access needs is far away, most likely: it is fetched at once, not one after the other. */
+	__builtin_prefetch(s->w + (a & SEC_MASK), 1);
+	__builtin_prefetch(s->k + ((a & SEC_MASK) >> 2), 1);
+	if (LIKELY_(e->ekey != ~0u))
+		ubits_expect(ukey(e->edge->index, stack, a));
 	if (e->kind == EV_LOAD) {
 		do_load(e, a, e->size, mode);
 		known = e->ublk == plain;
@@ -348,7 +353,6 @@ static __attribute__((noinline)) void access_anew(Ev *e, Addr a, ULong mix)
 	e->block = ~0ull;
 	if (!known)
 		return;
-	s = sec_get(a);
 	e->block = plain ^ mix;
 	e->w = s->w + off;
 	e->k = s->k + (off >> 2);

@@ -275,7 +275,7 @@ static UInt n_flush;
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 {
-	Flush *f = VG_(perm_malloc)(sizeof(*f), 64);
+	Flush *f = shadow_kept(sizeof(*f));
 	const HChar *name;
 	flush_fn fn = exec_pick(&name);
 	IRDirty *d;
@@ -457,7 +457,7 @@ static void keep_learnt(BB *bb)
 		}
 	bb->hash_next = *head;
 	*head = bb;
-	bb->ev = VG_(perm_malloc)((n_ev + 1) * sizeof(Ev), 64); /* what is used most lies in one line */
+	bb->ev = shadow_kept((n_ev + 1) * sizeof(Ev)); /* what is used most lies in one line */
 	VG_(memcpy)(bb->ev, evs, n_ev * sizeof(Ev));
 	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
 	for (UInt k = 0; k < n_marks; k++)

@@ -63,19 +63,53 @@ static void counts_settle(void)
 		counts_unpack();
 }
 
-/* Gives what was counted since the last change of function to the node that was running. */
-static void seg_close(void)
+static inline Bool segments_wanted(void)
+{
+	return UNLIKELY_(opt.functions || opt.attr_main || paths_on);
+}
+
+/* What was counted since the last change of function is the running one's. */
+static void segment_close(void)
 {
 	if (!X.t)
 		return;
 	counts_settle();
-	if (X.node)
-		add_delta(&X.node->self, &X.tot, &X.t->seg0);
-	if (UNLIKELY_(opt.functions || opt.attr_main))
+	if (opt.functions || opt.attr_main)
 		add_delta(&fns[X.eff]->unit, &X.tot, &X.t->seg0);
-	if (UNLIKELY_(paths_on))
+	if (paths_on)
 		path_counted(&X.tot, &X.t->seg0);
 	X.t->seg0 = X.tot;
+}
+
+/*
+ * A frame that ends gives all that was counted while it was there to its node, and takes it from the node of the
+ * frame below: what is left to each is its own. Taking from a node's parent, which is the rule, waits until figures
+ * are wanted (nodes_settle()).
+ */
+static void frame_give(Frame *f, const Frame *below, const Counters *now)
+{
+	Node *under = below ? below->node : NULL;
+
+	if (f->node == under)
+		return; /* a function that calls itself */
+	add_delta(f->outer ? &f->node->inc : &f->node->self, now, &f->snap);
+	if (under && (!f->outer || f->node->parent != under))
+		add_delta(&under->self, &f->snap, now);
+}
+
+static void nodes_settle(void)
+{
+	static const Counters none;
+
+	for (UInt i = 0; i < node_count; i++) {
+		Node *n = nodes[i];
+
+		add_delta(&n->fn->inc, &n->inc, &none);
+		add_delta(&n->self, &n->inc, &none);
+		if (n->parent)
+			add_delta(&n->parent->self, &none, &n->inc);
+		n->inc = none;
+	}
 }
 
 static Node *node_child(Node *parent, Fn *fn)
@@ -153,7 +187,8 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 
 	if (UNLIKELY_(fn->flags & (FNF_START | FNF_STOP)))
 		trigger(fn);
-	seg_close();
+	if (segments_wanted())
+		segment_close();
 	if (t->depth == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 256;
 		t->frames = VG_(realloc)("x.frames", t->frames, t->cap * sizeof(*t->frames));
@@ -175,10 +210,13 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 	if (t->active[fn->id]++ == 0) {
 		f->node = t->act_node[fn->id] = node_child(up ? up->node : NULL, fn);
 		f->outer = 1;
-		f->snap = X.tot;
 	} else {
 		f->node = t->act_node[fn->id];
 		f->outer = 0;
+	}
+	if (!up || f->node != up->node) {
+		counts_settle();
+		f->snap = X.tot;
 	}
 	if (X.counting) {
 		fn->calls++;
@@ -208,17 +246,21 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 
 static void leave_frame(Thread *t, Bool returned)
 {
-	Frame *f = &t->frames[t->depth - 1];
+	Frame *f = &t->frames[t->depth - 1], *below;
 
 	if (UNLIKELY_(logs_on))
 		log_return(f);
 	/* a tail call has not returned anything yet */
 	if (UNLIKELY_(f->fn->alloc_kind) && returned)
 		object_alloc_leave(f, t->depth > 1 ? f[-1].fn : NULL);
-	seg_close();
+	if (segments_wanted())
+		segment_close();
 	t->active[f->fn->id]--;
-	if (f->outer)
-		add_delta(&f->fn->inc, &X.tot, &f->snap);
+	below = t->depth > 1 ? f - 1 : NULL;
+	if (!below || f->node != below->node) {
+		counts_settle();
+		frame_give(f, below, &X.tot);
+	}
 	t->depth--;
 	load_top(t);
 }
@@ -379,7 +421,6 @@ static void unwind_thread(Thread *t)
 	load_top(t);
 	while (t->depth)
 		leave_frame(t, False);
-	seg_close();
 	VG_(memset)(&t->tot, 0, sizeof(t->tot));
 	VG_(memset)(&t->seg0, 0, sizeof(t->seg0));
 	t->live = False;
@@ -416,7 +457,8 @@ void stack_finish_all(void)
 /* For a checkpoint: everything counted so far reaches nodes and functions, frames stay. */
 void seg_refresh(void)
 {
-	seg_close();
+	if (segments_wanted())
+		segment_close();
 	save_thread();
 	for (UInt i = 1; threads && i < VG_N_THREADS; i++) {
 		Thread *t = threads[i];
@@ -424,16 +466,15 @@ void seg_refresh(void)
 		for (UInt k = 0; t && t->live && k < t->depth; k++) {
 			Frame *f = &t->frames[k];
 
-			if (f->outer) {
-				add_delta(&f->fn->inc, &t->tot, &f->snap);
-				f->snap = t->tot;
-			}
+			frame_give(f, k ? f - 1 : NULL, &t->tot);
+			f->snap = t->tot;
 		}
 	}
 }
 
 void fn_selfs(void)
 {
+	nodes_settle();
 	for (UInt i = 0; i < fn_count; i++)
 		VG_(memset)(&fns[i]->self, 0, sizeof(Counters));
 	for (UInt i = 0; i < node_count; i++) {
@@ -449,7 +490,7 @@ void slice_end(void)
 {
 	ULong slice = (X.slice_end - 1) / opt.slice;
 
-	seg_close();
+	seg_refresh();
 	fn_selfs();
 	for (UInt i = 0; i < fn_count; i++) {
 		Fn *f = fns[i];
