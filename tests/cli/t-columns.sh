@@ -93,3 +93,18 @@ all h.data report flow "flow --view matrix"
 check "diff: no wide row" fits any accperf diff "$G/live-pipeline.prof" "$G/live-pipeline2.prof"
 check "compare: no wide row" fits any accperf compare "$G/live-pipeline.prof" "$G/live-pipeline2.prof"
 check "annotate: no wide row" fits any accperf annotate scale -i "$G/live-pipeline.prof"
+
+# what any view says of any profile in golden/: a number with its unit, and then a blank
+cat >together.awk <<'END'
+/^==== accperf/ { text = !/ export | --(json|svg|xml|csv|dot|html)/; view = $0; next }
+text && /(^| )([0-9.,]+( ?(ns|us|ms|s|%|[KMGT]?B))|[0-9.]+[KMG%])[0-9.+-]/ { print view; print; bad = 1 }
+text { lines++ }
+END { exit bad || lines < 1000 }
+END
+if need zstdcat; then
+	check "no column runs into the next, in any view of any profile" sh -c 'zstdcat "$0"/*.txt.zst | awk -f together.awk' "$G"
+	check "... which is seen where it does" sh -c 'printf "==== accperf offload\n17.5 us0.000908\n" | awk -f together.awk | grep -q "us0"'
+else
+	skip "columns that run together" "no zstdcat"
+fi
+check "--inclusive: parts of all bytes, where amounts are unknown" sh -c 'accperf flow --stdio --inclusive -i "$0/live-zlib.prof" >inclusive && grep -Eq "^deflate +54\.9 % +\+-75% +1\.2 %" inclusive && grep -q "^read: all bytes that they load" inclusive' "$G"

@@ -260,6 +260,19 @@ static void half(struct buf *out, double value, double low, double high)
 	text_pad_left(out, b.data ? b.data : "", 8);
 }
 
+/* A part of all bytes where amounts are unknown. */
+static void amount_or_part(struct buf *out, const struct flow *f, double bytes, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (flow_has_amounts(f) || !isfinite(bytes) || !(flow_whole(f) > 0)) {
+		text_amount(out, flow_amount(f, bytes), columns);
+		return;
+	}
+	buf_addf(&b, "%.1f %%", 100 * bytes / flow_whole(f));
+	text_pad_left(out, b.data, columns);
+}
+
 /* Functions with all they call, by what passes between them and the rest. */
 static void show_inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
@@ -289,11 +302,11 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 		if (flow_is_pseudo(fn) || isnan(fn->inc.in) || !flow_named(v, fn))
 			continue;
 		text_name(out, fn->name, name - 1, name);
-		text_amount(out, flow_amount(f, fn->inc.in), 9);
+		amount_or_part(out, f, fn->inc.in, 9);
 		half(out, fn->inc.in, fn->inc.in_low, fn->inc.in_high);
-		text_amount(out, flow_amount(f, fn->inc.out), 10);
+		amount_or_part(out, f, fn->inc.out, 10);
 		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
-		text_amount(out, flow_amount(f, fn->inc.local), 10);
+		amount_or_part(out, f, fn->inc.local, 10);
 		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
 		if (distinct) {
 			text_amount(out, fn->inc.in_uma, 10);
@@ -313,7 +326,9 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 			f->engine == FLOW_EXACT && isnan(f->loads)
 				? "IN and OUT with callees are counted by `accperf exact --callees`, or --candidate FUNCTION\n"
 				: "nothing is known of functions with all they call\n");
-	else if (f->semantics == FLOW_KE)
+	else
+		buf_addstr(out, "read: all bytes that they load, those on the stack, too\n");
+	if (shown && f->semantics == FLOW_KE)
 		buf_addstr(
 			out,
 			"IN, within: a chunk counts once per invocation with all it calls; OUT: per invocation that reads it\n");
