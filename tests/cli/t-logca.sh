@@ -143,6 +143,11 @@ check "the paper's devices are listed" grep -q ultrasparc-t2/aes devices
 check "inconsistent ones are marked" grep -q "integrated-gpu/fft.*(!)" devices
 check "figures of others: source, date, machine, shipped sizes" bash -c '
 	grep -q "elsewhere .*o 830 ns \[700, 970\]" devices && grep -q "DTO README.md" devices && grep -q "shipped: from 8 KB" devices'
+mkdir -p own/accperf
+echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","unit":"ns","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}}]}' >own/accperf/accelerators.json
+check "--name alone: of the catalogue that calibrate keeps" sh -c 'XDG_CONFIG_HOME=$PWD/own accperf logca show --name mine --json | jq -e ".name == \"mine\" and .o == 20000"'
+expect_status 1 "... and one that is not in it" env XDG_CONFIG_HOME="$PWD/own" accperf logca show --name nosuch
+expect_status 2 "no name, no file: nothing to show" accperf logca show
 echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","host":"Other, 2 cores","offload":{"o":5,"L":0,"latency":"indep","A":3}}]}' >mine.json
 check "a file's stand beside, marked, by the schema" bash -c 'accperf logca devices mine.json --json >d.json && accperf help --json-schema accelerators >s.json &&
 	python3 -c "import json, jsonschema; jsonschema.validate(json.load(open(\"d.json\")), json.load(open(\"s.json\")))" &&

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf logca: what an accelerator is worth at which size, from measurements or parameters. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,8 @@ static const struct opt options[] = {
 	  .help = "these; latency=indep or dep, also t0=.., A=inf" },
 	{ OPT_LIST, 'd', "device", AT(devices), .arg = "NAME",
 	  .help = "a device that comes with the program; show: several make one picture; see `accperf logca devices`" },
-	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME", .help = "the accelerator in a catalogue; a title otherwise" },
+	{ OPT_STRING, 0, "name", AT(name), .arg = "NAME",
+	  .help = "the accelerator in a catalogue (FILE, or what `accperf calibrate` keeps); a title otherwise" },
 	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
 	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL",
 	  .help = "profile: the one that is the accelerated variant" },
@@ -379,6 +381,12 @@ static const struct {
 	{ "whatif", show_whatif, false }, { "regions", show_regions, false }, { "improve", show_improvements, false },
 };
 
+/* A name alone is an entry of the catalogue that `accperf calibrate` keeps. */
+static const char *file_meant(const struct logca_cmd *o, const char *given, char *own, size_t size)
+{
+	return given || !o->name || o->params || o->devices.count ? given : catalogue_own_path(own, size);
+}
+
 static int run_logca(void *opts, int argc, char **argv)
 {
 	struct logca_cmd *o = opts;
@@ -386,6 +394,7 @@ static int run_logca(void *opts, int argc, char **argv)
 	struct logca_request r;
 	struct logca_source s;
 	struct err e = { 0 };
+	char own[PATH_MAX];
 	int status = EXIT_USAGE, most = 1;
 	size_t v;
 
@@ -397,6 +406,7 @@ static int run_logca(void *opts, int argc, char **argv)
 		file = argv[0];
 	if (!strcmp(verb, "devices"))
 		return show_devices(file, o->json);
+	file = file_meant(o, file, own, sizeof(own));
 	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
 		if (!strcmp(verb, verbs[v].name))
 			break;
