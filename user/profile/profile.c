@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cycle: the walk hands waits, names and shared parts to their files, which ask this one for ids and for room. */
 #include "counters.h"
-#include "proc/started_as.h"
 #include "profile/profile_priv.h"
 #include "profile/waits.h"
 #include "profile/walk.h"
@@ -14,7 +13,6 @@
 #include <string.h>
 
 #include "symbol/plainname.h"
-#include "symbol/symbols.h"
 #include "util/buf.h"
 #include "util/grow.h"
 
@@ -26,13 +24,6 @@ static int set_index(struct map *m, uint64_t key, uint64_t value)
 		return -ENOMEM;
 	*v = value;
 	return 0;
-}
-
-static uint32_t index_or_zero(const struct map *m, uint64_t key)
-{
-	const uint64_t *v = map_get(m, key);
-
-	return v ? (uint32_t)*v : 0;
 }
 
 static int take_module(void *ctx, const void *rec, size_t size)
@@ -111,13 +102,6 @@ static int note_stack(struct profile *p, uint32_t id, uint32_t stack)
 		return set_index(&k->stack_sparse, id, stack);
 	k->stack_dense[id] = stack;
 	return 0;
-}
-
-static uint32_t stack_of(const struct profile_private *k, uint32_t id)
-{
-	if (id < k->stack_dense_cap && k->stack_dense[id])
-		return k->stack_dense[id];
-	return index_or_zero(&k->stack_sparse, id);
 }
 
 /* Room for the frames of one more stack, which are many. */
@@ -421,53 +405,6 @@ const char *profile_keep(struct profile *p, const char *text)
 	return s ? s : "";
 }
 
-static const char *text_or(const struct profile *p, uint32_t id, const char *otherwise)
-{
-	const char *s = store_str(p->priv->reader, id);
-
-	return s && *s ? s : otherwise;
-}
-
-static const char *module_name(uint32_t kind, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	switch (kind) {
-	case FMT_MOD_KERNEL: return "[kernel]";
-	case FMT_MOD_VDSO: return "[vdso]";
-	case FMT_MOD_JIT: return "[jit]";
-	case FMT_MOD_ANON: return "[anon]";
-	}
-	return slash && slash[1] ? slash + 1 : *path ? path : "[unknown]";
-}
-
-static int finish_modules(struct profile *p)
-{
-	struct profile_private *k = p->priv;
-
-	p->modules = calloc(k->raw_module_count + 1, sizeof(*p->modules));
-	if (!p->modules)
-		return -ENOMEM;
-	p->module_count = k->raw_module_count + 1;
-	p->modules[0] = (struct profile_module){ .path = "", .object = "[unknown]" };
-	for (size_t i = 0; i < k->raw_module_count; i++) {
-		const struct fmt_module *raw = &k->raw_modules[i];
-		struct profile_module *m = &p->modules[i + 1];
-		const char *as;
-
-		m->id = raw->id;
-		m->kind = raw->kind;
-		m->pid = raw->pid;
-		m->path = text_or(p, raw->path, "");
-		as = started_as_name(profile_meta(p, META_STARTED_AS), m->path);
-		m->object = as ? as : module_name(raw->kind, m->path);
-		m->build_id_len = raw->build_id_len > sizeof(m->build_id) ? 0 : raw->build_id_len;
-		memcpy(m->build_id, raw->build_id, sizeof(m->build_id));
-		m->content = raw->content;
-	}
-	return 0;
-}
-
 int64_t profile_function_of(struct profile *p, const char *name, const char *object, const char *file, uint32_t line,
 			    bool named)
 {
@@ -503,264 +440,6 @@ int64_t profile_function_of(struct profile *p, const char *name, const char *obj
 	return (int64_t)*at;
 }
 
-static const char *last_component(const char *path)
-{
-	const char *slash = *path == '/' ? strrchr(path, '/') : NULL;
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-static const char *object_as_started(const struct profile *p, const char *path)
-{
-	const char *as = started_as_name(profile_meta(p, META_STARTED_AS), path);
-
-	return as ? as : last_component(path);
-}
-
-static int finish_functions(struct profile *p, uint32_t **index_of_raw)
-{
-	struct profile_private *k = p->priv;
-	uint32_t *out = calloc(k->raw_function_count + 1, sizeof(*out));
-
-	*index_of_raw = out;
-	if (!out || profile_function_of(p, "(unknown)", PROFILE_NO_OBJECT, NULL, 0, false) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < k->raw_function_count; i++) {
-		const struct fmt_function *raw = &k->raw_functions[i];
-		const char *name = text_or(p, raw->name, NULL);
-		int64_t f = 0;
-
-		if (name)
-			f = profile_function_of(p, name,
-						object_as_started(p, text_or(p, raw->object, PROFILE_NO_OBJECT)),
-						text_or(p, raw->file, NULL), raw->line, !(raw->flags & FMT_FN_BARE));
-		if (f < 0)
-			return -ENOMEM;
-		out[i] = (uint32_t)f;
-		if (f && !p->functions[f].id)
-			p->functions[f].id = raw->id;
-	}
-	return 0;
-}
-
-/* A frame without a symbol is named by where it lies, never [unknown]. */
-static int64_t bare_function(struct profile *p, const struct profile_frame *f)
-{
-	const struct profile_module *m = &p->modules[f->module];
-	char name[400];
-
-	if (m->kind == FMT_MOD_KERNEL)
-		symbols_kernel(f->addr, name, sizeof(name));
-	else if (m->kind == FMT_MOD_FILE || m->kind == FMT_MOD_VDSO)
-		snprintf(name, sizeof(name), "%.300s+0x%" PRIx64, m->object, f->addr);
-	else
-		snprintf(name, sizeof(name), "0x%" PRIx64, f->addr);
-	return profile_function_of(p, profile_keep(p, name), m->object, NULL, 0, m->kind == FMT_MOD_KERNEL);
-}
-
-static int finish_lines(struct profile *p, const uint32_t *function_of_raw)
-{
-	struct profile_private *k = p->priv;
-
-	for (size_t i = 0; i < k->raw_line_count; i++) {
-		const struct raw_line *raw = &k->raw_lines[i];
-		const uint64_t *at = map_get(&k->function_at, raw->function);
-
-		if (!PUSH(p->lines, p->line_count, k->line_cap, 64,
-			  (struct profile_line){ .function = at ? function_of_raw[*at] : 0,
-						 .line = raw->line,
-						 .file = text_or(p, raw->file, NULL) }))
-			return -ENOMEM;
-	}
-	for (size_t i = 1; i < p->frame_count; i++) {
-		struct profile_frame *f = &p->frames[i];
-
-		f->module = profile_module_of(p, f->module);
-		f->told = f->count;
-		f->nameless = f->told && !p->lines[f->first + f->count - 1].function;
-		/* a chain that ends in nothing known is no better than none */
-		if (f->nameless)
-			f->count = 0;
-	}
-	return 0;
-}
-
-static int finish_frames(struct profile *p)
-{
-	for (size_t i = 1; i < p->frame_count; i++) {
-		struct profile_frame *f = &p->frames[i];
-		int64_t fn;
-
-		if (f->count)
-			continue;
-		fn = bare_function(p, f);
-		if (fn < 0)
-			return -ENOMEM;
-		f->first = (uint32_t)p->line_count;
-		f->count = 1;
-		if (!PUSH(p->lines, p->line_count, p->priv->line_cap, 64,
-			  (struct profile_line){ .function = (uint32_t)fn }))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* The exact engine's figures per function; they stand beside its synthetic samples, if it made any. */
-static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
-{
-	struct profile_private *k = p->priv;
-
-	p->exact = calloc(p->function_count, sizeof(*p->exact));
-	if (!p->exact)
-		return -ENOMEM;
-	for (size_t i = 0; i < k->raw_exact_count; i++) {
-		const struct fmt_x_func *x = &k->raw_exact[i];
-		const uint64_t *at = map_get(&k->function_at, x->function);
-		struct profile_exact *out = &p->exact[at ? function_of_raw[*at] : 0];
-
-		if (x->scope == FMT_X_SELF) {
-			out->self += (double)x->instructions;
-			out->calls += x->calls;
-			p->exact_total += (double)x->instructions;
-		} else if (x->scope == FMT_X_INCLUSIVE) {
-			/* of two functions of one name, one may have called the other */
-			out->inclusive =
-				out->inclusive > (double)x->instructions ? out->inclusive : (double)x->instructions;
-		}
-	}
-	p->has_exact = k->raw_exact_count > 0;
-	return 0;
-}
-
-static int finish_counters(struct profile *p)
-{
-	struct profile_private *k = p->priv;
-
-	p->counters = calloc(k->raw_counter_count + 1, sizeof(*p->counters));
-	if (!p->counters)
-		return -ENOMEM;
-	for (size_t i = 0; i < k->raw_counter_count; i++) {
-		const struct fmt_counter *c = &k->raw_counters[i];
-
-		p->counters[i] = (struct profile_counter){ .name = text_or(p, c->name, "(unnamed)"),
-							   .value = c->value,
-							   .loss = c->flags & FMT_C_LOSS,
-							   .in_part = c->flags & FMT_C_IN_PART };
-		if (c->flags & FMT_C_LOSS) {
-			p->lost += c->value;
-			p->lost_known = true;
-		}
-	}
-	p->counter_count = k->raw_counter_count;
-	if (!p->lost_known && p->has_end) {
-		p->lost = p->end.lost;
-		p->lost_known = true;
-	}
-	return 0;
-}
-
-/* Stable, by counting: position of each cell in `to`, where `key` has values below `keys`. */
-static void order_cells(const struct profile_cell *from, struct profile_cell *to, size_t count, uint32_t *starts,
-			size_t keys, size_t key_at)
-{
-#define KEY(cell) (*(const uint32_t *)((const char *)(cell) + key_at))
-	uint32_t sum = 0;
-
-	memset(starts, 0, keys * sizeof(*starts));
-	for (size_t i = 0; i < count; i++)
-		starts[KEY(&from[i])]++;
-	for (size_t i = 0; i < keys; i++) {
-		uint32_t n = starts[i];
-
-		starts[i] = sum;
-		sum += n;
-	}
-	for (size_t i = 0; i < count; i++)
-		to[starts[KEY(&from[i])]++] = from[i];
-#undef KEY
-}
-
-/* Cells are still in the order in which the file tells of them. */
-static int note_order(struct profile *p)
-{
-	uint32_t seen = 0;
-
-	p->stack_seen = calloc(p->stack_count, sizeof(*p->stack_seen));
-	if (!p->stack_seen)
-		return -ENOMEM;
-	for (size_t i = 0; i < p->cell_count; i++)
-		if (!p->stack_seen[p->cells[i].stack])
-			p->stack_seen[p->cells[i].stack] = ++seen;
-	return 0;
-}
-
-/* By thread, and by stack within, so that whoever walks them walks the stacks in order, too. */
-static int finish_cells(struct profile *p)
-{
-	struct profile_private *k = p->priv;
-	size_t keys = p->stack_count > p->thread_count ? p->stack_count : p->thread_count;
-	struct profile_cell *other = malloc((p->cell_count + 1) * sizeof(*other));
-	uint32_t *starts = malloc((keys + 1) * sizeof(*starts));
-	int err = other && starts ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < p->cell_count; i++)
-		p->cells[i].stack = p->cells[i].stack ? stack_of(k, p->cells[i].stack) : 0;
-	for (size_t i = 0; i < p->wait_count; i++) {
-		p->waits[i].stack = p->waits[i].stack ? stack_of(k, p->waits[i].stack) : 0;
-		p->waits[i].comm = profile_comm(p, p->waits[i].pid);
-	}
-	if (!err && k->groups & PROFILE_ORDER)
-		err = note_order(p);
-	if (!err && p->cell_count) {
-		order_cells(p->cells, other, p->cell_count, starts, p->stack_count,
-			    offsetof(struct profile_cell, stack));
-		order_cells(other, p->cells, p->cell_count, starts, p->thread_count,
-			    offsetof(struct profile_cell, thread));
-	}
-	free(other);
-	free(starts);
-	for (size_t i = 0; i < p->cell_count && !err; i++) {
-		struct profile_thread *t = &p->threads[p->cells[i].thread];
-
-		if (!t->cell_count++)
-			t->first_cell = i;
-	}
-	for (size_t i = 0; i < p->thread_count; i++)
-		p->threads[i].comm = profile_comm(p, p->threads[i].pid);
-	return err;
-}
-
-static int resolve_all(struct profile *p)
-{
-	struct profile_private *k = p->priv;
-	const char *engine;
-	int err = finish_modules(p);
-
-	if (!err)
-		err = finish_functions(p, &k->function_of_raw);
-	if (!err)
-		err = finish_lines(p, k->function_of_raw);
-	if (!err && k->groups & PROFILE_MISSING)
-		err = profile_name_missing(p);
-	if (!err)
-		err = finish_frames(p);
-	if (!err)
-		err = finish_exact(p, k->function_of_raw);
-	if (!err)
-		err = finish_counters(p);
-	if (!err)
-		err = finish_cells(p);
-	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;
-	p->start_monotonic_ns = store_header(k->reader)->start_monotonic_ns;
-	engine = profile_meta(p, "engine");
-	if (p->has_end)
-		p->duration_ns = p->end.duration_ns;
-	else if (!engine || strcmp(engine, "exact")) /* whose time stamps count instructions */
-		p->duration_ns = p->last_time - p->first_time;
-	store_recovery_text(k->reader, p->recovery, sizeof(p->recovery));
-	return err ? err : k->failed;
-}
-
 static void drop_scaffold(struct profile_private *k)
 {
 	free(k->raw_functions);
@@ -791,6 +470,14 @@ static void drop_ids(struct profile_private *k)
 	k->function_of_raw = NULL;
 }
 
+void profile_drop_as_read(struct profile_private *k)
+{
+	free(k->as_read.frames);
+	free(k->as_read.cells);
+	free(k->as_read.waits);
+	memset(&k->as_read, 0, sizeof(k->as_read));
+}
+
 struct profile *profile_open(const char *path, struct err *e)
 {
 	struct profile *p = profile_take_shared(path);
@@ -819,12 +506,12 @@ struct store_reader *profile_reader(const struct profile *p)
 	return p->priv->reader;
 }
 
-int profile_walk(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
+int profile_take_all(struct profile *p, unsigned groups, const struct section_reader *others, size_t count,
+		     struct err *e)
 {
 	struct section_reader readers[SECTION_READERS] = { SECTION_READER(rows, p) };
 	struct profile_private *k = p->priv;
 	size_t n = 1;
-	int err;
 
 	if (groups & PROFILE_SAMPLES)
 		readers[n++] = SECTION_READER(sample_rows, p);
@@ -833,16 +520,23 @@ int profile_walk(struct profile *p, unsigned groups, const struct section_reader
 	for (size_t i = 0; i < count; i++)
 		readers[n++] = others[i];
 	k->groups = groups;
-	store_read_ahead(k->reader);
 	/* index 0 means "none" among stacks */
-	p->stacks = calloc(64, sizeof(*p->stacks));
-	k->stack_cap = 64;
-	p->stack_count = 1;
-	err = p->stacks ? sections_walk(k->reader, readers, n, e) : -ENOMEM;
+	if (!GROW_ZEROED(p->stacks, 1, k->stack_cap, 64))
+		return -ENOMEM;
+	p->stack_count = p->stack_count ? p->stack_count : 1;
+	return sections_walk(k->reader, readers, n, e);
+}
+
+int profile_walk(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e)
+{
+	int err;
+
+	store_read_ahead(p->priv->reader);
+	err = profile_take_all(p, groups, others, count, e);
 	if (!err)
-		err = resolve_all(p);
-	drop_scaffold(k);
-	k->read = !err;
+		err = profile_finish(p);
+	drop_scaffold(p->priv);
+	p->priv->read = !err;
 	return err;
 }
 
@@ -891,6 +585,7 @@ void profile_free(struct profile *p)
 	if (p->priv) {
 		drop_scaffold(p->priv);
 		drop_ids(p->priv);
+		profile_drop_as_read(p->priv);
 		map_release(&p->priv->counts_at);
 		map_release(&p->priv->stack_sparse);
 		free(p->priv->stack_dense);
@@ -948,12 +643,12 @@ enum profile_unit profile_unit(const struct profile *p)
 
 uint32_t profile_counts_frame(const struct profile *p, uint32_t id)
 {
-	return id ? index_or_zero(&p->priv->counts_at, id) : 0;
+	return id ? profile_index(&p->priv->counts_at, id) : 0;
 }
 
 uint32_t profile_stack_of(const struct profile *p, uint32_t id)
 {
-	return id ? stack_of(p->priv, id) : 0;
+	return id ? profile_stack_at(p->priv, id) : 0;
 }
 
 uint32_t profile_function_id(const struct profile *p, uint32_t id)
@@ -965,12 +660,12 @@ uint32_t profile_function_id(const struct profile *p, uint32_t id)
 
 uint32_t profile_module_of(const struct profile *p, uint32_t id)
 {
-	return id ? index_or_zero(&p->priv->module_at, id) : 0;
+	return id ? profile_index(&p->priv->module_at, id) : 0;
 }
 
 const char *profile_comm(const struct profile *p, uint32_t pid)
 {
-	return text_or(p, index_or_zero(&p->priv->comm_at, pid), NULL);
+	return profile_text(p, profile_index(&p->priv->comm_at, pid), NULL);
 }
 
 uint32_t profile_symbol_of_frame(const struct profile *p, uint32_t frame)

@@ -44,8 +44,35 @@ struct profile_private {
 	struct intern texts; /* names made up here */
 	struct fmt_x_func *raw_exact;
 	uint32_t rate_source; /* string: of the first FMT_RATE */
+	/* Of a profile that is read on (follow.h): what finishing changes, as it was read. */
+	struct {
+		struct profile_frame *frames;
+		struct profile_cell *cells;
+		struct profile_wait *waits;
+	} as_read;
 	int failed;
 };
+
+static inline uint32_t profile_index(const struct map *m, uint64_t key)
+{
+	const uint64_t *v = map_get(m, key);
+
+	return v ? (uint32_t)*v : 0;
+}
+
+static inline uint32_t profile_stack_at(const struct profile_private *k, uint32_t id)
+{
+	if (id < k->stack_dense_cap && k->stack_dense[id])
+		return k->stack_dense[id];
+	return profile_index(&k->stack_sparse, id);
+}
+
+static inline const char *profile_text(const struct profile *p, uint32_t id, const char *otherwise)
+{
+	const char *s = store_str(p->priv->reader, id);
+
+	return s && *s ? s : otherwise;
+}
 
 /* A lasting copy of a text. */
 const char *profile_keep(struct profile *p, const char *text);
@@ -54,6 +81,11 @@ int64_t profile_function_of(struct profile *p, const char *name, const char *obj
 			    bool named);
 /* The file's sections for the profile itself and for others; what its ids stand for stays known. */
 int profile_walk(struct profile *p, unsigned groups, const struct section_reader *others, size_t count, struct err *e);
+/* The walk alone, from where the reader stands; then what was read becomes a profile. */
+int profile_take_all(struct profile *p, unsigned groups, const struct section_reader *others, size_t count,
+		     struct err *e);
+int profile_finish(struct profile *p);
+void profile_drop_as_read(struct profile_private *k);
 /* The shared profile of that file (shared.h), now the caller's; NULL: there is none. */
 struct profile *profile_take_shared(const char *path);
 /* Names frames that the file has no symbol for, from the files they lie in. */

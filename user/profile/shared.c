@@ -15,33 +15,34 @@ struct shared {
 /* Of this process, since commands are told the name of a file only. */
 static struct shared *all;
 
-int profile_share(const char *path, struct err *e)
+int profile_share_open(const char *path, struct profile *p, struct err *e)
 {
 	struct shared *s = calloc(1, sizeof(*s));
-	int err = 0;
 
 	if (s)
 		s->path = strdup(path);
 	if (!s || !s->path) {
 		free(s);
+		profile_free(p);
 		return err_set(e, -ENOMEM, "out of memory");
 	}
-	s->profile = profile_open(path, e);
-	if (s->profile)
-		err = profile_walk(s->profile, PROFILE_SAMPLES | PROFILE_MISSING | PROFILE_ORDER, NULL, 0, e);
-	if (!s->profile || err) {
-		if (!e->code)
-			err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
-		profile_free(s->profile);
-		free(s->path);
-		free(s);
-		return e->code;
-	}
 	/* ends its thread, too, which no child would have */
-	store_rewind(s->profile->priv->reader);
+	store_rewind(p->priv->reader);
+	s->profile = p;
 	s->next = all;
 	all = s;
 	return 0;
+}
+
+int profile_share(const char *path, struct err *e)
+{
+	struct profile *p = profile_open(path, e);
+	int err = p ? profile_walk(p, PROFILE_SAMPLES | PROFILE_MISSING | PROFILE_ORDER, NULL, 0, e) : 0;
+
+	if (p && !err)
+		return profile_share_open(path, p, e);
+	profile_free(p);
+	return e->code ? e->code : err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
 }
 
 struct profile *profile_take_shared(const char *path)

@@ -2,15 +2,18 @@
 /*
  * One reading of a profile for several processes: what is shared before they are forked, each of them has that opens
  * its file, as it was then. Their readers still walk the file (profile_read()), the profile itself is not read again.
- * Included by html/parts.c and tests.
+ * Included by html/parts.c, top/reading.c and tests.
  */
 #ifndef ACCPERF_PROFILE_SHARED_H
 #define ACCPERF_PROFILE_SHARED_H
 
+#include "profile/profile.h"
 #include "util/err.h"
 
 /* Reads it whole: all of enum profile_group. */
 int profile_share(const char *path, struct err *e);
+/* The same of one that is open already, which is then no longer the caller's. */
+int profile_share_open(const char *path, struct profile *p, struct err *e);
 /* Frees what nobody opened. In a child of fork() too: what it opened is its own. */
 void profile_share_end(void);
 

@@ -88,10 +88,12 @@ int sections_walk(struct store_reader *r, const struct section_reader *readers, 
 
 	if (count > SECTION_READERS)
 		return err_set(e, -EINVAL, "more than %d readers on one walk", SECTION_READERS);
-	while ((n = store_next(r, &c, e)) > 0) {
+	while ((n = store_next_packed(r, &c, e)) > 0) {
 		size_t wanted = takers_of(&c, readers, count, takers);
 
-		n = wanted ? take_chunk(&c, takers, wanted) : 0;
+		n = wanted ? store_unpack(r, &c, e) : 0;
+		if (n > 0)
+			n = take_chunk(&c, takers, wanted);
 		if (n)
 			break;
 	}

@@ -27,8 +27,15 @@ struct unpacked {
 	struct buf stored, raw;
 	const uint8_t *data;
 	int status;                /* 1: a chunk, 0: the end, -ENOMEM */
+	bool packed;               /* and nobody has asked for what is in it yet */
 	struct store_recovery rec; /* up to here */
 	bool full;                 /* waits to be taken: only with a thread */
+};
+
+/* Where a walk that came to the end goes on. */
+struct place {
+	size_t pos;
+	struct store_recovery rec;
 };
 
 /* Read, not mapped: a file that someone cuts short meanwhile must not become a SIGBUS. */
@@ -40,7 +47,9 @@ struct store_reader {
 	uint64_t unpack_budget; /* bytes that may still be unpacked on this walk */
 	uint64_t scan_budget;   /* bytes that may still be hashed in search of a sound chunk */
 	struct store_recovery rec;
-	bool counted; /* the recovery counters are final after the first full walk */
+	bool counted;       /* the recovery counters are final after the first full walk */
+	struct place sound; /* after the last chunk that was */
+	ZSTD_DCtx *zstd;
 	/* handed over */
 	struct unpacked slot[AHEAD];
 	pthread_t thread;
@@ -132,7 +141,7 @@ struct store_reader *store_open(const char *path, struct err *e)
 		store_reader_free(r);
 		return NULL;
 	}
-	r->pos = r->head.header_size;
+	r->pos = r->sound.pos = r->head.header_size;
 	return r;
 }
 
@@ -161,6 +170,7 @@ void store_reader_free(struct store_reader *r)
 		buf_release(&r->slot[i].stored);
 		buf_release(&r->slot[i].raw);
 	}
+	ZSTD_freeDCtx(r->zstd);
 	map_release(&r->string_at);
 	map_release(&r->meta_values);
 	intern_release(&r->texts);
@@ -298,15 +308,17 @@ static bool afford(struct store_reader *r, const struct fmt_chunk *h)
 }
 
 /* 1; 0: damaged, though its checksum holds; -ENOMEM. */
-static int unpack(struct unpacked *u)
+static int unpack(struct store_reader *r, struct unpacked *u)
 {
 	const struct fmt_chunk *h = &u->h;
 	size_t n;
 
+	if (!r->zstd)
+		r->zstd = ZSTD_createDCtx();
 	buf_clear(&u->raw);
-	if (!buf_reserve(&u->raw, (size_t)h->raw_size + 1))
+	if (!r->zstd || !buf_reserve(&u->raw, (size_t)h->raw_size + 1))
 		return -ENOMEM;
-	n = ZSTD_decompress(u->raw.data, h->raw_size, u->stored.data, h->stored_size);
+	n = ZSTD_decompressDCtx(r->zstd, u->raw.data, h->raw_size, u->stored.data, h->stored_size);
 	if (ZSTD_isError(n) || n != h->raw_size)
 		return 0;
 	u->data = (const uint8_t *)u->raw.data;
@@ -320,8 +332,8 @@ static int unpack(struct unpacked *u)
 	return 1;
 }
 
-/* The next sound chunk, unpacked. */
-static void unpack_chunk(struct store_reader *r, struct unpacked *u)
+/* The next sound chunk, unpacked unless that can wait. */
+static void next_sound(struct store_reader *r, struct unpacked *u, bool can_wait)
 {
 	const struct fmt_chunk *h = &u->h;
 
@@ -329,15 +341,21 @@ static void unpack_chunk(struct store_reader *r, struct unpacked *u)
 	while (resync(r, u) && afford(r, h)) {
 		r->pos += sizeof(*h) + h->stored_size;
 		u->data = (const uint8_t *)u->stored.data;
-		if ((h->flags & (FMT_RAW | FMT_TURNED)) != FMT_RAW && (u->status = unpack(u)) <= 0) {
+		u->packed = (h->flags & (FMT_RAW | FMT_TURNED)) != FMT_RAW;
+		if (u->packed && !can_wait) {
+			u->status = unpack(r, u);
 			if (u->status == -ENOMEM)
 				break;
-			u->status = 1;
-			r->rec.bad_chunks += !r->counted;
-			continue;
+			u->packed = false;
+			if (!u->status) {
+				u->status = 1;
+				r->rec.bad_chunks += !r->counted;
+				continue;
+			}
 		}
 		r->rec.unknown_sections += !r->counted && !known_section(h->section);
 		r->rec.ended |= h->section == FMT_END;
+		r->sound = (struct place){ r->pos, r->rec };
 		u->rec = r->rec;
 		return;
 	}
@@ -363,7 +381,7 @@ static void *unpack_ahead(void *reader)
 		pthread_mutex_unlock(&r->lock);
 		if (!more)
 			break;
-		unpack_chunk(r, u);
+		next_sound(r, u, false);
 		more = u->status > 0;
 		pthread_mutex_lock(&r->lock);
 		u->full = true;
@@ -393,7 +411,7 @@ static void next_chunk(struct store_reader *r)
 
 	if (!r->threaded) {
 		r->at = &r->slot[0];
-		unpack_chunk(r, r->at);
+		next_sound(r, r->at, true);
 		return;
 	}
 	if (last && last->status <= 0)
@@ -409,35 +427,85 @@ static void next_chunk(struct store_reader *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
+static void note_texts(struct store_reader *r, struct store_chunk walk)
 {
-	const struct unpacked *u;
 	const uint8_t *p;
 	size_t n;
 
-	next_chunk(r);
-	u = r->at;
-	r->seen = u->rec;
-	if (u->status < 0)
-		return err_set(e, u->status, "out of memory reading the profile");
-	if (!u->status)
-		return 0;
-	*c = (struct store_chunk){ .section = u->h.section,
-				   .rec_size = u->h.rec_size,
-				   .count = u->h.count,
-				   .data = u->data,
-				   .size = u->h.raw_size };
-	if ((c->section == FMT_STRING || c->section == FMT_META) && !c->rec_size) {
-		struct store_chunk walk = *c;
-
-		while ((p = store_next_var(&walk, &n))) {
-			if (c->section == FMT_STRING)
-				note_string(r, p, n);
-			else
-				note_meta(r, p, n);
-		}
+	while ((p = store_next_var(&walk, &n))) {
+		if (walk.section == FMT_STRING)
+			note_string(r, p, n);
+		else
+			note_meta(r, p, n);
 	}
-	return 1;
+}
+
+int store_unpack(struct store_reader *r, struct store_chunk *c, struct err *e)
+{
+	struct unpacked *u = r->at;
+	int got = u->packed ? unpack(r, u) : 1;
+
+	u->packed = false;
+	c->data = u->data;
+	if (got > 0)
+		return 1;
+	if (got < 0)
+		return err_set(e, got, "out of memory reading the profile");
+	r->rec.bad_chunks += !r->counted;
+	r->sound.rec = r->seen = r->rec;
+	return 0;
+}
+
+int store_next_packed(struct store_reader *r, struct store_chunk *c, struct err *e)
+{
+	const struct unpacked *u;
+	int got = 1;
+
+	do {
+		next_chunk(r);
+		u = r->at;
+		r->seen = u->rec;
+		if (u->status < 0)
+			return err_set(e, u->status, "out of memory reading the profile");
+		if (!u->status)
+			return 0;
+		*c = (struct store_chunk){ .section = u->h.section,
+					   .rec_size = u->h.rec_size,
+					   .count = u->h.count,
+					   .data = u->data,
+					   .size = u->h.raw_size };
+		if ((c->section != FMT_STRING && c->section != FMT_META) || c->rec_size)
+			return 1;
+		got = store_unpack(r, c, e);
+	} while (!got);
+	if (got > 0)
+		note_texts(r, *c);
+	return got;
+}
+
+int store_next(struct store_reader *r, struct store_chunk *c, struct err *e)
+{
+	int got, unpacked = 1;
+
+	do
+		got = store_next_packed(r, c, e);
+	while (got > 0 && !(unpacked = store_unpack(r, c, e)));
+	return got <= 0 ? got : unpacked;
+}
+
+bool store_more(struct store_reader *r)
+{
+	struct stat st;
+
+	if (fstat(r->fd, &st) || (size_t)st.st_size <= r->size)
+		return false;
+	r->unpack_budget += swell_limit((size_t)st.st_size) - swell_limit(r->size);
+	r->scan_budget += (size_t)st.st_size - r->size;
+	r->size = (size_t)st.st_size;
+	r->pos = r->sound.pos;
+	r->rec = r->sound.rec;
+	r->counted = false;
+	return true;
 }
 
 void store_rewind(struct store_reader *r)

@@ -49,6 +49,13 @@ const struct fmt_file *store_header(const struct store_reader *r);
 void store_read_ahead(struct store_reader *r);
 /* 1 = *c filled, 0 = end, -errno. */
 int store_next(struct store_reader *r, struct store_chunk *c, struct err *e);
+/* The same, but *c may have no data yet: store_unpack(), 1, has it then. 0: it is damaged, though its checksum holds;
+ * -errno. What nobody takes is so never unpacked. */
+int store_next_packed(struct store_reader *r, struct store_chunk *c, struct err *e);
+int store_unpack(struct store_reader *r, struct store_chunk *c, struct err *e);
+/* At the end, where a recording goes on: false: nothing was written since; else the walk goes on where the last sound
+ * chunk ended. Not with store_read_ahead(). */
+bool store_more(struct store_reader *r);
 /* Starts over. */
 void store_rewind(struct store_reader *r);
 const struct store_recovery *store_recovery(const struct store_reader *r);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,9 @@
 #include "command/command.h"
 #include "command/kept.h"
 #include "command/pager.h"
+#include "profile/follow.h"
 #include "profile/names_kept.h"
+#include "profile/shared.h"
 #include "symbol/confine.h"
 #include "util/rights.h"
 #include "view/top.h"
@@ -183,7 +184,16 @@ void top_recording_remove(struct top_recording *r)
 
 /* ---- a reader */
 
-static int read_all_of_it(const char *path, struct top_moment *m, struct err *e)
+/* What a reader knows. */
+struct reading {
+	const char *path;
+	struct profile *p; /* read on; NULL: not yet */
+	int answers[TOP_KINDS];
+	pid_t thorough;     /* the child that makes a thorough reading; 0: none */
+	uint64_t others_ns; /* CPU time of such children */
+};
+
+static int thorough_moment(const char *path, struct top_moment *m, struct err *e)
 {
 	struct advised_profile a;
 	int err = advised_make(&a, path, NULL, NULL, 0, e);
@@ -194,29 +204,29 @@ static int read_all_of_it(const char *path, struct top_moment *m, struct err *e)
 	return err;
 }
 
-static int read_time(const char *path, struct top_moment *m, struct err *e)
+static int quick_moment(const struct profile *p, struct top_moment *m, struct err *e)
 {
-	struct profile *p = profile_load(path, e);
 	struct shares s = { 0 };
-	int err = p ? shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, e) : -EINVAL;
+	int err = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &s, e);
 
 	if (!err)
 		err = top_build(&(struct top_source){ .profile = p, .shares = &s }, m);
 	shares_release(&s);
-	profile_free(p);
 	return err;
 }
 
-static int moment_text(const char *path, bool full, struct buf *out)
+static int read_what_came(struct reading *r, struct err *e)
 {
-	struct top_moment m = { 0 };
-	struct err e = { 0 };
-	int err = full ? read_all_of_it(path, &m, &e) : read_time(path, &m, &e);
+	int err;
 
-	if (!err)
-		top_json(&m, out);
-	top_release(&m);
-	return err ? err : buf_failed(out) ? -ENOMEM : 0;
+	if (!r->p)
+		r->p = profile_open(r->path, e);
+	err = r->p ? profile_read_on(r->p, PROFILE_SAMPLES | PROFILE_MISSING | PROFILE_ORDER, e) : -EINVAL;
+	if (err) {
+		profile_free(r->p);
+		r->p = NULL;
+	}
+	return err;
 }
 
 static bool write_answer(int to, const void *data, size_t size)
@@ -231,94 +241,171 @@ static bool write_answer(int to, const void *data, size_t size)
 	return true;
 }
 
+static uint64_t cpu_ns(const struct rusage *use)
+{
+	return (uint64_t)(use->ru_utime.tv_sec + use->ru_stime.tv_sec) * 1000000000u +
+	       (uint64_t)(use->ru_utime.tv_usec + use->ru_stime.tv_usec) * 1000u;
+}
+
 static uint64_t cpu_ns_of(int who)
 {
 	struct rusage use;
 
-	if (getrusage(who, &use))
-		return 0;
-	return (uint64_t)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) * 1000000000u +
-	       (uint64_t)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1000u;
+	return getrusage(who, &use) ? 0 : cpu_ns(&use);
 }
 
-/* Names are looked for in children. */
-static uint64_t own_cpu_ns(void)
+/* Names are looked for in children, which are its own; a thorough reading is not. */
+static uint64_t own_cpu_ns(const struct reading *r)
 {
-	return cpu_ns_of(RUSAGE_SELF) + cpu_ns_of(RUSAGE_CHILDREN);
+	return cpu_ns_of(RUSAGE_SELF) + cpu_ns_of(RUSAGE_CHILDREN) - r->others_ns;
 }
 
-/* Until nobody asks any more. */
-static void answer_questions(const char *path, bool full, int from, int to)
+static bool give_moment(const struct reading *r, enum top_kind kind, uint64_t began)
+{
+	AUTO_BUF(text);
+	struct top_moment m = { 0 };
+	struct err e = { 0 };
+	struct top_answer head = { .err = kind == TOP_QUICK ? quick_moment(r->p, &m, &e)
+							    : thorough_moment(r->path, &m, &e) };
+
+	if (!head.err)
+		top_json(&m, &text);
+	top_release(&m);
+	if (!head.err && buf_failed(&text))
+		head.err = -ENOMEM;
+	head.size = head.err ? 0 : text.len;
+	head.cpu_ns = own_cpu_ns(r) - began;
+	return write_answer(r->answers[kind], &head, sizeof(head)) &&
+	       write_answer(r->answers[kind], text.data, head.size);
+}
+
+/* By a child, which has the profile that its parent has read. */
+static bool begin_thorough(struct reading *r)
+{
+	pid_t parent = getpid();
+	struct err e = { 0 };
+
+	r->thorough = fork();
+	if (r->thorough)
+		return r->thorough > 0;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILED);
+	r->others_ns = 0; /* it has no children yet, and begins at 0 */
+	if (profile_share_open(r->path, r->p, &e) || !give_moment(r, TOP_THOROUGH, 0))
+		_exit(EXIT_FAILED);
+	_exit(EXIT_DONE);
+}
+
+/* False: it came to no answer. */
+static bool end_thorough(struct reading *r, int how_long)
+{
+	struct rusage use;
+	int how;
+
+	if (r->thorough <= 0 || wait4(r->thorough, &how, how_long, &use) != r->thorough)
+		return true;
+	r->thorough = 0;
+	r->others_ns += cpu_ns(&use);
+	return WIFEXITED(how) && !WEXITSTATUS(how);
+}
+
+static bool say_nothing_was_read(const struct reading *r, enum top_kind kind, int err)
+{
+	return write_answer(r->answers[kind], &(struct top_answer){ .err = err }, sizeof(struct top_answer));
+}
+
+/* Until nobody asks any more. A failed child ends it: who asked sees that, and begins another one. */
+static void answer_questions(struct reading *r, int from)
 {
 	uint64_t began = 0; /* what the fork took is the first answer's */
-	char question;
+	struct err e = { 0 };
+	char kind;
+	int err;
 
-	for (; read(from, &question, 1) == 1; began = own_cpu_ns()) {
-		AUTO_BUF(text);
-		struct top_answer head = { .err = moment_text(path, full, &text) };
-
-		head.size = head.err ? 0 : text.len;
-		head.cpu_ns = own_cpu_ns() - began;
-		if (!write_answer(to, &head, sizeof(head)) || !write_answer(to, text.data, head.size))
+	for (bool going = true; going && read(from, &kind, 1) == 1;) {
+		if (!end_thorough(r, kind == TOP_THOROUGH ? 0 : WNOHANG))
 			return;
-		buf_release(&text);
-		text = (struct buf){ 0 };
-		if (full)
-			malloc_trim(0);
+		err = read_what_came(r, &e);
+		if (err)
+			going = say_nothing_was_read(r, (enum top_kind)kind, err);
+		else if (kind == TOP_THOROUGH)
+			going = begin_thorough(r);
+		else
+			going = give_moment(r, TOP_QUICK, began);
+		if (kind == TOP_QUICK)
+			began = own_cpu_ns(r);
 	}
+}
+
+static void close_pair(int pair[2])
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (pair[i] >= 0)
+			close(pair[i]);
+}
+
+static void be_reader(const char *path, int questions, int quick, int thorough)
+{
+	struct reading reading = { .path = path, .answers = { [TOP_QUICK] = quick, [TOP_THOROUGH] = thorough } };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	setpriority(PRIO_PROCESS, 0, NICE);
+	confine_to_files();
+	profile_keep_names(true); /* time is shown by function, whatever is inlined */
+	answer_questions(&reading, questions);
+	_exit(EXIT_DONE);
 }
 
 static int begin_reader(struct top_reader *r, const char *path, struct err *e)
 {
 	pid_t parent = getpid();
-	int ask[2] = { -1, -1 }, tell[2] = { -1, -1 }, null;
+	int ask[2] = { -1, -1 }, tell[TOP_KINDS][2] = { { -1, -1 }, { -1, -1 } };
 
 	fflush(NULL);
-	if (pipe2(ask, O_CLOEXEC) || pipe2(tell, O_CLOEXEC) || (r->pid = fork()) < 0) {
+	if (pipe2(ask, O_CLOEXEC) || pipe2(tell[TOP_QUICK], O_CLOEXEC) || pipe2(tell[TOP_THOROUGH], O_CLOEXEC) ||
+	    (r->pid = fork()) < 0) {
 		err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
-		for (unsigned i = 0; i < 2; i++) {
-			if (ask[i] >= 0)
-				close(ask[i]);
-			if (tell[i] >= 0)
-				close(tell[i]);
-		}
+		close_pair(ask);
+		for (unsigned i = 0; i < TOP_KINDS; i++)
+			close_pair(tell[i]);
 		r->pid = 0;
-		return e->code;
+		return e ? e->code : -EIO;
 	}
 	if (!r->pid) {
 		begin_child(parent, SIGKILL);
-		null = open("/dev/null", O_RDWR | O_CLOEXEC);
-		dup2(null, STDOUT_FILENO);
-		dup2(null, STDERR_FILENO);
 		close(ask[1]);
-		setpriority(PRIO_PROCESS, 0, NICE);
-		confine_to_files();
-		profile_keep_names(!r->full); /* time is shown by function, whatever is inlined */
-		answer_questions(path, r->full, ask[0], tell[1]);
-		_exit(EXIT_DONE);
+		be_reader(path, ask[0], tell[TOP_QUICK][1], tell[TOP_THOROUGH][1]);
 	}
 	close(ask[0]);
-	close(tell[1]);
-	fcntl(tell[0], F_SETFL, O_NONBLOCK);
-	r->to = ask[1];
-	r->out = tell[0];
+	r->questions = ask[1];
+	for (unsigned i = 0; i < TOP_KINDS; i++) {
+		close(tell[i][1]);
+		fcntl(tell[i][0], F_SETFL, O_NONBLOCK);
+		r->of[i].out = tell[i][0];
+	}
 	return 0;
 }
 
-int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e)
+int top_read(struct top_reader *r, const char *path, unsigned part, enum top_kind kind, struct err *e)
 {
+	struct top_reading *one = &r->of[kind];
+	char question = (char)kind;
 	int err = 0;
 
-	if (r->pid <= 0 || r->part != part || r->full != full) {
+	if (r->pid > 0 && r->part != part && (r->of[TOP_QUICK].busy || r->of[TOP_THOROUGH].busy))
+		return -EAGAIN;
+	if (r->pid <= 0 || r->part != part) {
 		top_reader_end(r);
-		r->full = full;
 		r->part = part;
 		err = begin_reader(r, path, e);
 	}
-	if (!err && write(r->to, "", 1) != 1)
+	if (!err && write(r->questions, &question, 1) != 1)
 		err = err_set(e, -errno, "the recording cannot be read: %s", strerror(errno));
-	r->busy = !err;
-	r->got = 0;
+	one->busy = !err;
+	one->got = 0;
 	if (err)
 		top_reader_end(r);
 	return err;
@@ -330,16 +417,18 @@ void top_reader_end(struct top_reader *r)
 		kill(r->pid, SIGKILL);
 		waitpid(r->pid, NULL, 0);
 	}
-	if (r->to >= 0)
-		close(r->to);
-	if (r->out >= 0)
-		close(r->out);
-	buf_release(&r->text);
+	if (r->questions >= 0)
+		close(r->questions);
+	for (unsigned i = 0; i < TOP_KINDS; i++) {
+		if (r->of[i].out >= 0)
+			close(r->of[i].out);
+		buf_release(&r->of[i].text);
+	}
 	*r = (struct top_reader)TOP_READER_NONE;
 }
 
 /* 0: it is complete. -EAGAIN: more comes. -EIO: it has ended. */
-static int take_moment_text(struct top_reader *r)
+static int take_moment_text(struct top_reading *r)
 {
 	char piece[65536];
 	ssize_t n = 0;
@@ -361,17 +450,19 @@ static int take_moment_text(struct top_reader *r)
 	return n < 0 && (errno == EAGAIN || errno == EINTR) ? -EAGAIN : -EIO;
 }
 
-int top_reader_take(struct top_reader *r)
+int top_reader_take(struct top_reader *r, enum top_kind kind)
 {
-	int err = take_moment_text(r);
+	struct top_reading *one = &r->of[kind];
+	int err = take_moment_text(one);
 
 	if (err == -EAGAIN)
 		return 0;
-	r->busy = false;
-	r->cpu_ns = err ? 0 : r->head.cpu_ns;
-	if (err)
-		top_reader_end(r);
-	return err || r->head.err ? -EIO : 1;
+	one->busy = false;
+	one->cpu_ns = err ? 0 : one->head.cpu_ns;
+	if (!err)
+		return one->head.err ? -EIO : 1;
+	top_reader_end(r);
+	return -EIO;
 }
 
 /* ---- saving */

@@ -3,8 +3,9 @@
  * `accperf top`: its two helpers, each a process of its own. The recorder is `accperf record` with --rotate into a
  * private folder, so that it costs what that costs and neither a file nor memory grows for days. A reader is asked
  * again and again what the present part of the recording holds, and prints that as accperf.top/1; so the screen never
- * waits. It ends with its part: what it knows of names, and what it takes, is of one part at most. Included by
- * top/top.c.
+ * waits. It reads on from question to question, and a thorough reading is made by a child of it, which has what is
+ * read and the names that were found. It ends with its part: what it knows, and what it takes, is of one part at most.
+ * Included by top/top.c.
  */
 #ifndef ACCPERF_TOP_READING_H
 #define ACCPERF_TOP_READING_H
@@ -39,31 +40,39 @@ int top_recording_next(struct top_recording *r);
 void top_recording_end(struct top_recording *r, bool names);
 void top_recording_remove(struct top_recording *r);
 
+enum top_kind {
+	TOP_QUICK,
+	TOP_THOROUGH,
+	TOP_KINDS
+}; /* time alone; bytes, calls and verdicts, too: that takes longer */
+
 struct top_reader {
-	pid_t pid;   /* 0: none; else it waits for a question, or answers one */
-	int to, out; /* a question: a byte; the answer: becomes readable */
-	bool busy;   /* it answers */
-	bool full;
+	pid_t pid;     /* 0: none; else it waits for a question, or answers */
+	int questions; /* a byte each: enum top_kind */
 	unsigned part;
-	size_t got;
-	struct top_answer {
-		uint64_t size, cpu_ns; /* of the text that follows; CPU time that it took */
-		int64_t err;
-	} head;
-	struct buf text;
-	uint64_t began;  /* the caller's */
-	uint64_t cpu_ns; /* of its last answer */
+	struct top_reading {
+		int out; /* the answer: becomes readable */
+		bool busy;
+		size_t got;
+		struct top_answer {
+			uint64_t size, cpu_ns; /* of the text that follows; CPU time that it took */
+			int64_t err;
+		} head;
+		struct buf text;
+		uint64_t began;  /* the caller's */
+		uint64_t cpu_ns; /* of its last answer */
+	} of[TOP_KINDS];
 };
 
 #define TOP_READER_NONE                                                                                                \
 	{                                                                                                              \
-		.to = -1, .out = -1                                                                                    \
+		.questions = -1, .of = { [TOP_QUICK] = { .out = -1 }, [TOP_THOROUGH] = { .out = -1 } }                 \
 	}
 
-/* Asks it; begins one if there is none for that part. */
-int top_read(struct top_reader *r, const char *path, unsigned part, bool full, struct err *e);
+/* Asks it; begins one if there is none for that part. -EAGAIN: one of another part still answers. */
+int top_read(struct top_reader *r, const char *path, unsigned part, enum top_kind kind, struct err *e);
 /* Takes what is there: 1 when it is complete, 0: more comes. -EIO: it failed. */
-int top_reader_take(struct top_reader *r);
+int top_reader_take(struct top_reader *r, enum top_kind kind);
 void top_reader_end(struct top_reader *r);
 
 /* Copies a part that has ended in order, waiting for that, to `output`, in a process of its own: its pid, or -errno. */

@@ -21,7 +21,8 @@
 #include "view/text.h"
 #include "view/top.h"
 
-#define LOOK_MS 100 /* for a next part, and for the recorder's end */
+#define LOOK_MS 1000     /* for a next part, at least so often */
+#define LOOK_SOON_MS 100 /* while one is waited for */
 /* CPU time that readings may take before their share has come: looking for names is dear at first. */
 #define AHEAD_NS 600000000
 #define AHEAD_THOROUGH_NS 150000000
@@ -82,14 +83,14 @@ static const struct opt options[] = {
 struct live {
 	const struct top_opts *o;
 	struct top_recording recording;
-	struct top_reader quick, thorough; /* of time alone; of bytes, calls and verdicts, too: that takes longer */
-	struct top_moment now, full;       /* shown; the latest with bytes, calls and verdicts */
+	struct top_reader reader;
+	struct top_moment now, full; /* shown; the latest with bytes, calls and verdicts */
 	unsigned full_part;
 	struct top_view view;
-	uint64_t began, next_quick, next_thorough;
-	double share[2];   /* of a CPU, for readings of a kind: of what the target may lose */
-	uint64_t spent[2]; /* ns of CPU time: by readings of time, by thorough ones */
-	uint64_t shown;    /* tables, of --batch */
+	uint64_t began, next[TOP_KINDS];
+	double share[TOP_KINDS];   /* of a CPU, for readings of a kind: of what the target may lose */
+	uint64_t spent[TOP_KINDS]; /* ns of CPU time */
+	uint64_t shown;            /* tables, of --batch */
 	pid_t saver;
 	unsigned save_part; /* that will be saved when the next one has begun; 0: none */
 	bool quit;
@@ -233,7 +234,7 @@ static void show(struct live *l)
 /* A part that has only begun has less to tell of bytes and verdicts than the one before. */
 static bool replaces(const struct live *l, const struct top_moment *m)
 {
-	return !l->full.complete || l->thorough.part == l->full_part || m->full_at >= NEW_PART_WANTS * l->o->window;
+	return !l->full.complete || l->reader.part == l->full_part || m->full_at >= NEW_PART_WANTS * l->o->window;
 }
 
 static void take_thorough(struct live *l, struct top_moment *m)
@@ -244,15 +245,15 @@ static void take_thorough(struct live *l, struct top_moment *m)
 	}
 	top_release(&l->full);
 	l->full = *m;
-	l->full_part = l->thorough.part;
+	l->full_part = l->reader.part;
 }
 
 /* One that is thorough shows with the next of time, but for the first and the last. */
-static void take_moment(struct live *l, const struct top_reader *r, struct top_moment *m)
+static void take_moment(struct live *l, const struct buf *text, struct top_moment *m)
 {
 	if (m->complete) {
 		take_thorough(l, m);
-		if ((l->now.function_count && !l->recording.ended) || top_parse(m, r->text.data, r->text.len, NULL))
+		if ((l->now.function_count && !l->recording.ended) || top_parse(m, text->data, text->len, NULL))
 			return;
 	}
 	if (top_complete(m, &l->full) || l->view.frozen) {
@@ -265,30 +266,32 @@ static void take_moment(struct live *l, const struct top_reader *r, struct top_m
 }
 
 /* Readings of a kind take their share of a CPU, however long one of them is. */
-static void reading_ended(struct live *l, struct top_reader *r, uint64_t *next)
+static void reading_ended(struct live *l, enum top_kind kind)
 {
-	int got = r->busy ? top_reader_take(r) : 0;
+	struct top_reading *r = &l->reader.of[kind];
+	uint64_t began = r->began;
+	int got = r->busy ? top_reader_take(&l->reader, kind) : 0;
 	struct top_moment m;
-	uint64_t due, earned, *spent = &l->spent[r->full], ahead = r->full ? AHEAD_THOROUGH_NS : AHEAD_NS;
+	uint64_t due, earned, *spent = &l->spent[kind], ahead = kind == TOP_THOROUGH ? AHEAD_THOROUGH_NS : AHEAD_NS;
 
 	if (!got)
 		return;
 	*spent += r->cpu_ns;
-	due = r->began + (uint64_t)(l->o->delay * 1e9);
-	earned = l->began + (*spent > ahead ? (uint64_t)((double)(*spent - ahead) / l->share[r->full]) : 0);
-	*next = due > earned ? due : earned;
+	due = began + (uint64_t)(l->o->delay * 1e9);
+	earned = l->began + (*spent > ahead ? (uint64_t)((double)(*spent - ahead) / l->share[kind]) : 0);
+	l->next[kind] = due > earned ? due : earned;
 	if (got > 0 && !top_parse(&m, r->text.data, r->text.len, NULL))
-		take_moment(l, r, &m);
+		take_moment(l, &r->text, &m);
 	buf_release(&r->text);
 	r->text = (struct buf){ 0 };
 }
 
-static void begin_reading(struct live *l, struct top_reader *r, uint64_t due, uint64_t now)
+static void begin_reading(struct live *l, enum top_kind kind, uint64_t now)
 {
-	if (r->busy || !l->recording.part || now < due)
+	if (l->reader.of[kind].busy || !l->recording.part || now < l->next[kind])
 		return;
-	top_read(r, top_recording_path(&l->recording, l->recording.part), l->recording.part, r == &l->thorough, NULL);
-	r->began = now;
+	if (!top_read(&l->reader, top_recording_path(&l->recording, l->recording.part), l->recording.part, kind, NULL))
+		l->reader.of[kind].began = now;
 }
 
 /* ---- keys, saving */
@@ -328,7 +331,10 @@ static void take_keys(struct live *l)
 	unsigned width, height;
 	int key;
 
+	bool any = false;
+
 	while ((key = top_screen_key()) >= 0) {
+		any = true;
 		top_screen_size(&width, &height);
 		switch (top_key(&l->view, &l->now, key, height)) {
 		case TOP_QUIT: l->quit = true; break;
@@ -337,7 +343,8 @@ static void take_keys(struct live *l)
 		case TOP_REDRAW: break;
 		}
 	}
-	draw(l);
+	if (any)
+		draw(l);
 }
 
 /* ---- the loop */
@@ -376,16 +383,39 @@ static void look_at_recorder(struct live *l)
 	if (ended || !l->recording.ended)
 		return;
 	l->view.ended = true;
-	l->next_quick = UINT64_MAX;
-	l->next_thorough = 0;
+	l->next[TOP_QUICK] = UINT64_MAX;
+	l->next[TOP_THOROUGH] = 0;
 	if (!l->recording.part || l->recording.status == EXIT_FAILED || l->recording.status == EXIT_USAGE)
 		l->quit = true;
+	else if (!l->o->batch)
+		draw(l);
 }
 
 /* All of an ended recording has been read. */
 static bool has_all(const struct live *l)
 {
-	return l->recording.ended && !l->thorough.busy && l->next_thorough;
+	return l->recording.ended && !l->reader.of[TOP_THOROUGH].busy && l->next[TOP_THOROUGH];
+}
+
+/* Until a reading is due; keys, answers and the recorder's end come by themselves. */
+static int look_again_ms(const struct live *l)
+{
+	uint64_t now = clock_now(), most = LOOK_MS;
+
+	if (!l->recording.part || l->save_part || l->saver > 0)
+		most = LOOK_SOON_MS;
+	for (unsigned i = 0; i < TOP_KINDS; i++) {
+		uint64_t in = l->next[i] > now ? (l->next[i] - now) / 1000000 + 1 : 1;
+
+		if (!l->reader.of[i].busy && in < most && !has_all(l))
+			most = in;
+	}
+	if (l->o->duration > 0) {
+		double left = (l->o->duration * 1e9 - (double)(now - l->began)) / 1e6 + 1;
+
+		most = left < 1 ? 1 : left < (double)most ? (uint64_t)left : most;
+	}
+	return (int)most;
 }
 
 static void watch(struct live *l, int sigfd)
@@ -398,9 +428,9 @@ static void watch(struct live *l, int sigfd)
 
 	l->began = clock_now();
 	while (!l->quit) {
-		pf[2].fd = l->quick.busy ? l->quick.out : -1;
-		pf[3].fd = l->thorough.busy ? l->thorough.out : -1;
-		if (poll(pf, 4, LOOK_MS) < 0 && errno != EINTR)
+		for (unsigned i = 0; i < TOP_KINDS; i++)
+			pf[2 + i].fd = l->reader.of[i].busy ? l->reader.of[i].out : -1;
+		if (poll(pf, 4, look_again_ms(l)) < 0 && errno != EINTR)
 			break;
 		now = clock_now();
 		if (ended_by_signal(sigfd) || (pf[1].revents & (POLLHUP | POLLERR)) ||
@@ -411,13 +441,13 @@ static void watch(struct live *l, int sigfd)
 			break;
 		if (!l->o->batch)
 			go_on_saving(l);
-		reading_ended(l, &l->quick, &l->next_quick);
-		reading_ended(l, &l->thorough, &l->next_thorough);
+		reading_ended(l, TOP_QUICK);
+		reading_ended(l, TOP_THOROUGH);
 		if (l->o->batch && has_all(l))
 			break;
 		if (!has_all(l)) {
-			begin_reading(l, &l->quick, l->next_quick, now);
-			begin_reading(l, &l->thorough, l->next_thorough, now);
+			begin_reading(l, TOP_QUICK, now);
+			begin_reading(l, TOP_THOROUGH, now);
 		}
 		/* a changed size of the terminal comes as a key, too, and interrupts poll() */
 		if (!l->o->batch)
@@ -449,16 +479,15 @@ static int cmd_top(void *opts, int argc, char **argv)
 {
 	const struct top_opts *o = opts;
 	struct live l = { .o = o,
-			  .quick = TOP_READER_NONE,
-			  .thorough = TOP_READER_NONE,
+			  .reader = TOP_READER_NONE,
 			  .view = { .sort = column_to_sort(o->sort), .file = l.target } };
 	struct err e = { 0 };
 	int sigfd, status;
 
 	if (check_top(o, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	l.share[false] = effort_named(o->effort)->budget / 2;
-	l.share[true] = effort_named(o->effort)->budget / 4;
+	l.share[TOP_QUICK] = effort_named(o->effort)->budget / 2;
+	l.share[TOP_THOROUGH] = effort_named(o->effort)->budget / 4;
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
@@ -480,8 +509,7 @@ static int cmd_top(void *opts, int argc, char **argv)
 	watch(&l, sigfd);
 	if (!o->batch)
 		top_screen_close();
-	top_reader_end(&l.quick);
-	top_reader_end(&l.thorough);
+	top_reader_end(&l.reader);
 	top_recording_end(&l.recording, l.save_part);
 	if (l.save_part && top_save_now(top_recording_path(&l.recording, l.save_part), o->output, &e))
 		cli_fail(&e, EXIT_FAILED);
