@@ -169,6 +169,10 @@ P
 accperf logca show --json --params L=0.05,o=3000,C=1.2,A=12,beta=1.01,t0=20,latency=dep >fitted.model.json
 cp "$GOLDEN/offload-deflate.prof" c.data && accperf report --html c.html c.data 2>>said
 accperf advise --json -i c.data >c.advise.json
+accperf offload --json -i c.data >c.offload.json
+cp "$GOLDEN/exact-threads.prof" t.data && accperf report --html t.html t.data 2>>said
+accperf flow --threads --json -i t.data >t.sharing.json
+accperf advise --roofline --json -i t.data >t.roofline.json
 accperf flow --json -i a.data >a.flow.json
 accperf objects --json --slices 120 -i a.data >a.objects.json
 accperf flow --json --min-share 1 -i a.data >a.flow-1.json

@@ -206,6 +206,29 @@ async function filtered(browser) {
 	await page.close();
 }
 
+// Threads, roofline and offload calls have the figures that `flow --threads`, `advise --roofline` and `offload` print.
+async function others(browser) {
+	const sharing = json("t.sharing.json"), roof = json("t.roofline.json"), page = await browser.open(url("t.html")), near = (text, v) => Math.abs(parseFloat(text) / v - 1) < 0.006;
+	const byShare = sharing.thread_edges.slice().sort((a, b) => b.share - a.share);
+	same("threads: who wrote what another read, as flow --threads has it", (await page.run(table("crossing", 4))).map((r) => fraction(r[3])), byShare.slice(0, 4).map((e) => percent(e.share)));
+	same("... all of it", await page.run(count("crossing")), byShare.length + " rows");
+	same("roofline: every function of advise --roofline", await page.run(count("roofline")), roof.functions.length + " rows");
+	const known = roof.functions.filter((f) => f.ops_per_byte > 0), rows = await page.run(table("roofline", 4)), named = (r) => known.filter((f) => f.name === r[0].trim());
+	check("... with its operations a byte", rows.length === 4 && rows.every((r) => named(r).some((f) => near(r[1], f.ops_per_byte))), JSON.stringify(rows));
+	await page.run(type("Search Functions under the roof", known[0].name));
+	check("... and a search", parseInt(await page.run(count("roofline"))) < roof.functions.length);
+	same("nothing is said on the console", page.complaints, []);
+	await page.close();
+
+	const calls = json("c.offload.json").calls.slice().sort((a, b) => b.calls - a.calls), second = await browser.open(url("c.html"));
+	const shown = await second.run(table("offload", 9));
+	same("offload calls: as many rows, as many calls, as offload has", shown.map((r) => r[1].split("\n")[0].replace(/\D/g, "")), calls.slice(0, 9).map((c) => String(c.calls)));
+	await second.run(`document.querySelector("#offload-table .opens").click()`);
+	const bars = await second.run(`[...document.querySelectorAll("#offload-table .details svg.sizes text")].map((t) => t.textContent).filter((t) => /calls,/.test(t)).map((t) => t.split(" calls")[0].replace(/\\D/g, ""))`);
+	same("... a click opens its sizes", bars, calls[0].histogram.map((b) => String(b.calls)));
+	await second.close();
+}
+
 async function hostile(browser) {
 	const names = json("hostile.report.json").functions.map((f) => f.name), page = await browser.open(url("hostile.html"));
 	const shown = await page.run(`[...document.querySelectorAll("#functions-table .more button")].forEach((b) => b.click()), [...document.querySelectorAll("#functions-table tbody tr")].length`);
@@ -237,7 +260,7 @@ async function forms(browser) {
 (async () => {
 	const browser = launch();
 	try {
-		for (const part of [quick, figures, pictures, compared, model, filtered, hostile, forms].filter((part) => !process.argv[3] || part.name === process.argv[3])) {
+		for (const part of [quick, figures, pictures, compared, model, filtered, others, hostile, forms].filter((part) => !process.argv[3] || part.name === process.argv[3])) {
 			try {
 				await part(browser);
 			} catch (e) {

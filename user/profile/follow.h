@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 
 /* From profile_open(): the first time all there is, then what came since. The profile is then as profile_read() of the
- * whole file makes it, and its pointers of before are no more. Groups as of profile_read(), the same each time. After
- * an error: profile_free(). */
+ * whole file makes it, and its pointers of before are no more. Groups as of profile_read(), the same each time, but
+ * that MISSING and KEPT may take turns. After an error: profile_free(). */
 int profile_read_on(struct profile *p, unsigned groups, struct err *e);
 
 #endif

@@ -145,6 +145,7 @@ enum profile_group {
 	PROFILE_SAMPLES = 1, /* stacks, symbols, and samples folded; without, only tables: modules, functions... */
 	PROFILE_MISSING = 2, /* frames that the recording did not come to name are named from the files they lie in */
 	PROFILE_ORDER = 4,   /* flags of stacks' frames, and which stack had a sample first */
+	PROFILE_KEPT = 8,    /* as MISSING, by what this process found before alone (names_kept.h) */
 };
 
 /* The same in two steps: asks for groups, and takes other readers' rows along on the walk (profile/walk.h), which is

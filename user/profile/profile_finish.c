@@ -290,7 +290,7 @@ int profile_finish(struct profile *p)
 		err = finish_functions(p, &k->function_of_raw);
 	if (!err)
 		err = finish_lines(p, k->function_of_raw);
-	if (!err && k->groups & PROFILE_MISSING)
+	if (!err && k->groups & (PROFILE_MISSING | PROFILE_KEPT))
 		err = profile_name_missing(p);
 	if (!err)
 		err = finish_frames(p);

@@ -209,6 +209,8 @@ int profile_name_missing(struct profile *p)
 		profile_keep_names(true);
 	if (kept.on)
 		n = name_as_before(&b, frames, n);
+	if (!(p->priv->groups & PROFILE_MISSING))
+		n = 0;
 	if (n && !b.err) {
 		qsort_r(frames, n, sizeof(*frames), by_module_of_frame, p->frames);
 		symbols = symbols_new(true, true);

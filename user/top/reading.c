@@ -21,6 +21,7 @@
 #include "profile/names_kept.h"
 #include "profile/shared.h"
 #include "symbol/confine.h"
+#include "util/clock.h"
 #include "util/rights.h"
 #include "view/top.h"
 
@@ -29,6 +30,7 @@
 #define SAVE_TRIES 600 /* of a tenth of a second */
 #define HURRY_TRIES 40 /* of a quarter of a second: it may be in the midst of a large file's names */
 #define SAID_MOST 4000
+#define NAMES_PART 60 /* looking for names takes one such part of the time at most */
 
 /* ---- the recorder */
 
@@ -189,6 +191,7 @@ struct reading {
 	const char *path;
 	struct profile *p; /* read on; NULL: not yet */
 	int answers[TOP_KINDS];
+	uint64_t names_due; /* clock: from when on names are looked for */
 	pid_t thorough;     /* the child that makes a thorough reading; 0: none */
 	uint64_t others_ns; /* CPU time of such children */
 };
@@ -212,20 +215,6 @@ static int quick_moment(const struct profile *p, struct top_moment *m, struct er
 	if (!err)
 		err = top_build(&(struct top_source){ .profile = p, .shares = &s }, m);
 	shares_release(&s);
-	return err;
-}
-
-static int read_what_came(struct reading *r, struct err *e)
-{
-	int err;
-
-	if (!r->p)
-		r->p = profile_open(r->path, e);
-	err = r->p ? profile_read_on(r->p, PROFILE_SAMPLES | PROFILE_MISSING | PROFILE_ORDER, e) : -EINVAL;
-	if (err) {
-		profile_free(r->p);
-		r->p = NULL;
-	}
 	return err;
 }
 
@@ -258,6 +247,27 @@ static uint64_t cpu_ns_of(int who)
 static uint64_t own_cpu_ns(const struct reading *r)
 {
 	return cpu_ns_of(RUSAGE_SELF) + cpu_ns_of(RUSAGE_CHILDREN) - r->others_ns;
+}
+
+/* Whoever looks for one name opens files for it, so names are looked for together, and seldom enough. */
+static int read_what_came(struct reading *r, struct err *e)
+{
+	uint64_t began = own_cpu_ns(r), now = clock_now();
+	bool names = now >= r->names_due;
+	int err;
+
+	if (!r->p)
+		r->p = profile_open(r->path, e);
+	err = r->p ? profile_read_on(r->p, PROFILE_SAMPLES | PROFILE_ORDER | (names ? PROFILE_MISSING : PROFILE_KEPT),
+				     e)
+		   : -EINVAL;
+	if (names)
+		r->names_due = now + (own_cpu_ns(r) - began) * NAMES_PART;
+	if (err) {
+		profile_free(r->p);
+		r->p = NULL;
+	}
+	return err;
 }
 
 static bool give_moment(const struct reading *r, enum top_kind kind, uint64_t began)

@@ -25,7 +25,7 @@
 #define LOOK_SOON_MS 100 /* while one is waited for */
 /* CPU time that readings may take before their share has come: looking for names is dear at first. */
 #define AHEAD_NS 600000000
-#define AHEAD_THOROUGH_NS 150000000
+#define AHEAD_THOROUGH_NS 60000000
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
 #define LEAST_WINDOW_S 2.0
@@ -41,7 +41,6 @@ struct top_opts {
 };
 
 static const struct top_opts defaults = { .effort = "default",
-					  .offload = "auto",
 					  .output = "accperf-top.data",
 					  .sort = "self",
 					  .inherit = true,
@@ -61,7 +60,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "effort", AT(effort), .arg = "low|default|high",
 	  .help = "what the target may lose: at most 0.5 %, 1 % or 5 % of its time" },
 	{ OPT_STRING, 0, "offload", AT(offload), .arg = "LIST",
-	  .help = "offload APIs whose calls are counted (auto; none)" },
+	  .help = "offload APIs whose calls are counted (as record does unasked; auto; none)" },
 	{ OPT_GROUP, .help = "What is shown" },
 	{ OPT_TIME, 'd', "delay", AT(delay), .arg = "TIME", .help = "between two refreshes (1s)" },
 	{ OPT_TIME, 0, "window", AT(window), .arg = "TIME",
@@ -165,8 +164,10 @@ static int start_recorder(const struct top_opts *o, struct top_recording *r, str
 	}
 	if (!o->inherit)
 		argv[n++] = (char *)(uintptr_t) "--no-inherit";
-	argv[n++] = (char *)(uintptr_t) "--offload";
-	argv[n++] = (char *)(uintptr_t)o->offload;
+	if (o->offload) {
+		argv[n++] = (char *)(uintptr_t) "--offload";
+		argv[n++] = (char *)(uintptr_t)o->offload;
+	}
 	argv[n++] = (char *)(uintptr_t) "--effort";
 	argv[n++] = (char *)(uintptr_t)o->effort;
 	argv[n++] = (char *)(uintptr_t) "--rotate";
@@ -487,7 +488,7 @@ static int cmd_top(void *opts, int argc, char **argv)
 	if (check_top(o, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	l.share[TOP_QUICK] = effort_named(o->effort)->budget / 2;
-	l.share[TOP_THOROUGH] = effort_named(o->effort)->budget / 4;
+	l.share[TOP_THOROUGH] = effort_named(o->effort)->budget / 8;
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
@@ -537,11 +538,11 @@ CLI_COMMAND(top) = {
 	.records = true,
 	.usage = "[options] (-p PID | -n NAME | -a | -G CGROUP)",
 	.details =
-		"Records as `accperf record` does, at the same cost, and shows what is known by now: functions with their\n"
-		"time and its interval, instructions, bytes in and out, operations per byte, calls, offload calls and\n"
-		"verdicts. Time is refreshed each second, the rest more seldom; reading takes no more of one CPU than --effort\n"
-		"lets the target lose, so a large recording is read more seldom. Intervals narrow as samples come. What is not\n"
-		"known is a question mark; where bytes a second are not known, their share of all bytes stands there.\n"
+		"Records as `accperf record` does, at the same cost to the target, and shows what is known by now: functions\n"
+		"with their time and its interval, instructions, bytes in and out, operations per byte, calls, offload calls\n"
+		"and verdicts. Time is refreshed each second, by reading what came since; the rest more seldom. Reading takes\n"
+		"less of one CPU than --effort lets the target lose. Intervals narrow as samples come. What is not known is a\n"
+		"question mark; where bytes a second are not known, their share of all bytes stands there.\n"
 		"\n"
 		"Keys: up and down choose a function, Enter opens its callers, flows and verdict; s and S sort, r turns the\n"
 		"order round; / filters; t and p show threads and processes; space freezes; w saves; ? tells all of them; q\n"
