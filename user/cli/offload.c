@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/offload_pays.h"
 #include "command/command.h"
 #include "command/filter_opts.h"
 #include "view/offload_whatif.h"
 #include "command/pager.h"
-#include "model/fit.h"
 #include "profile/walk.h"
 #include "view/offload.h"
 
@@ -38,76 +38,8 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-/* Where the model says that the host would have been faster, and by how much. */
-static void wrong_side(struct offload_verdict *d, const struct offload_item *accel)
-{
-	double wrong = 0, lost = 0;
-
-	for (size_t i = 0; i < accel->samples_cnt; i++) {
-		double gain = logca_accel(&d->fit.p, accel->samples[i].bytes) -
-			      logca_host(&d->fit.p, accel->samples[i].bytes);
-
-		if (gain > 0) {
-			wrong++;
-			lost += gain;
-		}
-	}
-	d->below = accel->samples_cnt ? wrong / (double)accel->samples_cnt : NAN;
-	d->wasted_ns = wrong > 0 ? lost / wrong : 0;
-}
-
-static void judge_pair(struct offload_verdict *d, const struct offload_item *host, const struct offload_item *accel)
-{
-	struct points pts = { .unit = "ns" };
-	struct err e = { 0 };
-	int r = offload_points(host, RUN_HOST, &pts, &e);
-
-	d->api = host->api;
-	d->name = host->name;
-	d->accelerated_calls = accel->estimate;
-	d->below = d->wasted_ns = NAN;
-	if (!r)
-		r = offload_points(accel, RUN_ACCEL, &pts, &e);
-	if (!r)
-		r = fit_logca(&pts, &fit_defaults, &d->fit, &e);
-	if (r) {
-		snprintf(d->why_not, sizeof(d->why_not), "%.*s", (int)sizeof(d->why_not) - 1, e.text);
-	} else {
-		d->fitted = true;
-		d->doubt = fit_doubt(&d->fit);
-		logca_payoff(&d->fit.p, d->fit.gmin, d->fit.gmax, &d->payoff);
-		if (!d->doubt)
-			wrong_side(d, accel);
-	}
-	points_release(&pts);
-}
-
 #define SCREEN 40    /* lines that a summary takes */
 #define VERDICTS 256 /* of pairs of calls, each with two fits: libraries have tens of functions */
-
-/* Every name of which both variants were seen, and that the filter takes; how many those are. */
-static size_t judge_all(const struct offload_summary *s, const struct filter *f, struct offload_verdict *out)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < s->items_cnt; i++) {
-		const struct offload_item *h = &s->items[i];
-
-		if (h->variant != FMT_OV_HOST)
-			continue;
-		for (size_t k = 0; k < s->items_cnt; k++) {
-			const struct offload_item *a = &s->items[k];
-
-			if (a->variant != FMT_OV_ACCELERATED || strcmp(h->name, a->name) ||
-			    (!offload_passes(f, h) && !offload_passes(f, a)))
-				continue;
-			if (n < VERDICTS)
-				judge_pair(&out[n], h, a);
-			n++;
-		}
-	}
-	return n;
-}
 
 static int show_calls(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
 		      const struct offload_summary *s, bool *degraded, struct err *e)
@@ -139,7 +71,7 @@ static int show_calls(const struct offload_cmd *o, const struct filter *f, const
 	v.trust = &trust;
 	v.whatif = what.at;
 	v.whatif_cnt = what.count;
-	v.verdicts_cnt = judge_all(s, f, verdicts);
+	v.verdicts_cnt = offload_verdicts(s, f, verdicts, VERDICTS);
 	if (v.verdicts_cnt > VERDICTS) {
 		log_warn("%zu further calls that were seen on host and accelerator are not judged",
 			 v.verdicts_cnt - VERDICTS);

@@ -10,6 +10,7 @@
 #ifndef ACCPERF_VIEW_OFFLOAD_H
 #define ACCPERF_VIEW_OFFLOAD_H
 
+#include "advise/offload_pays.h"
 #include "profile/profile.h"
 #include "profile/time_shares.h"
 #include "model/fit.h"
@@ -18,19 +19,6 @@
 #include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
-
-/* Host and accelerated calls of one name, fitted; or why not. */
-struct offload_verdict {
-	const char *api, *name;
-	bool fitted;
-	char why_not[240];
-	const char *doubt; /* why the fit cannot tell what pays; NULL: it can */
-	struct fit fit;
-	struct logca_payoff payoff;
-	double below;     /* share of the accelerated calls that are too small; NaN unknown */
-	double wasted_ns; /* by these, per call of them; NaN unknown */
-	double accelerated_calls;
-};
 
 /* A call measured on the host, had it gone to an accelerator of a catalogue. */
 struct offload_whatif {
@@ -79,9 +67,7 @@ double offload_site_scale(const struct offload_item *it); /* a site's calls coun
 const char *offload_variant_str(uint32_t variant);        /* NULL: not told */
 const char *offload_design(const struct offload_item *it);
 
-const char *offload_library(const struct offload_item *it); /* without its folder */
 /* What of the calls passes the filter. */
-bool offload_passes(const struct filter *f, const struct offload_item *it);
 struct filtered offload_filtered(const struct offload_view *v);
 void offload_text(const struct offload_view *v, const struct text_style *style, struct buf *out);
 void offload_json(const struct offload_view *v, struct buf *out);

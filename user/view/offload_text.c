@@ -13,18 +13,6 @@
 #define NOTE_LINES 8
 #define BAR 30
 
-const char *offload_library(const struct offload_item *it)
-{
-	const char *slash = strrchr(it->library, '/');
-
-	return slash ? slash + 1 : it->library;
-}
-
-bool offload_passes(const struct filter *f, const struct offload_item *it)
-{
-	return filter_code(f, it->name, offload_library(it));
-}
-
 struct filtered offload_filtered(const struct offload_view *v)
 {
 	struct filtered out = { v->filter, "calls", NAN };
