@@ -270,7 +270,7 @@ static void show_table(const struct offload_view *v, const struct text_style *st
 
 		if (it->kind == FMT_OK_WAIT || !offload_passes(v->filter, it))
 			continue;
-		if (v->screen && rows == v->screen / 2) {
+		if (v->screen && rows == v->screen * 3 / 10) { /* one call in full fits below */
 			more++;
 			continue;
 		}
