@@ -270,10 +270,10 @@ static void write_nameless(const struct module *libc, const char *file, uint64_t
 	assert_int_equal(store_close(w, &e), 0);
 }
 
-static char *first_name(void)
+static char *first_name_by(unsigned group)
 {
 	struct err e = { 0 };
-	struct profile *p = profile_load(path, &e);
+	struct profile *p = profile_load_with(path, PROFILE_SAMPLES | group, NULL, 0, &e);
 	struct shares s = { 0 };
 	char *name;
 
@@ -287,9 +287,23 @@ static char *first_name(void)
 	return name;
 }
 
+static char *first_name(void)
+{
+	return first_name_by(PROFILE_MISSING);
+}
+
 static void expect_name(const char *want)
 {
 	char *name = first_name();
+
+	assert_string_equal(name, want);
+	free(name);
+}
+
+/* By what was found before alone: the file is there, and not opened. */
+static void expect_kept(const char *want)
+{
+	char *name = first_name_by(PROFILE_KEPT);
 
 	assert_string_equal(name, want);
 	free(name);
@@ -302,7 +316,7 @@ static void names_are_kept(void **state)
 	Dl_info in;
 	struct module *libc;
 	uint64_t at;
-	char nameless[40], *name = NULL;
+	char nameless[40], here[400], *name = NULL;
 
 	assert_int_not_equal(dladdr((void *)(uintptr_t)qsort, &in), 0);
 	libc = module_open_path(in.dli_fname, NULL, 0, &e);
@@ -313,11 +327,14 @@ static void names_are_kept(void **state)
 	}
 	at = (uint64_t)((char *)in.dli_saddr - (char *)in.dli_fbase);
 	snprintf(nameless, sizeof(nameless), "gone.so+0x%llx", (unsigned long long)at + 6);
+	snprintf(here, sizeof(here), "%.300s+0x%llx", strrchr(in.dli_fname, '/') + 1, (unsigned long long)at + 4);
 	for (int kept = 0; kept < 2; kept++) {
 		profile_keep_names(kept);
 		write_nameless(libc, in.dli_fname, at + 4);
+		expect_kept(here);
 		name = name ? name : first_name();
 		expect_name(name);
+		expect_kept(kept ? name : here);
 		assert_non_null(strstr(name, "qsort")); /* or an alias of it */
 		write_nameless(libc, "/nowhere/gone.so", at + 6);
 		expect_name(kept ? name : nameless);

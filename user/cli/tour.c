@@ -15,8 +15,10 @@
 #include <zlib.h>
 
 #include "command/command.h"
+#include "command/pager.h"
 #include "html/bundle.h"
 #include "util/rights.h"
+#include "view/text.h"
 
 #define BATCH 65536u
 #define RECORD 64u
@@ -121,7 +123,7 @@ static const struct station {
 	  .degraded = true },
 	{ "Record a live service",
 	  "The service runs already; record attaches to it, and it is never stopped.",
-	  "The line that counts the samples tells their cost, too: how much slower the service was, and the recorder's own\n"
+	  "The line that counts the samples tells their cost, too: how much slower the service was, and the recorder's own "
 	  "CPU time. On a machine that has some time left, recordings keep to about 1 %.",
 	  { "record", "-p", "@pid", "--breakpoints", "on", "--offload", "zlib", "--duration", "@duration", "-o",
 	    "@data" },
@@ -134,7 +136,7 @@ static const struct station {
 	  .degraded = true },
 	{ "Whose bytes are read by whom?",
 	  "flow tells what an accelerator would have to be sent: which function's bytes another one reads.",
-	  "(before attach) was written before the recording began. Shares carry their interval; what cannot be told, such as\n"
+	  "(before attach) was written before the recording began. Shares carry their interval; what cannot be told, such as "
 	  "amounts where the speed is not known, stands as ?, with the reason below.",
 	  { "flow", "-i", "@data" },
 	  .degraded = true },
@@ -145,7 +147,7 @@ static const struct station {
 	  .degraded = true },
 	{ "All of it as a page",
 	  "One file for any browser, without a server and without the network.",
-	  "Open it: sort, search, brush over time, follow flows, and move the what-if sliders.\n"
+	  "Open it: sort, search, brush over time, follow flows, and move the what-if sliders. "
 	  "Over ssh, `accperf open` shows such a page of any profile.",
 	  { "report", "-i", "@data", "--html", "@page" },
 	  .degraded = true },
@@ -159,6 +161,14 @@ static const char *word_of(const struct route *r, const char *word)
 	       : !strcmp(word, "@data")     ? r->data
 	       : !strcmp(word, "@page")     ? r->page
 					    : word;
+}
+
+static void say_fitted(const char *text)
+{
+	AUTO_BUF(lines);
+
+	text_wrap(&lines, text, 0, 0, pager_style().width);
+	fwrite(lines.data, 1, lines.len, stdout);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -217,7 +227,8 @@ static int walk(const struct tour_cmd *o, const struct route *r)
 
 		if (!html_bundled() && !strcmp(s->word[3] ? s->word[3] : "", "--html"))
 			continue;
-		printf("%s==> %u of %zu: %s\n%s\n", i ? "\n" : "", i + 1, STATIONS, s->title, s->before);
+		printf("%s==> %u of %zu: %s\n", i ? "\n" : "", i + 1, STATIONS, s->title);
+		say_fitted(s->before);
 		got = run_station(s, r);
 		if (interrupted)
 			return EXIT_FAILED;
@@ -228,14 +239,18 @@ static int walk(const struct tour_cmd *o, const struct route *r)
 			if (s->must)
 				return status;
 		}
-		printf("\n%s\n", s->after);
+		printf("\n");
+		say_fitted(s->after);
 		if (waits && i + 1 < STATIONS)
 			wait_for_enter();
 		if (interrupted)
 			return EXIT_FAILED;
 	}
-	if (status == EXIT_DONE)
-		printf("\nThat was the tour. Next, a process of yours: accperf top -p PID, or accperf record -p PID.\n");
+	if (status == EXIT_DONE) {
+		printf("\n");
+		say_fitted(
+			"That was the tour. Next, a process of yours: accperf top -p PID, or accperf record -p PID.");
+	}
 	return status;
 }
 

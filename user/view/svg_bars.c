@@ -15,6 +15,8 @@
 #define TOP 44.
 #define NAME_MOST 36
 #define SAYS_MOST 66
+#define SAYS_LINES 2
+#define LINE 14.
 #define WIDTH 1040
 
 struct scale {
@@ -56,21 +58,32 @@ static void bar_text(struct buf *out, double x, double y, const char *how, const
 	buf_addstr(out, "</text>\n");
 }
 
-/* Cut at its end, after a word where there is one: the beginning tells the verdict. */
-static void bar_sentence(struct buf *out, double x, double y, const char *text)
+/* Where a line ends that may have so many bytes: after a word where there is one. */
+static size_t bar_line_end(const char *text)
 {
 	size_t n = strlen(text), cut = SAYS_MOST;
-	AUTO_BUF(line);
 
 	while (n > SAYS_MOST && cut > SAYS_MOST / 2 && text[cut] != ' ')
 		cut--;
 	while (n > SAYS_MOST && ((unsigned char)text[cut] & 0xc0) == 0x80)
 		cut--;
-	buf_add(&line, text, n > SAYS_MOST ? cut : n);
-	buf_addstr(&line, n > SAYS_MOST ? " .." : "");
-	buf_addch(&line, 0);
-	if (!buf_failed(&line))
-		bar_text(out, x, y, "", line.data);
+	return n > SAYS_MOST ? cut : n;
+}
+
+/* Two lines; what is longer is cut at its end: the beginning tells the verdict. */
+static void bar_sentence(struct buf *out, double x, double y, const char *text)
+{
+	for (unsigned i = 0; i < SAYS_LINES && *text; i++) {
+		size_t cut = bar_line_end(text);
+		AUTO_BUF(line);
+
+		buf_add(&line, text, cut);
+		text += cut + (text[cut] == ' ');
+		buf_addstr(&line, i + 1 == SAYS_LINES && *text ? " .." : "");
+		buf_addch(&line, 0);
+		if (!buf_failed(&line))
+			bar_text(out, x, y + LINE * i, "", line.data);
+	}
 }
 
 /* The end of a name tells as much as its beginning. */
