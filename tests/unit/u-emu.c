@@ -29,6 +29,7 @@
 
 #include "emu/emu_priv.h"
 #include "emu_forms.h"
+#include "unit/sized.h"
 #include "unit/stepping.h"
 #include "util/grow.h"
 
@@ -548,7 +549,7 @@ static void check_program(char **argv)
 		printf("# %s is not there: run `make workloads`\n", argv[0]);
 		skip();
 	}
-	assert_int_equal(run_program(argv, false, 5, 1500, &y), 0);
+	assert_int_equal(run_program(argv, false, SIZED(5, 2), 1500, &y), 0);
 	print_tally(name_of(argv), &y);
 	assert_right(&y);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "unit/sized.h"
 #include "volume/flow_balance.h"
 
 #define PERIOD 1e6
@@ -163,11 +164,7 @@ static double cpu_of(uint32_t functions)
 	return (double)began / CLOCKS_PER_SEC;
 }
 
-#ifdef __SANITIZE_ADDRESS__ /* ten times as slow: what is asserted is the same */
-#define FEW 500
-#else
-#define FEW 5000
-#endif
+#define FEW SIZED(2000, 300)
 
 /* The number of steps has a bound and a step passes each edge once: ten times as much code takes at most twenty times
  * as long (caches, other load), where a solver that is quadratic would take a hundred. */

@@ -17,9 +17,11 @@
 #include "offload/points.h"
 #include "offload/summary.h"
 #include "store/write.h"
+#include "unit/sized.h"
 
 #define MS 1000000u
-#define CALL_NS 10000. /* what a probed call costs, all of it inside */
+#define PER_SIZE SIZED(40u, 10u) /* calls */
+#define CALL_NS 10000.           /* what a probed call costs, all of it inside */
 
 static char path[64];
 
@@ -201,7 +203,7 @@ static struct offload_summary *pair(double t0, double per_byte, double o, double
 	unsigned seed = 3, calls = 0;
 
 	for (double g = 16; g <= 1048576; g *= 2)
-		for (unsigned i = 0; i < 40; i++, calls++) {
+		for (unsigned i = 0; i < PER_SIZE; i++, calls++) {
 			double r = left + spread * ((double)rand_r(&seed) / RAND_MAX - .5);
 
 			put_call(w, 1, g, t0 + per_byte * g + r);
@@ -267,7 +269,7 @@ static void test_short_calls(void **state)
 
 	assert_true(variant(s, FMT_OV_HOST)->below_ns >= CALL_NS / 2);
 	/* every call is kept, those too, that took no time at all */
-	assert_int_equal(variant(s, FMT_OV_HOST)->samples_cnt, 17 * 40);
+	assert_int_equal(variant(s, FMT_OV_HOST)->samples_cnt, 17 * PER_SIZE);
 	assert_true(isnan(spread_quantile(&variant(s, FMT_OV_HOST)->time, .1)) ||
 		    spread_quantile(&variant(s, FMT_OV_HOST)->time, .1) < CALL_NS / 2);
 	if (g > 0 && p.verdict == LOGCA_FROM)

@@ -14,6 +14,7 @@
 
 #include "kmod-free/queue.h"
 #include "store/perfdata.h"
+#include "unit/sized.h"
 #include "util/buf.h"
 
 struct line {
@@ -246,7 +247,7 @@ static void damaged(void **state)
 	assert_null(perfdata_from("2ELIFREP\0\0\0\0\0\0\0\x10", 16, &e));
 	assert_non_null(strstr(e.text, "byte order"));
 	copy = malloc(size);
-	for (int i = 0; i < 120; i++) {
+	for (int i = 0; i < SIZED(40, 24); i++) {
 		size_t n = size;
 		struct perfdata *p;
 

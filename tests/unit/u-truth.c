@@ -23,10 +23,11 @@
 #include "abi.h"
 #include "code/block.h"
 #include "format.h"
+#include "unit/sized.h"
 #include "unit/stepping.h"
 
 #define HALF 96 /* steps before and after the sample */
-#define STRETCHES 250
+#define STRETCHES SIZED(250, 60)
 #define STACK_BYTES 4096
 
 struct target {
