@@ -14,6 +14,8 @@ completes() {
 }
 completes "accperf " >offered
 for c in $commands; do accperf "$c" --help >"help-$c" 2>&1 || fail "$c --help"; done
+declare -A helps
+set -f # words of examples may be patterns
 for c in $commands; do
 	ln -sf "help-$c" help.txt
 	accperf help --man "$c" >page.1 || fail "help --man $c"
@@ -32,10 +34,13 @@ for c in $commands; do
 	# an example that names an option which is not there is a lie
 	wrong=
 	while read -r line; do
-		sub=$(sed -E 's/.*accperf +([a-z]+).*/\1/' <<<"$line")
-		for o in $(sed 's/ -- .*//; s/[|;&].*//' <<<"$line" | grep -oE -- ' --[a-z0-9-]+' ); do
+		[[ $line =~ .*accperf\ +([a-z]+) ]] && sub=${BASH_REMATCH[1]}
+		[ -n "${helps[$sub]:-}" ] || helps[$sub]=$(cat "help-$sub")$'\n'
+		line=${line%% -- *}
+		for o in ${line%%[|;&]*}; do
+			[[ $o =~ ^--[a-z0-9-]+ ]] && o=${BASH_REMATCH[0]} || continue
 			plain=${o#--no-}; plain=${plain#--}
-			grep -qsE -- "--(no-)?$plain( |\$)" "help-$sub" || wrong+=" $o"
+			[[ ${helps[$sub]} =~ --(no-)?$plain[\ $'\n'] ]] || wrong+=" $o"
 		done
 	done < <(sed -n '/^Examples:/,$p' help.txt | grep -E '^  accperf [a-z]')
 	check "$c: the options in its examples exist" [ -z "$wrong" ]

@@ -133,7 +133,7 @@ licensed() { ! git ls-files '*.c' '*.h' | xargs awk 'FNR == 1 { found = 0 } FNR 
 check "every source names its licence" licensed
 
 folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|user|kmod-free|include|tests|scripts|\.ci)$'; }
-scripts_parse() { local f bad=0; for f in scripts/* tests/cli/*.sh tests/*.sh; do head -n 1 "$f" | grep -q bash || [[ $f == *.sh ]] || continue; bash -n "$f" || bad=1; done; return $bad; }
+scripts_parse() { { grep -lE -m 1 '^#(!| shellcheck).*bash' scripts/*; ls tests/cli/*.sh tests/*.sh; } | xargs -P 2 -n 1 bash -n; }
 check "bash can read every script" scripts_parse
 check "no other top-level folder" folders
 files() { ! git ls-files | grep -v / | grep -vxE '\.clang-format|\.git-blame-ignore-revs|\.gitignore|COPYING|Makefile|README\.md'; }
