@@ -397,6 +397,34 @@ static void the_period_follows_from_the_budget(void **state)
 	close_recording(&r);
 }
 
+static void the_timer_has_the_share_of_windows_that_there_are_not(void **state)
+{
+	struct session_opts o = { .budget = 0.01, .timer_part = 0.25, .max_hz = 1000 };
+	struct recording r;
+
+	(void)state;
+	open_recording(&r, &o, 1);
+	ledger_use(session_ledger(r.s), ACCOUNT_COUNTS);
+	ledger_use(session_ledger(r.s), ACCOUNT_WATCH);
+	start(&r);
+	assert_int_equal(fake.period, 8 * MS);
+	finish(&r);
+	close_recording(&r);
+	/* they could not be opened */
+	open_recording(&r, &o, 1);
+	ledger_use(session_ledger(r.s), ACCOUNT_COUNTS);
+	start(&r);
+	assert_true(fabs(session_timer_share(r.s) - 0.01 * ledger_planned_for_timer(false, true)) < 1e-6);
+	finish(&r);
+	close_recording(&r);
+	o.period_ns = 3 * MS;
+	open_recording(&r, &o, 1);
+	start(&r);
+	assert_int_equal(fake.period, 3 * MS);
+	finish(&r);
+	close_recording(&r);
+}
+
 static void each_tick_is_booked_and_earns(void **state)
 {
 	struct recording r;
@@ -846,6 +874,7 @@ int main(void)
 		cmocka_unit_test(threads_that_no_timer_saw_are_told_at_the_end),
 		cmocka_unit_test(children_are_followed_unless_they_are_not_to_be),
 		cmocka_unit_test(the_period_follows_from_the_budget),
+		cmocka_unit_test(the_timer_has_the_share_of_windows_that_there_are_not),
 		cmocka_unit_test(each_tick_is_booked_and_earns),
 		cmocka_unit_test(ticks_that_turn_out_dearer_come_less_often),
 		cmocka_unit_test(timers_of_threads_cost_at_each_switch),

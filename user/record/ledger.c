@@ -98,6 +98,11 @@ void ledger_use(struct ledger *l, enum account a)
 	share_out_budget(l);
 }
 
+bool ledger_used(const struct ledger *l, enum account a)
+{
+	return l->of[a].used;
+}
+
 void ledger_cut(struct ledger *l, enum account a, double part)
 {
 	l->of[a].part = part;

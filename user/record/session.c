@@ -212,6 +212,18 @@ static int know_targets(struct session *s, size_t from, struct err *e)
 	return err;
 }
 
+/* Windows that were planned for may have turned out to be impossible: the timer has their share, then. */
+static void share_of_windows(struct session *s)
+{
+	const struct ledger *l = &s->ledger;
+
+	if (ledger_used(l, ACCOUNT_WATCH) || ledger_used(l, ACCOUNT_HARDWARE) || s->o.period_ns)
+		return;
+	s->o.timer_part = fmax(s->o.timer_part, ledger_planned_for_timer(false, ledger_used(l, ACCOUNT_COUNTS)));
+	choose_period(s);
+	sampler_set_period(s->sampler, s->period_ns);
+}
+
 int session_start(struct session *s, struct err *e)
 {
 	const char *why;
@@ -220,6 +232,7 @@ int session_start(struct session *s, struct err *e)
 
 	s->began = s->profile_began = s->running_at = clock_now();
 	s->next_second = s->began + 1000000000;
+	share_of_windows(s);
 	write_header(s);
 	s->lives.children = !s->o.no_inherit;
 	/* maps first, then timers: what is mapped in between arrives through the side band */
