@@ -56,6 +56,7 @@ struct ledger {
 void ledger_open(struct ledger *l, double budget);
 /* It is in use, from now on: until then its share goes to the others. Before anything is earned. */
 void ledger_use(struct ledger *l, enum account a);
+/* Whether ledger_use() was called for it. */
 bool ledger_used(const struct ledger *l, enum account a);
 /* It has only this part of its share. */
 void ledger_cut(struct ledger *l, enum account a, double part);
