@@ -138,18 +138,27 @@ static bool is_late(const struct late *l, uint64_t v)
 	return false;
 }
 
-static void look_for_pointers(struct emu_pages *p, const struct late *l, const struct sample_page *given,
-			      uint32_t count)
+static void look_for_pointers(struct emu_pages *p, const struct late *l, const struct sample_page *given)
 {
-	for (uint32_t i = 0; l->count && i < count; i++) {
-		for (uint32_t at = 0; at < SAMPLE_PAGE; at += sizeof(uint64_t)) {
-			uint64_t v;
+	for (uint32_t at = 0; at < SAMPLE_PAGE; at += sizeof(uint64_t)) {
+		uint64_t v;
 
-			memcpy(&v, given[i].byte + at, sizeof(v));
-			if (is_late(l, v))
-				score_page(p, &p->slot, given[i].addr + at);
-		}
+		memcpy(&v, given->byte + at, sizeof(v));
+		if (is_late(l, v))
+			score_page(p, &p->slot, given->addr + at);
 	}
+}
+
+/* The run read the pointer before it went there, so it lies in what it touched: most of what was given it did not. */
+static void look_in_touched(struct emu_pages *p, const struct late *l, const struct emu *e,
+			    const struct sample_page *given, uint32_t count)
+{
+	struct emu_touched t;
+
+	for (uint32_t i = 0; l->count && emu_touched(e, i, &t); i++)
+		for (uint32_t k = 0; t.given && k < count; k++)
+			if (given[k].addr == t.addr)
+				look_for_pointers(p, l, &given[k]);
 }
 
 void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample_page *given, uint32_t count)
@@ -165,7 +174,7 @@ void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample
 		if (!t.given)
 			add_late(&late, t.addr);
 	}
-	look_for_pointers(p, &late, given, count);
+	look_in_touched(p, &late, e, given, count);
 }
 
 static int by_score(const void *pa, const void *pb)
