@@ -390,21 +390,22 @@ struct bursts {
 	double begun, stayed;
 };
 
-/* How much more of a burst a function has for having been met at its beginning: all, where it goes on for longer than
- * a burst; next to nothing, where it is left at once, as then how often it was met tells nothing that all bursts do
- * not tell better. */
-static double kept(const struct fmt_counts_func *f, const struct bursts *b)
+/* The parts of a burst that run in a function: of those that begin there (of few, as of all functions together), and of
+ * those that begin elsewhere. A file that does not say what stayed tells of all together. */
+static void parts_of_bursts(const struct fmt_counts_func *f, const struct bursts *b, double *stays, double *comes)
 {
-	double others = b->begun - f->begun, elsewhere = others > 0 ? (f->replayed - f->stayed) / others : 0;
+	double others = b->begun - f->begun;
 
+	*stays = *comes = f->replayed / b->begun;
 	if (!(b->stayed > 0))
-		return 1;
-	return fmin(1, fmax(0, (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR) - elsewhere));
+		return;
+	*stays = (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR);
+	*comes = others > 0 ? fmax(0, f->replayed - f->stayed) / others : 0;
 }
 
 /* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells
- * how the instructions of that time are parted. There are far more samples, which tell how often such places were
- * met: where bursts met one more often than these, by chance, what they have too much of for that goes. */
+ * how the instructions of that time are parted. There are far more samples, which tell how often a burst would begin
+ * in a function: of that time it has what such bursts leave there, and of all others' what those bring. */
 static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
 	struct bursts b = { 0 };
@@ -418,10 +419,10 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 	if (!(b.begun >= BURSTS_LEAST))
 		return false;
 	for (size_t g = 0; g < r->funcs; g++) {
-		const struct fmt_counts_func *f = &r->func[g];
+		double stays, comes;
 
-		t->group[g].time = fmax(0, f->replayed / b.begun * time +
-						   kept(f, &b) * (t->group[g].time - f->begun / b.begun * time));
+		parts_of_bursts(&r->func[g], &b, &stays, &comes);
+		t->group[g].time = stays * t->group[g].time + comes * (time - t->group[g].time);
 		sum += t->group[g].time;
 	}
 	for (size_t g = 0; g < r->funcs && sum > 0; g++)
