@@ -60,7 +60,8 @@ void counts_guess_end(struct counts_guess *g)
 {
 	free(g->active);
 	free(g->guard);
-	g->active = g->guard = NULL;
+	free(g->turns);
+	g->active = g->guard = g->turns = NULL;
 }
 
 static void sum_hits(const struct counts_record *r, size_t link, double *anchor, double *child)
@@ -164,7 +165,8 @@ int counts_guess_begin(struct counts_guess *g, const struct counts_record *r)
 {
 	*g = (struct counts_guess){ .r = r, .active = calloc(r->nodes + 1, sizeof(*g->active)) };
 	g->guard = calloc(r->nodes + 1, sizeof(*g->guard));
-	if (!g->active || !g->guard)
+	g->turns = calloc(r->nodes + 1, sizeof(*g->turns));
+	if (!g->active || !g->guard || !g->turns)
 		return -ENOMEM;
 	for (int kind = COLD; kind <= GUARD_IN_LOOP; kind++)
 		guess_kind(kind, &(struct branch_seen){ 0 }, &g->unseen[kind]);
@@ -175,6 +177,8 @@ int counts_guess_begin(struct counts_guess *g, const struct counts_record *r)
 
 		if (!l->how)
 			continue;
+		if (inside(l) && r->node[l->parent].kind == FMT_CN_BLOCK)
+			g->turns[l->parent] = true;
 		if ((l->flags & FMT_CL_CALL) && l->seen > 0)
 			g->active[l->parent] = true;
 		for (size_t k = r->link[i].window; k < r->link[i].window + r->link[i].windows; k++) {
@@ -248,7 +252,7 @@ void counts_guess_link(const struct counts_guess *g, size_t link, struct counts_
 	    !(r->node[l->parent].instructions > 0))
 		return;
 	out->how = COUNTS_TIME;
-	if (r->node[l->child].kind == FMT_CN_LOOP)
+	if (r->node[l->child].kind == FMT_CN_LOOP || g->turns[l->child])
 		guess_loop(g, link, out);
 	else
 		guess_branch(g, link, out);

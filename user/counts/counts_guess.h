@@ -11,8 +11,9 @@
 
 struct counts_guess {
 	const struct counts_record *r;
-	bool *active;                  /* by node: it runs, or something that only it leads to */
-	bool *guard;                   /* by node: leads into a loop that was seen to run */
+	bool *active; /* by node: it runs, or something that only it leads to */
+	bool *guard;  /* by node: leads into a loop that was seen to run */
+	bool *turns;  /* by node: a block that others hang on, as it stands for a cycle that is no loop */
 	struct counts_ratio unseen[4]; /* by kind of branch: of one without samples and hits, as most are */
 };
 
