@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
@@ -32,33 +33,44 @@ static void test_pace(void **state)
 	/* much code is no reason to believe that it is fast */
 	assert_true(counts_pace(100000, PAIRS(100000) / 11, 1, false) == counts_pace(100000, 0, 1, false));
 	assert_true(fabs(counts_pace(1000, NAN, 5, false) / usual - 5) < 1e-9);
-	/* bursts know more about large code than this does */
-	assert_true(counts_pace(100000, PAIRS(100000) / 6, 1, true) == counts_pace(100000, 0, 1, true));
-	assert_true(counts_pace(100000, PAIRS(100000) / 6, 1, false) > counts_pace(100000, 0, 1, false));
+	/* where bursts told how the time is parted, much code tells more */
+	assert_true(counts_pace(100000, PAIRS(100000) / 15, 1, true) > counts_pace(100000, 0, 1, true));
+	assert_true(counts_pace(100000, PAIRS(100000) / 15, 1, false) == counts_pace(100000, 0, 1, false));
+	assert_true(counts_pace(100000, PAIRS(100000) / 21, 1, true) == counts_pace(100000, 0, 1, true));
 }
 
-/* Two functions with as much time, nothing measured: instructions of the first for each of the second. */
-static double told(const struct fmt_counts_func *f, const struct fmt_counts_node *n)
+static void load(struct counts_record *r, const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
+		 const struct fmt_counts_link *l, int links)
 {
 	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 	char path[] = "/tmp/accperf-u-pace.XXXXXX";
-	struct counts_record r = { 0 };
-	struct counts_built b;
 	struct store_writer *s;
 	struct err e = { 0 };
-	double ratio;
 
 	close(mkstemp(path));
 	s = store_create(path, 0, &e);
 	assert_non_null(s);
 	store_put(s, FMT_MODULE, &m, sizeof(m));
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		store_put(s, FMT_COUNTS_FUNC, &f[i], sizeof(f[i]));
+	for (int i = 0; i < nodes; i++)
 		store_put(s, FMT_COUNTS_NODE, &n[i], sizeof(n[i]));
-	}
+	for (int i = 0; i < links; i++)
+		store_put(s, FMT_COUNTS_LINK, &l[i], sizeof(l[i]));
 	assert_int_equal(store_close(s, &e), 0);
-	assert_int_equal(counts_record_load(&r, path, &e), 0);
+	assert_int_equal(counts_record_load(r, path, &e), 0);
 	unlink(path);
+}
+
+/* Two functions with as much time, nothing measured: instructions of the first for each of the second. */
+static double told(const struct fmt_counts_func *f, const struct fmt_counts_node *n)
+{
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct err e = { 0 };
+	double ratio;
+
+	load(&r, f, n, 2, NULL, 0);
 	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
 	assert_int_equal(counts_solve(&b.tree), 0);
 	ratio = b.tree.group[0].instructions / b.tree.group[1].instructions;
@@ -156,13 +168,13 @@ static void test_by_bursts(void **state)
 	f[0].replayed = 5;
 	f[1].replayed = 15;
 	assert_true(fabs(told(f, n) - 1) < 1e-6);
-	/* more samples than bursts: how often such places were met, all of them tell */
+	/* a file that does not say what of it stayed */
 	f[0].begun = 40;
 	f[1].begun = 60;
 	f[0].replayed = 40;
 	f[1].replayed = 60;
-	assert_true(fabs(told(f, n) - 1) < 1e-6);
-	/* the same, as it is known that neither is left */
+	assert_true(fabs(told(f, n) - 40 / 60.0) < 1e-6);
+	/* neither is left: samples tell how often such places are met, and there are more of them than bursts */
 	f[0].stayed = 40;
 	f[1].stayed = 60;
 	assert_true(fabs(told(f, n) - 1) < 1e-6);
@@ -183,12 +195,60 @@ static void test_by_bursts(void **state)
 	f[0].self_ns = n[0].self_ns = f[1].self_ns = n[1].self_ns = 1e9;
 	ratio = told(f, n);
 	assert_true(ratio > 1.1 && ratio < 1.3);
+	/* a small one, where by chance more of few bursts began than samples lie, still has time */
+	f[0].begun = 4;
+	f[1].begun = 36;
+	f[0].replayed = f[0].stayed = 0.5;
+	f[1].replayed = 39.5;
+	f[1].stayed = 36;
+	f[0].self_ns = n[0].self_ns = 0.02e9;
+	f[1].self_ns = n[1].self_ns = 1.98e9;
+	ratio = told(f, n);
+	assert_true(ratio > 0.0005 && ratio < 0.01);
+}
+
+static struct counts_ratio guessed(const struct fmt_counts_node *n, const struct fmt_counts_link *l, int links)
+{
+	const struct fmt_counts_func f[2] = { { .id = 1, .module = 1, .start = 0x1000, .end = 0x1100 },
+					      { .id = 2, .module = 1, .start = 0x2000, .end = 0x2100 } };
+	struct counts_record r = { 0 };
+	struct counts_ratio out = { .ratio = NAN };
+	struct counts_guess g;
+
+	load(&r, f, n, 3, l, links);
+	assert_int_equal(counts_guess_begin(&g, &r), 0);
+	for (size_t i = 0; i < r.links; i++)
+		if (r.link[i].l.id == 1)
+			counts_guess_link(&g, i, &out);
+	counts_guess_end(&g);
+	counts_record_release(&r);
+	return out;
+}
+
+/* In a cycle that is no loop, one block stands for all others: it may go round any number of times for each entry. */
+static void test_cycle(void **state)
+{
+	const struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 8 },
+		{ .id = 2, .function = 1, .kind = FMT_CN_BLOCK, .addr = 0x1010, .instructions = 8, .samples = 300 },
+		{ .id = 3, .function = 1, .kind = FMT_CN_BLOCK, .addr = 0x1040, .instructions = 2 },
+	};
+	struct fmt_counts_link l[] = { { .id = 1, .parent = 1, .child = 2, .how = FMT_CL_RATIO },
+				       { .id = 2, .parent = 2, .child = 3, .how = FMT_CL_RATIO } };
+	struct counts_ratio cycle = guessed(n, l, 2), branch = guessed(n, l, 1);
+
+	assert_true(cycle.ratio > 100 && cycle.log_var > 100);
+	assert_true(branch.ratio < 1.1 && branch.log_var < 10);
+	/* what turned out not to be measurable so says nothing */
+	l[1].flags = FMT_CL_VOID;
+	cycle = guessed(n, l, 2);
+	assert_true(cycle.ratio < 1.1);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time),
-					    cmocka_unit_test(test_by_bursts) };
+					    cmocka_unit_test(test_by_bursts), cmocka_unit_test(test_cycle) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
