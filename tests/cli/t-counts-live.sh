@@ -148,3 +148,11 @@ PY
 	check "and nothing was measured" jq -e ".windows == 0" <(accperf counts --counts-cache off -i held.data --json)
 fi
 check "the target still runs" kill -0 $p
+# a function with bytes that are no code has time, and no graph
+cc -O1 -o undecoded "$TOP/tests/fixtures/undecoded.c" || fail "the fixture compiles"
+expect_status 0 "recording code that cannot all be read" accperf record -q --counts on -o odd.data -- ./undecoded 3
+for command in report flow counts advise objects; do
+	accperf $command --json -i odd.data >odd.json 2>"$TMP/err"; status=$?
+	check "$command reads it" [ $status -le 3 ]
+done
+check "its time is there" jq -e 'any(.functions[]; .name == "odd" and .samples > 0)' <(accperf report --json -i odd.data)

@@ -346,9 +346,9 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 		double n = t->group[i].instructions;
 
 		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
-		if (fi && n > 0 && n < MOST_RUNS) {
-			rs->function[*fi].counted = n;
-			rs->function[*fi].by_segments = t->group[i].by_segments;
+		if (at[i] != FLOW_NONE && n > 0 && n < MOST_RUNS) {
+			rs->function[at[i]].counted = n;
+			rs->function[at[i]].by_segments = t->group[i].by_segments;
 		}
 		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
 			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
