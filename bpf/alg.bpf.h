@@ -390,7 +390,7 @@ static __always_inline int alg_entered(struct bpf_raw_tracepoint_args *ctx)
 	struct probe_activity *act;
 	struct alg_room *room;
 
-	if (!alg_wanted(pid))
+	if (!alg_wanted(pid) || !entitled())
 		return 0;
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (!act)

@@ -6,6 +6,7 @@
  * trap once more each, find the window closed, and stop as well.
  */
 #include "kernel_types.bpf.h"
+#include "entitled.bpf.h"
 #include "execwin.h"
 #include "regs.bpf.h"
 #include "thread_clock.bpf.h"
@@ -48,7 +49,7 @@ static __always_inline int hit(struct bpf_perf_event_data *ctx, __u32 slot, __u6
 		foreign = win.process != id >> 32;
 		others = win.thread && win.thread != (__u32)id;
 	}
-	if (win.generation != generation || win.closed) {
+	if (win.generation != generation || win.closed || !(foreign || entitled())) {
 		__sync_fetch_and_add(&win.surplus, 1);
 		return 1;
 	}

@@ -11,6 +11,7 @@
 
 #include "kernel_types.bpf.h"
 #include "count.bpf.h"
+#include "entitled.bpf.h"
 #include "control.h"
 
 #ifndef ENOENT
@@ -20,8 +21,7 @@
 /* Set by user space before anything is attached. */
 __u32 follow = FOLLOW_ALL;
 __u32 follow_children = 0;
-__u32 self = 0;   /* the recorder, which is not what anybody asked for; 0: other numbers are in force (a container) */
-__u32 strict = 0; /* who gains rights that we lend to our user is not his to observe (user/util/rights.h) */
+__u32 self = 0; /* the recorder, which is not what anybody asked for; 0: other numbers are in force (a container) */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -70,7 +70,7 @@ static __always_inline bool followed(__u64 pid_tgid)
 		return follow == FOLLOW_ALL || bpf_current_task_under_cgroup(&cgroup, 0) == 1;
 	}
 	state = bpf_map_lookup_elem(&targets, &key);
-	return observed(state);
+	return observed(state) && entitled();
 }
 
 static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
@@ -107,8 +107,8 @@ static __always_inline int take_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!state)
 		return 0;
-	if (strict && (BPF_CORE_READ_BITFIELD_PROBED(program, secureexec) ||
-		       BPF_CORE_READ(program, interp_flags) & BINPRM_FLAGS_ENFORCE_NONDUMP)) {
+	if (lent.strict && (BPF_CORE_READ_BITFIELD_PROBED(program, secureexec) ||
+			    BPF_CORE_READ(program, interp_flags) & BINPRM_FLAGS_ENFORCE_NONDUMP)) {
 		count(CTR_GAINED);
 		forget(key, state);
 	} else if (follow == FOLLOW_PROCESSES && *state == FOLLOW_NOT_YET) {

@@ -8,6 +8,7 @@
 #include "kernel_types.bpf.h"
 #include <linux/ptrace.h>
 #include "count.bpf.h"
+#include "entitled.bpf.h"
 #include "regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -268,7 +269,7 @@ static __always_inline int reached(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
-	if (!on_turn())
+	if (!on_turn() || !entitled())
 		return 0;
 	if (!cookie)
 		return leaves(ctx, ctx->rax);

@@ -12,6 +12,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "count.bpf.h"
+#include "entitled.bpf.h"
 #include "regs.bpf.h"
 #include "returns.bpf.h"
 
@@ -671,7 +672,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 	whoami(&tid);
 	t = bpf_map_lookup_elem(&threads, &tid);
 	spec = bpf_map_lookup_elem(&specs, &key);
-	if (!t || !spec)
+	if (!t || !spec || !entitled())
 		return 0;
 #pragma unroll
 	for (i = 0; i < PROBE_SLOTS; i++) {
@@ -699,6 +700,8 @@ static __always_inline int left(regs_t *r, __u32 probe)
 	__u32 tid, i, key = probe;
 	bool ended = false;
 
+	if (!entitled())
+		return 0;
 	whoami(&tid);
 	t = bpf_map_lookup_elem(&threads, &tid);
 #pragma unroll
@@ -762,7 +765,7 @@ static __always_inline int on_entry(regs_t *r, __u64 cookie)
 	__u32 key = PROBE_INDEX(cookie);
 	struct probe_spec *spec = bpf_map_lookup_elem(&specs, &key);
 
-	if (!spec)
+	if (!spec || !entitled())
 		return 1;
 	if (spec->kind == PK_END)
 		return ended(r, spec);

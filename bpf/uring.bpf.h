@@ -44,7 +44,7 @@ static __always_inline int uring_submit(__u64 req, __u32 op)
 	q.pid = whoami(&q.tid);
 	if (q.pid == skip_pid || (!uring_everybody && !bpf_map_lookup_elem(&targets, &q.pid)))
 		return 0;
-	if (op >= URING_OPS)
+	if (op >= URING_OPS || !entitled())
 		return 0;
 	q.op = uring_ops[op];
 	if (!q.op)

@@ -8,6 +8,7 @@
 #include "kernel_types.bpf.h"
 #include "count.bpf.h"
 #include "control.h"
+#include "entitled.bpf.h"
 #include "regs.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -67,6 +68,8 @@ int on_hit(struct bpf_perf_event_data *ctx)
 		__sync_fetch_and_or(&crowded, 1u << key);
 		return 1;
 	}
+	if (!entitled())
+		return 1;
 	if (s->arming) {
 		if (__sync_fetch_and_add(&s->early, 1) < MOST_EARLY)
 			return 0;

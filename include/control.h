@@ -27,6 +27,13 @@ enum { KERNEL_PREEMPT_DISABLE, KERNEL_PREEMPT_ENABLE, KERNEL_SESSION_IS_RETURN, 
 /* Section of a program that user space runs over all threads. */
 #define SEC_ITERATES_TASKS "accperf_iter_task"
 
+/* Whom rights are lent to, where what may be observed is what this user could look into alone (bpf/entitled.bpf.h). */
+struct lent_rights {
+	__u32 strict, uid, gid;
+	__u32 self; /* the recorder, which measures on itself what its programs cost */
+};
+_Static_assert(sizeof(struct lent_rights) == 16, "lent_rights");
+
 /* A watched address, armed on every thread of a process or on every CPU. */
 struct watch_slot {
 	__u64 generation;

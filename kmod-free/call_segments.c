@@ -149,7 +149,7 @@ int call_segments_follow(struct call_segments *s, bool children, struct err *e)
 	struct bpf_program *const programs[] = { b->progs.on_free, b->progs.on_fork, b->progs.on_exec };
 
 	b->bss->follow_children = children;
-	b->bss->strict = rights_lent() && !rights_trusted();
+	b->bss->lent = targets_lent();
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		s->kept[i] = bpf_program__attach(programs[i]);
 		if (!s->kept[i])

@@ -16,10 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "control.h"
 #include "execbp.skel.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
+#include "kmod-free/targets.h"
 #include "util/clock.h"
 
 /* before slots that others have are asked for again; by hand */
@@ -64,6 +66,8 @@ struct execbp *execbp_new(struct err *e)
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	x->bpf = execbp_bpf__open_opts(kernel_btf_options());
 	err = x->bpf ? kernel_btf_fit(x->bpf->obj) : -errno;
+	if (!err)
+		x->bpf->bss->lent = targets_lent();
 	if (!err)
 		err = execbp_bpf__load(x->bpf);
 	if (err) {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "abi.h"
+#include "control.h"
 #include "heap.skel.h"
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
@@ -73,6 +74,7 @@ static int open_programs(struct heap_probes *h)
 	if (!h->bpf)
 		return -errno;
 	bpf_program__set_expected_attach_type(h->bpf->progs.heap_place, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
+	h->bpf->bss->lent = targets_lent();
 	err = kernel_btf_fit(h->bpf->obj);
 	err = err ? err : heap_bpf__load(h->bpf);
 	if (err)

@@ -243,7 +243,7 @@ static int follow_targets(struct sampler *s, struct targets *t, struct err *e)
 	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++)
 		err = follow(s, t->procs[i].pid, t->procs[i].pid == t->child ? FOLLOW_NOT_YET : FOLLOW_NOW, e);
 	s->bpf->bss->follow_children = !s->o.no_inherit;
-	s->bpf->bss->strict = rights_lent() && !rights_trusted();
+	s->bpf->bss->lent = targets_lent();
 	s->bpf->bss->follow = t->tid_count ? FOLLOW_THREADS : FOLLOW_PROCESSES;
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]) && !err; i++) {
 		s->links[i] = bpf_program__attach(programs[i]);

@@ -152,7 +152,7 @@ int sysio_follow(struct sysio *s, bool children, struct err *e)
 	struct bpf_program *const programs[] = { s->bpf->progs.on_free, s->bpf->progs.on_fork, s->bpf->progs.on_exec };
 
 	s->bpf->bss->follow_children = children;
-	s->bpf->bss->strict = rights_lent() && !rights_trusted();
+	s->bpf->bss->lent = targets_lent();
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
 		s->links[i] = bpf_program__attach(programs[i]);
 		if (!s->links[i])

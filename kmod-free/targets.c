@@ -427,6 +427,14 @@ int targets_recheck(struct targets *t, struct err *e)
 	return 0;
 }
 
+struct lent_rights targets_lent(void)
+{
+	return (struct lent_rights){ .strict = rights_lent() && !rights_trusted(),
+				     .uid = getuid(),
+				     .gid = getgid(),
+				     .self = (uint32_t)getpid() };
+}
+
 int targets_threads(int pid, int **tids)
 {
 	char path[64];

@@ -55,6 +55,8 @@ int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
 int targets_start_command(struct targets *t, char **argv, struct err *e);
 /* Once all is attached: the numbers are still of those whom the user may look into (util/rights.h). */
 int targets_recheck(struct targets *t, struct err *e);
+/* What programs that ask at each hit (bpf/entitled.bpf.h) are told of our user, before they are attached. */
+struct lent_rights targets_lent(void);
 /* Lets the command exec; fails with the reason when it cannot. */
 int targets_go(struct targets *t, struct err *e);
 /* What BPF programs call a process is what we call it: we are in no pid namespace of a container. */

@@ -24,6 +24,7 @@
 
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/silent.h"
+#include "kmod-free/targets.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -850,6 +851,7 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 		s->rodata->pidns_ino = ns.st_ino;
 	}
 	s->bss->filter_pids = 0;
+	s->bss->lent = targets_lent();
 	s->data->limit_per_window = u->opts.records_per_second / 10;
 	r = kernel_btf_fit(s->obj);
 	r = r ? r : offload_bpf__load(s);

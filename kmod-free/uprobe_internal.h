@@ -10,6 +10,7 @@
 
 #include "kmod-free/uprobe.h"
 #include "kmod-free/uprobe_self.h"
+#include "control.h"
 #include "offload.skel.h"
 
 struct link_group {

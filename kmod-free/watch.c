@@ -23,6 +23,7 @@
 #include "kmod-free/refresh_quirk.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
+#include "kmod-free/targets.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -356,6 +357,8 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	w->bpf = watch_bpf__open_opts(kernel_btf_options());
 	err = w->bpf ? kernel_btf_fit(w->bpf->obj) : -errno;
+	if (!err)
+		w->bpf->bss->lent = targets_lent();
 	if (!err)
 		err = watch_bpf__load(w->bpf);
 	if (err) {

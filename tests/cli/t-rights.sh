@@ -33,6 +33,11 @@ if [ "$paranoid" -le 2 ] && setcap cap_perfmon,cap_bpf,cap_sys_ptrace+ep ./lent 
 	expect_status 3 "a command that gains rights runs, without a sample" "${nobody[@]}" ./lent record -q $rec -o nob/suid.data -- ./gains --seconds 1
 	check "and is not observed" test "$(samples nob/suid.data)" = 0
 	check "and that is the reason" grep -q 'no samples, though.*gain rights' "$TMP/err"
+	# of its first instructions, too: user space hears of an exec when the program has long begun
+	cp "$WORKLOADS/off_own" owns; chmod 4755 owns; cp owns plain; chmod 755 plain
+	offload_of() { "${nobody[@]}" ./lent record -q -o nob/calls.data --offload-exact --offload-probe "$1:encode(bytes=arg2)" -- "./$1" storm 20000 >/dev/null; accperf offload -i nob/calls.data --json 2>/dev/null | jq '[.calls[].counted_calls] | add // 0' >calls; }
+	offload_of owns; check "nor is a call of it" test "$(cat calls)" = 0
+	offload_of plain; check "calls of a command without rights are" test "$(cat calls)" -gt 10000
 	name=roots$$; cp tightloop $name; chmod 755 $name
 	start ./$name --loop; only=$!
 	check "another user's process is refused by its name, too" refused -n $name
