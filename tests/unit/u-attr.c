@@ -44,6 +44,26 @@ static struct sample mmap_event(uint32_t pid, uint64_t start, uint64_t size, con
 	};
 }
 
+/* Who has ended is looked for again where an address is unknown: what events have told of its maps stays. */
+static void test_gone_once(void **state)
+{
+	struct modules *ms = modules_new();
+	struct procmaps *p = procmaps_new(ms);
+	struct sample exec = { .kind = SAMPLE_COMM, .flags = SF_EXEC, .pid = 4000000, .tid = 4000000, .text = "other" };
+	struct sample s = mmap_event(4000000, 0x10000, 0x8000, "/nowhere/a");
+	struct place where;
+
+	assert_int_equal(procmap_event(p, &s), 0);
+	assert_int_equal(procmap_counters(p)->gone, 1);
+	assert_int_equal(procmap_event(p, &exec), 0);
+	assert_int_equal(procmap_event(p, &s), 0);
+	assert_false(procmap_lookup(p, 4000000, 0x20000, &where));
+	assert_int_equal(procmap_counters(p)->refreshes, 1);
+	assert_int_equal(procmap_counters(p)->gone, 1);
+	procmaps_free(p);
+	modules_free(ms);
+}
+
 static void test_overlap(void **state)
 {
 	struct modules *ms = modules_new();
@@ -666,6 +686,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_gone_once),
 		cmocka_unit_test(test_known_only),
 		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_mappings_aged),

@@ -486,7 +486,7 @@ static int maps_merge(struct procmaps *p, struct process *proc)
 	if (n == 0)
 		n = -ESRCH; /* a zombie or a kernel thread */
 	if (n < 0) {
-		p->counters.gone++;
+		p->counters.gone += !proc->space || !proc->space->count; /* else events have told of its maps */
 		return (int)n;
 	}
 	take_lines(p, proc, (size_t)n);
