@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "util/clock.h"
 #include "util/mounts.h"
+#include "util/rights.h"
 
 #define PAGE 4096u
 #define PRESENT (1ull << 63)
@@ -87,13 +89,20 @@ static bool may_read(uint32_t pid, uint64_t addr, size_t len)
 ssize_t target_memory_read(uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec here = { buf, len }, there = { (void *)(uintptr_t)addr, len };
+	ssize_t n;
 
 	if (len && addr < UINT64_MAX - len && has_served_mounts(pid) && !may_read(pid, addr, len)) {
 		refused++;
 		errno = EIO;
 		return -1;
 	}
-	return process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0);
+	n = process_vm_readv((pid_t)pid, &here, 1, &there, 1, 0);
+	if (n > 0 && rights_check_process((pid_t)pid, NULL)) { /* it may have become a program with rights meanwhile */
+		explicit_bzero(buf, (size_t)n);
+		errno = EPERM;
+		return -1;
+	}
+	return n;
 }
 
 uint64_t target_memory_refused(void)
