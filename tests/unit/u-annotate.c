@@ -293,7 +293,7 @@ static void lines_and_source(void **state)
 
 static void a_source_is_source(void **state)
 {
-	char dir[] = "/tmp/u-annotate-d-XXXXXX", fifo[64], real[64], line[16];
+	char dir[] = "/tmp/u-annotate-d-XXXXXX", fifo[64], real[64], out[64], in[64], line[16];
 	struct sources s = { 0 };
 	FILE *f;
 
@@ -304,6 +304,15 @@ static void a_source_is_source(void **state)
 	f = fopen(real, "w");
 	fputs("\tone\r\ntwo", f);
 	fclose(f);
+	snprintf(out, sizeof(out), "%s/z.c", dir);
+	snprintf(in, sizeof(in), "%s/w.c", dir);
+	assert_int_equal(symlink("/etc/passwd", out), 0);
+	assert_int_equal(symlink("y.c", in), 0);
+	assert_string_not_equal(source_of(&s, out)->why, "");
+	assert_null(source_line(source_of(&s, out), 1, line, sizeof(line)));
+	assert_string_equal(source_line(source_of(&s, in), 2, line, sizeof(line)), "two");
+	unlink(out);
+	unlink(in);
 	/* none of these is opened */
 	assert_string_not_equal(source_of(&s, fifo)->why, "");
 	assert_string_not_equal(source_of(&s, "/etc/passwd")->why, "");

@@ -84,6 +84,21 @@ static int open_source(const struct sources *s, const char *path, struct stat *s
 	return fd < 0 && path[0] == '/' ? openfile_regular(path, st) : fd;
 }
 
+/* A link of the target's user that is named like source may lead to what only we may read. Of a copy nothing tells
+ * where the link led. */
+static bool leads_to_source(int fd, const struct stat *st)
+{
+	char self[48], real[4096];
+	ssize_t n;
+
+	if (openfile_is_copy(fd))
+		return st->st_mode & S_IROTH || (geteuid() && st->st_uid == geteuid());
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	n = readlink(self, real, sizeof(real) - 1);
+	real[n > 0 ? n : 0] = 0;
+	return is_source(real);
+}
+
 static int load_source(const struct sources *s, struct source_file *f)
 {
 	struct stat st;
@@ -93,7 +108,9 @@ static int load_source(const struct sources *s, struct source_file *f)
 	if (fd < 0)
 		return fd;
 	f->younger = s->built && st.st_mtime > s->built;
-	if (st.st_size > (off_t)MOST_BYTES)
+	if (!leads_to_source(fd, &st))
+		err = -EPERM;
+	else if (st.st_size > (off_t)MOST_BYTES)
 		err = -EFBIG;
 	else if (!(f->text = malloc((size_t)st.st_size + 1)))
 		err = -ENOMEM;
@@ -128,7 +145,9 @@ const struct source_file *source_of(struct sources *s, const char *path)
 	err = load_source(s, f);
 	if (err)
 		snprintf(f->why, sizeof(f->why), "%s",
-			 err == -EINVAL ? "what lies there is no regular file" : strerror(-err));
+			 err == -EINVAL  ? "what lies there is no regular file"
+			 : err == -EPERM ? "its name is a link to what is no source code"
+					 : strerror(-err));
 	return f;
 }
 
