@@ -101,6 +101,8 @@ fi
 # A shell that runs one program of some length in a child, and twenty that end at once.
 accperf record -q -o fork.data --offload zlib -- bash -c "for i in \$(seq 20); do (:); done; (exec $W/off_deflate 300 100000) | cat" >fork.json 2>/dev/null
 check "forked children: those followed and those that ended too soon are counted" [ "$(( $(counter fork.data 'offload: forked children followed') + $(counter fork.data 'offload: forked children that ended before they could be probed') ))" -ge 22 ]
+unprobed() { local n; n=$(counter fork.data 'offload: forked children that ended before they could be probed'); [ "$n" = 0 ] || accperf offload -i fork.data | grep -q "calls.* but for those in $n forked children that ended before"; }
+check "who reads of calls reads whose are not among them" unprobed
 check "and the CPU time before their probes is said" is fork.data '[.counters[]|select(.name=="offload: CPU microseconds of forked children before they were probed")]|length==1'
 
 own() { accperf record -q -o own.data --offload-exact "${@:2}" -- "$W/off_own" "$1" 200 >own.json 2>own.err; }

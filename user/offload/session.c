@@ -303,8 +303,7 @@ static void session_put_counts(struct offload_session *s)
 	tell_counter(s, "offload: calls whose completion was never seen", false, n->open + s->open_now);
 	if (s->children) {
 		tell_counter(s, "offload: forked children followed", false, s->children - s->children_gone);
-		tell_counter(s, "offload: forked children that ended before they could be probed", false,
-			     s->children_gone);
+		tell_counter(s, OFFLOAD_CHILDREN_GONE, false, s->children_gone);
 		tell_counter(s, "offload: CPU microseconds of forked children before they were probed", false,
 			     s->children_cpu / 1000);
 	}

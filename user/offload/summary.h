@@ -135,5 +135,7 @@ static inline bool offload_upper_bound(const struct offload_summary *s, const st
 #define OFFLOAD_PROBED_LATE "offload: libraries found already loaded, their first calls unseen"
 /* Not there where the loading of one of them was not told. */
 #define OFFLOAD_LATE_BY "offload: microseconds at most from the loading of such a library to its probes"
+/* Whatever these called is not counted. */
+#define OFFLOAD_CHILDREN_GONE "offload: forked children that ended before they could be probed"
 
 #endif

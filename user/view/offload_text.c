@@ -335,17 +335,19 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		buf_addf(out, "    and %.0f calls whose size is not known\n", it->unknown_calls);
 }
 
+static uint64_t value_of(const struct profile *p, const char *counter)
+{
+	for (size_t i = 0; i < p->counter_count; i++)
+		if (!strcmp(p->counters[i].name, counter))
+			return p->counters[i].value;
+	return 0;
+}
+
 /* A library was mapped while it was recorded, and may have been called before its probes were there. */
 static void all_counted(const struct profile *p, struct buf *out)
 {
-	uint64_t late = 0, late_us = 0;
+	uint64_t late = value_of(p, OFFLOAD_PROBED_LATE), late_us = value_of(p, OFFLOAD_LATE_BY);
 
-	for (size_t i = 0; i < p->counter_count; i++) {
-		if (!strcmp(p->counters[i].name, OFFLOAD_PROBED_LATE))
-			late = p->counters[i].value;
-		if (!strcmp(p->counters[i].name, OFFLOAD_LATE_BY))
-			late_us = p->counters[i].value;
-	}
 	buf_addstr(out, " calls, all counted");
 	if (late)
 		buf_addstr(out, " since it was probed");
@@ -355,6 +357,7 @@ static void all_counted(const struct profile *p, struct buf *out)
 
 static void show_call_counts(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
+	uint64_t gone = value_of(v->profile, OFFLOAD_CHILDREN_GONE);
 	double scale = offload_site_scale(it);
 
 	buf_addstr(out, "    ");
@@ -380,6 +383,9 @@ static void show_call_counts(const struct offload_view *v, const struct offload_
 		add_count_or_dash(out, (double)it->calls);
 		all_counted(v->profile, out);
 	}
+	if (gone)
+		buf_addf(out, ", but for those in %lu forked children that ended before they could be probed",
+			 (unsigned long)gone);
 	if (it->unknown_bytes < it->calls) {
 		buf_addstr(out, isnan(scale) ? "; those in " : "; in ");
 		size(out, (double)it->bytes_in * (isnan(scale) ? 1 : scale));
