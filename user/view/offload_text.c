@@ -335,7 +335,7 @@ static void octaves(const struct offload_item *it, const struct text_style *styl
 		buf_addf(out, "    and %.0f calls whose size is not known\n", it->unknown_calls);
 }
 
-static uint64_t value_of(const struct profile *p, const char *counter)
+static uint64_t stored_counter(const struct profile *p, const char *counter)
 {
 	for (size_t i = 0; i < p->counter_count; i++)
 		if (!strcmp(p->counters[i].name, counter))
@@ -346,7 +346,7 @@ static uint64_t value_of(const struct profile *p, const char *counter)
 /* A library was mapped while it was recorded, and may have been called before its probes were there. */
 static void all_counted(const struct profile *p, struct buf *out)
 {
-	uint64_t late = value_of(p, OFFLOAD_PROBED_LATE), late_us = value_of(p, OFFLOAD_LATE_BY);
+	uint64_t late = stored_counter(p, OFFLOAD_PROBED_LATE), late_us = stored_counter(p, OFFLOAD_LATE_BY);
 
 	buf_addstr(out, " calls, all counted");
 	if (late)
@@ -357,7 +357,7 @@ static void all_counted(const struct profile *p, struct buf *out)
 
 static void show_call_counts(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
-	uint64_t gone = value_of(v->profile, OFFLOAD_CHILDREN_GONE);
+	uint64_t gone = stored_counter(v->profile, OFFLOAD_CHILDREN_GONE);
 	double scale = offload_site_scale(it);
 
 	buf_addstr(out, "    ");
