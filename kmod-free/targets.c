@@ -301,8 +301,9 @@ static int check_cgroup(int fd, const char *path, struct err *e)
 			path);
 	return err_set(
 		e, err,
-		"of control group %s nothing tells when its processes run: the kernel lacks CONFIG_CGROUP_PERF, or "
-		"perf_event is mounted as version 1: give the group's path below /sys/fs/cgroup/perf_event",
+		"of control group %s nothing tells when its processes run: the kernel lacks CONFIG_CGROUP_PERF, perf_event is "
+		"mounted as version 1 (give the group's path below /sys/fs/cgroup/perf_event), or no controller was ever "
+		"turned on (echo +cpu >/sys/fs/cgroup/cgroup.subtree_control)",
 		path);
 }
 
