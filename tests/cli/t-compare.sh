@@ -20,11 +20,22 @@ expect_status 0 "as text" accperf compare a.data a.data
 check "text says so" grep -q 'total variation  *0.0000' out
 check "text fits 80 columns" [ "$(awk 'length > m { m = length } END { print m <= 80 }' out)" = 1 ]
 
-expect_status 0 "another program" accperf compare --json --functions-only a.data other.data
-check "is said to be another" grep -q "another program (rotate)" err
-expect_status 3 "diff of two programs" accperf diff a.data other.data
-check "says so, too" grep -q "another program (rotate)" err
-expect_status 0 "another program" accperf compare --json --functions-only a.data other.data
+two() { accperf help --json-schema "$1" >schema && python3 -c 'import json, jsonschema; jsonschema.validate(json.load(open("out")), json.load(open("schema")))' &&
+	jq -e '.programs == ["pipeline", "rotate"] and .same_program == false' out; }
+for command in compare diff; do
+	expect_status 3 "$command of two programs" accperf $command a.data other.data
+	check "is said to be of two" grep -q "another program (rotate)" err
+	check "... in the text itself, too" grep -q "^Two programs, pipeline and rotate: " out
+	expect_status 3 "... and in JSON" accperf $command --json a.data other.data
+	check "... by a key of its schema" two $command
+	expect_status 0 "$command of one program" accperf $command --json a.data quad.data
+	check "is said to be of one" jq -e .same_program out
+done
+if ! accperf version --json | jq -e '.features[] | select(.name == "html").built' >built; then skip "a page of two programs" "built without the page's script"; else
+	expect_status 3 "a page of two programs" accperf report -i a.data --html page.html --against other.data
+	check "is said to be of two, too" grep -q "another program" err
+fi
+expect_status 3 "another program" accperf compare --json --functions-only a.data other.data
 check "shares next to nothing with it" [ "$(value '.tv > 0.9')" = true ]
 check "its edges are missed" [ "$(value '.missed > 3 and .invented > 0')" = true ]
 

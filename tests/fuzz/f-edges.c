@@ -24,7 +24,7 @@ static void judge(const struct flow *f, const struct flow *g)
 	AUTO_BUF(out);
 
 	if (flow_compare(f, g, &opts, &c, &e) == 0) {
-		struct compare_view v = { &c, f, g, "a", "b", 10 };
+		struct compare_view v = { &c, f, g, "a", "b", 10, { "a", "b" } };
 
 		if (c.top10.found > c.top10.top || c.covered > c.coverable || !(c.tv >= 0) || c.tv > 1 + 1e-9)
 			abort();

@@ -227,7 +227,7 @@ static void uma_is_judged(void **state)
 
 static void views_say_unknown(void **state)
 {
-	struct compare_view v = { &r, &truth, &estimate, "t", "e", 5 };
+	struct compare_view v = { &r, &truth, &estimate, "t", "e", 5, { "p", "" } };
 	struct text_style style = { .width = 80 };
 	AUTO_BUF(out);
 
@@ -239,8 +239,10 @@ static void views_say_unknown(void **state)
 	compare_text(&v, &style, &out);
 	assert_non_null(strstr(out.data, "without self edges unknown"));
 	assert_non_null(strstr(out.data, "no intervals"));
+	assert_null(strstr(out.data, "Two programs")); /* one is unknown */
 	buf_clear(&out);
 	compare_json(&v, &out);
+	assert_non_null(strstr(out.data, "\"programs\":[\"p\",null],\"same_program\":null"));
 	assert_non_null(strstr(out.data, "\"tv\":0"));
 	assert_non_null(strstr(out.data, "\"tv_off\":null"));
 	assert_non_null(strstr(out.data, "\"covered\":0,\"of\":0"));

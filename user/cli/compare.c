@@ -95,6 +95,7 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 	struct flow truth, estimate;
 	struct flow_compare result = { 0 };
 	struct side_note note[2] = { 0 };
+	const struct programs programs = { note[0].program, note[1].program };
 	AUTO_BUF(out);
 	int err;
 
@@ -104,14 +105,17 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 	if (!err)
 		err = estimate_profile(argv[1], o->estimator, o, &estimate, &note[1], e);
 	*degraded = note[0].degraded || note[1].degraded;
-	if (!err && *note[0].program && *note[1].program && strcmp(note[0].program, note[1].program))
-		log_warn("%s is of another program (%s) than %s (%s)", argv[1], note[1].program, argv[0],
-			 note[0].program);
+	if (!err && programs_differ(&programs)) {
+		log_warn("%s is of another program (%s) than %s (%s)", argv[1], programs.second, argv[0],
+			 programs.first);
+		*degraded = true;
+	}
 	if (!err)
 		err = flow_compare(&truth, &estimate, &co, &result, e);
 	if (!err) {
 		struct compare_view v = { &result, &truth,  &estimate,
-					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top) };
+					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top),
+					  programs };
 
 		if (flow_compare_one_began_late(&result))
 			log_warn(
@@ -170,7 +174,7 @@ CLI_COMMAND(compare) = {
 		"Where one profile began with the program and the other later, it warns: bytes that only one of them\n"
 		"knows the writer of count as errors, unless --fold-outside or --functions-only takes them out.\n"
 		"\n"
-		"The exit status is 3 when one of the profiles is not whole.",
+		"The exit status is 3 when one of the profiles is not whole, and when they are of two programs.",
 	.examples = "accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"
 		    "accperf compare -e fused exact.data exact.data\tThe estimator against the truth of the same run\n"
 		    "accperf compare --fold-outside exact.data attached.data\tJudge one that began in mid-run\n"

@@ -70,6 +70,7 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	struct flow_input in[2] = { { 0 } };
 	struct flow f[2] = { { 0 } };
 	struct flow_diff d = { 0 };
+	struct programs programs;
 	struct filter filter;
 	struct err e = { 0 };
 	AUTO_BUF(out);
@@ -92,20 +93,22 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	}
 	if (!err)
 		err = check_filter(&filter, in, argv, &e);
+	programs = (struct programs){ in[0].program, in[1].program };
 	if (!err)
 		err = flow_diff(&f[0], &f[1], &in[0], &in[1], &d, &e);
-	if (!err && *in[0].program && *in[1].program && strcmp(in[0].program, in[1].program))
-		log_warn("%s is of another program (%s) than %s (%s): what differs is that", argv[1], in[1].program,
-			 argv[0], in[0].program),
-			degraded = true;
+	if (!err && programs_differ(&programs)) {
+		log_warn("%s is of another program (%s) than %s (%s): what differs is that", argv[1], programs.second,
+			 argv[0], programs.first);
+		degraded = true;
+	}
 	if (!err && f[0].time_bias != f[1].time_bias)
 		log_warn("one profile is weighted by time and the other by count: much of the change is that"),
 			degraded = true;
 	if (!err) {
-		struct diff_view v = { &d,      argv[0],
-				       argv[1], (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-				       o->all,  f[1].time_bias,
-				       &filter };
+		struct diff_view v = { &d,       argv[0],
+				       argv[1],  (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
+				       o->all,   f[1].time_bias,
+				       programs, &filter };
 
 		if (o->json)
 			flow_diff_json(&v, &out);

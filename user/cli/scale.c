@@ -9,6 +9,7 @@
 #include "command/command.h"
 #include "command/pager.h"
 #include "flow/estimators.h"
+#include "view/programs.h"
 #include "view/wall.h"
 
 #define MOST 64 /* profiles */
@@ -72,19 +73,6 @@ static int read_sizes(const char *text, struct loaded *l, unsigned count, struct
 	return k == count ? 0 : err_set(e, -EINVAL, "--size %s: %u sizes for %u profiles", text, k, count);
 }
 
-/* The program's name, as far as the first profile and this one tell it. */
-static bool same_program(const char *a, const char *b)
-{
-	size_t n = strcspn(a, " "), m = strcspn(b, " ");
-	const char *x = memrchr(a, '/', n), *y = memrchr(b, '/', m);
-
-	x = x ? x + 1 : a;
-	y = y ? y + 1 : b;
-	n -= (size_t)(x - a);
-	m -= (size_t)(y - b);
-	return !n || !m || (n == m && !memcmp(x, y, n));
-}
-
 static int load_one(const struct scale_cmd *o, const char *path, struct loaded *l, struct err *e)
 {
 	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .compute = true };
@@ -98,9 +86,9 @@ static int load_one(const struct scale_cmd *o, const char *path, struct loaded *
 	est.ke = !strcmp(o->semantics, "ke");
 	if (err)
 		return err;
-	if (l->count && !same_program(l->in[0].command, in->command))
+	if (l->count && programs_differ(&(struct programs){ l->in[0].program, in->program }))
 		err = err_set(e, -EINVAL, "%s is of another program (%s) than the first profile (%s)", path,
-			      in->command, l->in[0].command);
+			      in->program, l->in[0].program);
 	if (!err)
 		err = flow_estimate(in, NULL, &est, f, e);
 	if (err) {

@@ -224,9 +224,11 @@ int html_make(const struct html_files *files, struct buf *out, int *status, stru
 	*status = EXIT_DONE;
 	if (!err)
 		err = put_together(files, r, out, e);
-	if (!err && r[0].status == EXIT_DEGRADED) {
-		if (r[0].note.len)
-			log_warn("%s", r[0].note.data);
+	for (size_t i = 0; i < PARTS && !err; i++) {
+		if (!parts[i].must || r[i].status != EXIT_DEGRADED)
+			continue;
+		if (r[i].note.len)
+			log_warn("%s", r[i].note.data);
 		*status = EXIT_DEGRADED;
 	}
 	release(r);

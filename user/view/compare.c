@@ -45,6 +45,7 @@ static void head(const struct compare_view *v, struct buf *out)
 	text_name(out, v->estimate_path, 0, 0);
 	buf_addf(out, " (%s%s)\n\n", flow_engine_str(v->estimate->engine),
 		 v->estimate->time_bias ? ", weighted by time" : "");
+	programs_text(&v->programs, out);
 	add_label(out, "bytes");
 	buf_addstr(out, "true ");
 	add_whole_bytes(out, c->true_bytes);
@@ -174,6 +175,7 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_str(&j, "schema", "accperf.compare/1");
 	json_str(&j, "true_profile", v->truth_path);
 	json_str(&j, "estimated_profile", v->estimate_path);
+	programs_json(&v->programs, &j);
 	json_str(&j, "true_engine", flow_engine_str(v->truth->engine));
 	json_str(&j, "engine", flow_engine_str(v->estimate->engine));
 	json_str(&j, "bias", v->estimate->time_bias ? "time" : NULL);
@@ -224,8 +226,8 @@ void compare_json(const struct compare_view *v, struct buf *out)
 const char compare_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.compare/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"semantics\",\"stack\",\"tv\",\"tv_off\",\"top5\",\"top10\",\"rel90\",\"spearman_in\","
-	"\"spearman_out\",\"coverage\",\"offenders\"],\"properties\":{\"schema\":{\"const\":\"accperf.compare/1\"},"
-	"\"true_profile\":" NAME ",\"estimated_profile\":" NAME ",\"true_engine\":" NAME ",\"engine\":" NAME ","
+	"\"spearman_out\",\"coverage\",\"offenders\"],\"properties\":{\"schema\":{\"const\":\"accperf.compare/1\"}," PROGRAMS_SCHEMA
+	",\"true_profile\":" NAME ",\"estimated_profile\":" NAME ",\"true_engine\":" NAME ",\"engine\":" NAME ","
 	"\"bias\":{\"enum\":[\"time\",null]},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},"
 	"\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"true_bytes\":" SHARE ",\"estimated_bytes\":" SHARE ","
 	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE

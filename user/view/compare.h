@@ -8,13 +8,15 @@
 
 #include "flow/compare.h"
 #include "util/buf.h"
+#include "view/programs.h"
 #include "view/text.h"
 
 struct compare_view {
 	const struct flow_compare *result;
 	const struct flow *truth, *estimate;
 	const char *truth_path, *estimate_path;
-	unsigned offenders; /* rows of the table; 0 none */
+	unsigned offenders;       /* rows of the table; 0 none */
+	struct programs programs; /* of the truth, of the estimate */
 };
 
 void compare_text(const struct compare_view *v, const struct text_style *style, struct buf *out);

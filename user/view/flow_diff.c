@@ -82,6 +82,7 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	buf_addstr(out, " -> ");
 	text_amount(out, d->other_total, 0);
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
+	programs_text(&v->programs, out);
 	filtered_text(&of, "", s, out);
 	show_diff_rows(v, d->edges, d->edge_count, "edges", s, out);
 	show_diff_rows(v, d->functions, d->function_count, "functions", s, out);
@@ -129,6 +130,7 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	json_str(&j, "schema", "accperf.diff/1");
 	json_str(&j, "base", v->base);
 	json_str(&j, "other", v->other);
+	programs_json(&v->programs, &j);
 	json_f64(&j, "base_bytes", v->diff->base_total);
 	json_f64(&j, "other_bytes", v->diff->other_total);
 	json_f64(&j, "tv", v->diff->tv);
@@ -144,8 +146,8 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 const char flow_diff_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
-	"\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM
+	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"}," PROGRAMS_SCHEMA
+	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM
 	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"

@@ -6,6 +6,7 @@
 #include "flow/diff.h"
 #include "util/buf.h"
 #include "view/filtered.h"
+#include "view/programs.h"
 #include "view/text.h"
 
 struct diff_view {
@@ -14,6 +15,7 @@ struct diff_view {
 	unsigned rows;
 	bool all; /* also changes that may be noise */
 	bool time_bias;
+	struct programs programs;    /* of the base, of the other */
 	const struct filter *filter; /* of code: rows of such functions; NULL: all */
 };
 
