@@ -124,6 +124,17 @@ expect_status 1 "a variable that is not there" accperf objects -i j.data --from 
 check "the nearest is offered" grep -q "cosine" err
 check "the film of memory is a picture with cells of writers and readers" sh -c 'accperf objects -i j.data --film -o film.svg &&
 	python3 -c "import xml.etree.ElementTree as t; n = len(t.parse(\"film.svg\").getroot()); print(n); exit(n < 100)"'
+accperf objects --film -i "$TOP/tests/golden/live-pipeline.prof" -o live.svg
+check "in the film of a live recording no name runs into an address, or a label into the next" python3 -c '
+import xml.etree.ElementTree as t
+texts = [e for e in t.parse("live.svg").getroot() if e.tag.endswith("text") and e.get("text-anchor") == "end"]
+x = lambda e: float(e.get("x"))
+pairs = [(a, b) for a, b in zip(texts, texts[1:]) if a.get("y") == b.get("y")]
+close = [(a.text, b.text) for a, b in pairs if x(b) - 7 * len(b.text) < x(a)] # 7: of a letter of 12, at least
+high = [float(a.get("y")) for a, b in pairs]
+low = [(a, b) for a, b in zip(high, high[1:]) if 0 < b - a < 12]
+print(len(pairs), close, low)
+exit(not pairs or bool(close) or bool(low))'
 expect_status 1 "no film of a profile without accesses" accperf objects --film -i bare.data
 expect_status 2 "the film is a picture alone" accperf objects --film --json -i j.data
 accperf exact -q --functions 'write_ppm,*_rot' -o sel.data -- "$WORKLOADS/rotate" both 32 >/dev/null 2>&1

@@ -50,6 +50,9 @@ accperf scale --size 256,1024,4096 --json 16.data 32.data 64.data >scale.json
 check "scale: as its schema says" valid scale scale.json
 check "scale: words between steps grow as the pixels" jq -e '[.powers[] | select(.of == "edge" and .name == "iter_rot" and .reader == "write_ppm")][0] | .power - 1 | fabs < 0.001' scale.json
 check "scale: with an interval" jq -e '[.powers[] | select(.of == "compute" and .name == "write_ppm")][0] | .low < .power and .power < .high and .power > 0.9' scale.json
+accperf scale -n 10000 --size 1234567,12345678.5 16.data 32.data >scale.txt
+check "scale: sizes of any length stand apart" awk '/^part of all/ { n++; if (NF != 8) { print; exit 1 } } END { exit n != 2 }' scale.txt
+check "... and counts, exactly, below the size they are of" awk '/^iter_rot -> write_ppm .* 1,024 +4,096$/ { n++ } END { exit n != 1 }' scale.txt
 accperf scale --svg 16.data 32.data >scale.svg
 check "scale: a picture" xmllint --noout scale.svg
 expect_status 1 "scale: another program" accperf scale 16.data "$TOP/tests/golden/exact-pipeline.prof"

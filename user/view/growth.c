@@ -6,21 +6,38 @@
 #include "view/svg.h"
 #include "view/wall.h"
 
+#define VALUE_COLUMNS 11 /* 999,999,999 */
+#define SHARE_COLUMNS 9  /* 100.0%, or a size above it, and a gap */
+
 static void show_share(struct buf *out, double share)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), isnan(share) ? "?" : "%.1f%%", 100 * share);
-	text_pad_left(out, text, 9);
+	text_pad_left(out, text, SHARE_COLUMNS);
+}
+
+/* 1,327,104; what is wider than the column, or is no whole number, in short. */
+static void show_number(struct buf *out, double v, unsigned columns)
+{
+	AUTO_BUF(text);
+
+	if (isnan(v))
+		buf_addch(&text, '?');
+	else if (v >= 0 && v < 1e15 && v == floor(v))
+		text_count(&text, (uint64_t)v);
+	if (!text.len || text.len > columns) {
+		buf_clear(&text);
+		buf_addf(&text, "%.*g", (int)columns - (int)sizeof("e+06"), v);
+	}
+	text_pad_left(out, text.data ? text.data : "", columns);
 }
 
 static void show_sizes(const struct growth *g, struct buf *out)
 {
 	for (unsigned p = 0; p < g->profiles; p++) {
-		char text[24];
-
-		snprintf(text, sizeof(text), "%.6g", g->n[p]);
-		text_pad_left(out, text, 9);
+		buf_addch(out, ' ');
+		show_number(out, g->n[p], SHARE_COLUMNS - 1);
 	}
 }
 
@@ -73,8 +90,7 @@ static void show_row(const struct growth *g, const struct growth_row *r, struct 
 	buf_addf(out, "%-21s", text);
 	for (unsigned p = 0; p < g->profiles; p++) {
 		buf_addch(out, ' ');
-		snprintf(text, sizeof(text), isnan(r->values[p]) ? "?" : "%.6g", r->values[p]);
-		text_pad_left(out, text, 11);
+		show_number(out, r->values[p], VALUE_COLUMNS);
 	}
 	buf_addch(out, '\n');
 }
@@ -87,9 +103,12 @@ void growth_text(const struct growth_shown *v, const struct text_style *s, struc
 		 v->by_work ? "what was computed in all (--size gives the sizes of the problem)" : "as given");
 	show_parts(v, s, out);
 	text_hue_on(out, s, TEXT_BOLD);
-	text_name(out, "grows as a power of n", 46, 47);
+	text_name(out, "grows as a power of n; at n =", 46, 47);
 	buf_addf(out, "%-9s%-21s", "what", "power [95 %]");
-	buf_addf(out, " at n =");
+	for (unsigned p = 0; p < g->profiles; p++) {
+		buf_addch(out, ' ');
+		show_number(out, g->n[p], VALUE_COLUMNS);
+	}
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < g->count && i < v->rows; i++)

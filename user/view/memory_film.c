@@ -10,10 +10,13 @@
 #include "view/text.h"
 
 #define PAGE_SHIFT 12
-#define ROWS 100    /* of addresses: touched pages alone, so that gaps take no room */
-#define COLUMNS 120 /* of time */
-#define KNOWN 8     /* functions with a colour of their own, the same in both halves */
-#define LEFT 250
+#define ROWS 100        /* of addresses: touched pages alone, so that gaps take no room */
+#define COLUMNS 120     /* of time */
+#define KNOWN 8         /* functions with a colour of their own, the same in both halves */
+#define PLACE 122       /* units for an address of 14 digits in letters of 12, and a gap */
+#define NAME_COLUMNS 26 /* of a name beside it */
+#define LABEL_ROWS 3    /* a line of 12 is higher than two rows */
+#define LEFT 330
 #define TOP 60
 #define CELL 6
 #define HALF (ROWS * CELL)
@@ -194,11 +197,12 @@ static void film_legend(const struct film *f, struct buf *out)
 	}
 }
 
-/* At the left, where a row begins with another object or mapping than the row above. */
+/* At the left, where a row begins with another mapping than the row above. */
 static void label_rows(const struct film *f, unsigned top, struct buf *out)
 {
-	const char *last = NULL;
+	const struct in_region *last = NULL;
 	uint32_t labelled = 0, row_before = UINT32_MAX;
+	bool any = false;
 
 	for (size_t i = 0; i < f->pages; i++) {
 		uint32_t row = row_of_page(f, f->page[i]), pid = (uint32_t)(f->page[i] >> 52);
@@ -206,15 +210,18 @@ static void label_rows(const struct film *f, unsigned top, struct buf *out)
 		const struct in_region *r = in_region_at(f->in, pid, addr);
 		const char *name = r && r->name && *r->name ? r->name : "memory";
 		const char *slash = strrchr(name, '/');
+		AUTO_BUF(cut);
 		char place[40];
 
-		if (row == row_before || (last && !strcmp(name, last)) || (labelled && row < labelled + 2))
+		if (row == row_before || (any && (r == last || row < labelled + LABEL_ROWS)))
 			continue;
 		row_before = row;
-		last = name;
+		last = r;
 		labelled = row;
+		any = true;
 		snprintf(place, sizeof(place), "%#llx", (unsigned long long)addr);
-		svg_label(out, LEFT - 90, top + row * CELL + 6, "end", slash ? slash + 1 : name);
+		text_name(&cut, slash ? slash + 1 : name, NAME_COLUMNS, 0);
+		svg_label(out, LEFT - PLACE, top + row * CELL + 6, "end", cut.data ? cut.data : "");
 		svg_label(out, LEFT - 6, top + row * CELL + 6, "end", place);
 	}
 }
