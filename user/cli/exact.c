@@ -14,6 +14,8 @@ struct exact_cmd {
 	const char *dump_log;
 };
 
+#define ACCESSES_MOST 10000000 /* rows of some 65 bytes: a disk is not filled by a run of a minute */
+
 static const struct exact_cmd defaults = { .run = { .output = "accperf.data",
 						    .semantics = "both",
 						    .stack = "exclude",
@@ -22,7 +24,8 @@ static const struct exact_cmd defaults = { .run = { .output = "accperf.data",
 						    .unique = true,
 						    .chunk = 4,
 						    .window_hits = 64,
-						    .xfer_chunk = 4 } };
+						    .xfer_chunk = 4,
+						    .accesses_most = ACCESSES_MOST } };
 
 #define AT(field) .offset = offsetof(struct exact_cmd, run.field)
 static const struct opt options[] = {
@@ -78,6 +81,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "accesses", AT(log[8]), .arg = "FILE",
 	  .help = "every load and store as CSV: time, function, its call, address, size, object (with --objects)" },
 	{ OPT_STRING, 0, "baccesses", AT(log[9]), .arg = "FILE", .help = "the same, binary" },
+	{ OPT_UINT, 0, "accesses-most", AT(accesses_most), .arg = "N",
+	  .help = "so many in the list at most, what more there were is said; 0: all (10000000, some 650 MB of CSV)" },
 	{ OPT_UINT, 0, "xfer-chunk", AT(xfer_chunk), .arg = "N",
 	  .help = "bytes per chunk of the xfers log: a power of two up to 4096, as of a cache line or a page (4)" },
 	{ OPT_STRING, 0, "dump-log", .offset = offsetof(struct exact_cmd, dump_log), .arg = "FILE",

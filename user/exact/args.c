@@ -164,5 +164,6 @@ int exact_args_make(struct exact_args *a, const struct exact_opts *o, const stru
 			       (unsigned long long)o->xfer_chunk);
 	exact_arg(a, "--log-stack=%s", strcmp(o->stack, "include") ? "no" : "yes");
 	exact_arg(a, "--xfer-chunk=%llu", (unsigned long long)o->xfer_chunk);
+	exact_arg(a, "--accesses-most=%llu", (unsigned long long)o->accesses_most);
 	return emit_args(o, a, e);
 }

@@ -20,8 +20,8 @@ struct exact_opts {
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer; /* PERIOD[:SEED], PERIOD */
 	uint64_t emit_census, emit_windows, window_hits;
-	const char *log[2 * EXACT_LOGS]; /* text and binary form of each; NULL: not wanted */
-	uint64_t xfer_chunk;
+	const char *log[2 * EXACT_LOGS];    /* text and binary form of each; NULL: not wanted */
+	uint64_t xfer_chunk, accesses_most; /* the latter: 0 no bound */
 	bool cmdline, quiet;
 };
 

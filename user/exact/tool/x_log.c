@@ -28,6 +28,7 @@ typedef struct {
 	UChar buf[LOG_BUF];
 } LogFile;
 static LogFile *files[KE_KINDS + 1]; /* by kind */
+static ULong accesses, accesses_left_out, left_out_from; /* of the list; the last: instructions executed before */
 static UChar function_told[(FN_MAX + 8) / 8];
 
 static void log_bytes(LogFile *l, const void *data, UInt n)
@@ -232,6 +233,12 @@ void log_access(Addr a, UInt size, Bool store, Bool stack, UInt object)
 
 	if (!files[KE_ACCESSES] || (opt.functions && !i))
 		return;
+	if (opt.accesses_most && accesses == opt.accesses_most) {
+		if (!accesses_left_out++)
+			left_out_from = X.now;
+		return;
+	}
+	accesses++;
 	if (!(function_told[X.eff / 8] & 1 << X.eff % 8)) {
 		function_told[X.eff / 8] |= 1 << X.eff % 8;
 		log_name(KE_A_FUNCTION, X.eff + 1, fns[X.eff]->name);
@@ -258,6 +265,10 @@ void log_flush(void)
 		log_bytes(files[KE_FUNCTION], &r, sizeof(r));
 		log_bytes(files[KE_FUNCTION], text, r.len);
 	}
+	if (accesses_left_out)
+		VG_(umsg)("accperf: the list of accesses has the first %llu; %llu more, from instruction %llu on, are left out: "
+			  "--accesses-most, --functions or --start-at\n",
+			  accesses, accesses_left_out, left_out_from);
 	for (UInt k = 1; k <= KE_KINDS; k++)
 		if (files[k] && files[k]->len) {
 			VG_(write)(files[k]->fd, files[k]->buf, files[k]->len);

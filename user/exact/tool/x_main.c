@@ -57,6 +57,7 @@ static Bool process_option(const HChar *arg)
 	} else if VG_BOOL_CLO (arg, "--callees", opt.callees) {
 	} else if VG_BINT_CLO (arg, "--start-n", opt.start_n, 1, 0x7fffffff) {
 	} else if VG_BINT_CLO (arg, "--stop-n", opt.stop_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--accesses-most", opt.accesses_most, 0, 1ll << 60) {
 	} else if VG_BINT_CLO (arg, "--sample-period", opt.sample_period, 0, 1ll << 60) {
 	} else if VG_BINT_CLO (arg, "--timer-period", opt.timer_period, 0, 1ll << 60) {
 	} else if VG_BINT_CLO (arg, "--seed", opt.seed, 0, 1ll << 60) {
