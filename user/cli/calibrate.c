@@ -321,7 +321,7 @@ static const struct cli_schema schemas[] = {
 	  "\"properties\":{\"o\":" TERM ",\"L\":" TERM ",\"B\":" TERM ",\"A\":" TERM "}},"
 	  "\"thresholds\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"description\":\"from, to: bytes or null; call, source\",\"numbers\":[\"from\",\"to\"],\"texts\":[\"call\",\"source\"]}},"
 	  "\"params\":{\"type\":[\"object\",\"null\"],\"description\":\"A null: infinite\",\"numbers\":[\"L\",\"o\",\"C\",\"A\",\"beta\",\"t0\"],\"texts\":[\"latency\"]},\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\",\"additionalProperties\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}}}}}}}}" },
+	  "\"points\":{\"type\":\"object\",\"description\":\"host, accelerated, zero, submit: lists of [bytes, time] or [bytes, time, true] with a context switch inside\",\"propertyNames\":{\"enum\":[\"host\",\"accelerated\",\"zero\",\"submit\"]},\"additionalProperties\":{\"type\":\"array\",\"items\":{\"type\":\"array\"}}}}}}}}" },
 	{ "calibrate-list",
 	  "{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.calibrate-list/1\",\"type\":\"object\",\"required\":[\"schema\",\"accelerators\"],"
 	  "\"properties\":{\"schema\":{\"const\":\"accperf.calibrate-list/1\"},\"accelerators\":{\"type\":\"array\",\"items\":{\"type\":\"object\","

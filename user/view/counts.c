@@ -456,7 +456,12 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"told_of_instructions\":" NUM                             \
 	",\"variance_chance\":" NUM ",\"variance_unverified\":" NUM ",\"variance_prices\":" NUM ",\"timed\":" INT       \
 	",\"verified\":" INT ",\"diverged\":" INT ",\"censored\":" INT ",\"lost\":" INT                                 \
-	",\"causes\":{\"type\":\"object\",\"additionalProperties\":" INT "}}}"
+	",\"causes\":{\"type\":\"object\",\"propertyNames\":{\"enum\":["                                                \
+	"\"another system call\",\"other registers\",\"unknown branch\",\"memory not there\","                          \
+	"\"code not to be followed\",\"stuck\",\"read the clock\",\"signal\","                                          \
+	"\"too many instructions\",\"too long\",\"entry not seen\",\"pages lost\","                                     \
+	"\"memory may not be read\",\"time unknown\""                                                                   \
+	"]},\"additionalProperties\":" INT "}}}"
 const char counts_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.counts/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cpu_seconds\",\"samples\",\"absolute\",\"counted\",\"links\",\"functions\"],\"properties\":{" TRUST_SCHEMA

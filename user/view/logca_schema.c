@@ -31,11 +31,12 @@
 	"\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS              \
 	",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"                                                                    \
 	"\"regions\":" PAIRS                                                                                                     \
-	",\"speedup\":{\"type\":\"object\",\"description\":\"by size\",\"additionalProperties\":" NUMBER                         \
-	"},\"fit\":" FIT ","                                                                                                     \
+	",\"speedup\":{\"type\":\"object\",\"description\":\"by size\",\"propertyNames\":{\"pattern\":\"^[0-9]+$\"},"            \
+	"\"additionalProperties\":" NUMBER "},\"fit\":" FIT ","                                                                  \
 	"\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 #define DESIGNS                                                                                                        \
-	"{\"type\":[\"object\",\"null\"],\"description\":\"by threading design\",\"additionalProperties\":" NUMBER "}"
+	"{\"type\":[\"object\",\"null\"],\"description\":\"by threading design\","                                     \
+	"\"propertyNames\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},\"additionalProperties\":" NUMBER "}"
 #define WHATIF                                                                                                         \
 	"{\"type\":\"object\",\"properties\":{" DEVICE ",\"at\":" NUMBER ",\"speedup_at\":" NUMBER                     \
 	",\"program\":{\"type\":[\"object\",\"null\"],"                                                                \

@@ -427,5 +427,5 @@ const char objects_schema[] =
 	",\"instructions\":" NUM ",\"mar\":" NUM ",\"nonlocal_mar\":" NUM ",\"stack_ratio\":" NUM
 	",\"relative_mar\":" NUM ",\"time\":" NUM ",\"communication\":" NUM ",\"weighed_accesses\":" NUM ",\"mai\":" NUM
 	",\"rank\":" NUM
-	",\"regions\":{\"type\":\"object\",\"required\":[\"stack\",\"heap\",\"data\",\"other\"],\"additionalProperties\":" REACH
+	",\"regions\":{\"type\":\"object\",\"required\":[\"stack\",\"heap\",\"data\",\"other\"],\"propertyNames\":{\"enum\":[\"stack\",\"heap\",\"data\",\"other\"]},\"additionalProperties\":" REACH
 	"}}}}}}";

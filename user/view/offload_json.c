@@ -313,7 +313,7 @@ const char offload_schema[] =
 	"\"notes\":{\"type\":\"string\",\"description\":\"what the recorder said of libraries and their probes, by line\"},"
 	"\"attach\":{\"enum\":[\"uprobe_session\",\"uprobe_multi\",\"perf\",null]},"
 	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
-	"\"additionalProperties\":{\"type\":[\"number\",\"null\"]}},"
+	"\"numbers\":[\"call_ns\",\"low\",\"high\",\"inside_ns\",\"marker_ns\",\"hot_ns\",\"hot_end_ns\",\"emulated_call_ns\",\"emulated_low\",\"emulated_high\",\"emulated_inside_ns\"],\"properties\":{}},"
 	"\"calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
 	"\"bytes_in\",\"bytes_out\",\"failed\",\"open\",\"time_ns\",\"bytes\",\"histogram\",\"sites\"],\"properties\":{"

@@ -63,7 +63,7 @@ typedef struct {
 	UInt windows, window_hits, window_free; /* free: hits without a write before write-only */
 	ULong window_delay, window_life;        /* instructions */
 	Int log[5];                             /* by kind, from KE_FUNCTION on */
-	ULong accesses_most; /* in the list; 0: no bound */
+	ULong accesses_most;                    /* in the list; 0: no bound */
 	UInt xfer_shift;
 	Bool log_stack; /* stack accesses are logged, too */
 	UInt checkpoint_s;

@@ -27,7 +27,7 @@ typedef struct {
 	UInt len;
 	UChar buf[LOG_BUF];
 } LogFile;
-static LogFile *files[KE_KINDS + 1]; /* by kind */
+static LogFile *files[KE_KINDS + 1];                     /* by kind */
 static ULong accesses, accesses_left_out, left_out_from; /* of the list; the last: instructions executed before */
 static UChar function_told[(FN_MAX + 8) / 8];
 
@@ -266,9 +266,9 @@ void log_flush(void)
 		log_bytes(files[KE_FUNCTION], text, r.len);
 	}
 	if (accesses_left_out)
-		VG_(umsg)("accperf: the list of accesses has the first %llu; %llu more, from instruction %llu on, are left out: "
-			  "--accesses-most, --functions or --start-at\n",
-			  accesses, accesses_left_out, left_out_from);
+		VG_(umsg)
+	("accperf: --accesses-most: %llu in the list, %llu more left out, from instruction %llu on\n", accesses,
+	 accesses_left_out, left_out_from);
 	for (UInt k = 1; k <= KE_KINDS; k++)
 		if (files[k] && files[k]->len) {
 			VG_(write)(files[k]->fd, files[k]->buf, files[k]->len);
