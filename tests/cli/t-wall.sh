@@ -43,6 +43,15 @@ check "... shares of its edges are 1 together, what nobody counted is unknown" j
 	.sampled and ([.edges[].share] | add - 1 | fabs < 1e-6) and all(.paths[]; .calls == null and .compute == null)' live.json
 check "... and paths hang together as the program calls" jq -e '
 	(.paths | map({key: (.id | tostring), value: .}) | from_entries) as $p | [.paths[] | select(.name == "transform") | $p[.parent | tostring].name] == ["main"]' live.json
+check "... and how far it may be trusted" jq -e '.trust.mark | length > 0' live.json
+matrix_of_time() { # all amounts are unknown in it
+	local of=$TOP/tests/golden/live-kv.prof
+	accperf flow --view matrix --json -i "$of" >matrix.json 2>/dev/null; valid matrix matrix.json &&
+		jq -e '(.compute | all(. == null)) and ([.compute_shares[] | values] | length > 0 and (add - 1 | fabs < 1e-6))' matrix.json &&
+		accperf flow --view matrix --stdio -i "$of" 2>/dev/null | awk '/^ +computation/ { for (i = 2; i <= NF; i++) if ($i ~ /%$/) all += $i; else if ($i != "?") exit 1 }
+			END { print all; exit !(all > 99 && all < 101) }'
+}
+check "matrix: where amounts are unknown, computation is in parts of all, too" matrix_of_time
 check "... in text, too" sh -c 'accperf flow --view tree -i "$1" 2>/dev/null | grep -q "estimated: reads by their stacks"' - "$TOP/tests/golden/live-pipeline.prof"
 expect_status 2 "a view and another form" accperf flow --view tree --xml -i 32.data
 

@@ -129,7 +129,7 @@ static int show_figure(const struct flow_cmd *o, struct flow_view v, const struc
 		       const struct est_opts *est, struct err *e)
 {
 	struct text_style style = o->stdio || o->output ? (struct text_style){ 0 } : pager_style();
-	struct flow_tree_view t = { .flow = v.flow, .source = o->input, .rows = (unsigned)o->rows };
+	struct flow_tree_view t = { .flow = v.flow, .source = o->input, .trust = v.trust, .rows = (unsigned)o->rows };
 	struct flow_paths paths = { 0 };
 	bool tree = !strcmp(o->view, "tree");
 	AUTO_BUF(out);

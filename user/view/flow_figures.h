@@ -19,7 +19,8 @@ struct flow_tree_view {
 	const struct flow_paths *paths;
 	const struct flow *flow; /* for semantics, stack */
 	const char *source;
-	unsigned rows; /* edges listed or drawn */
+	const struct trust *trust; /* NULL: not judged */
+	unsigned rows;             /* edges listed or drawn */
 };
 void flow_tree_text(const struct flow_tree_view *v, const struct text_style *s, struct buf *out);
 void flow_tree_json(const struct flow_tree_view *v, struct buf *out); /* accperf.tree/1 */

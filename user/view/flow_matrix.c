@@ -15,9 +15,9 @@
 struct matrix {
 	uint32_t *func; /* by position; count of them */
 	unsigned count;
-	double *bytes;   /* [reader * (count + 1) + writer] */
-	double *compute; /* by position; NaN unknown */
-	double most, most_compute;
+	double *bytes;                          /* [reader * (count + 1) + writer] */
+	double *compute;                        /* by position; NaN unknown */
+	double most, most_compute, all_compute; /* the last: of what is known */
 };
 
 struct rank {
@@ -49,6 +49,7 @@ static void add_compute(struct matrix *m, unsigned at, double compute)
 		return;
 	m->compute[at] = isnan(m->compute[at]) ? compute : m->compute[at] + compute;
 	m->most_compute = fmax(m->most_compute, m->compute[at]);
+	m->all_compute += compute;
 }
 
 static int matrix_build(const struct flow_view *v, struct matrix *m)
@@ -121,7 +122,7 @@ static void show_cell(const struct flow_view *v, double bytes, struct buf *out)
 	text_pad_left(out, text, CELL);
 }
 
-/* What a function computes, or of the one that computes most; ? where it is not known. */
+/* What a function computes; where amounts are not known, of all that is computed. */
 static void show_compute(const struct flow_view *v, const struct matrix *m, unsigned c, struct buf *out)
 {
 	AUTO_BUF(text);
@@ -131,7 +132,7 @@ static void show_compute(const struct flow_view *v, const struct matrix *m, unsi
 	else if (flow_has_amounts(v->flow))
 		text_count(&text, whole_number(flow_amount(v->flow, m->compute[c])));
 	else
-		buf_addf(&text, "%.3g", m->compute[c] / m->most_compute);
+		buf_addf(&text, "%.2f%%", 100 * m->compute[c] / m->all_compute);
 	if (text.len > 9) {
 		buf_clear(&text);
 		buf_addf(&text, "%.3e", m->compute[c]);
@@ -230,6 +231,10 @@ int flow_matrix_json(const struct flow_view *v, struct buf *out)
 	for (unsigned c = 0; c < side; c++)
 		json_f64(&j, NULL, flow_amount(v->flow, m.compute[c]));
 	json_end(&j);
+	json_arr(&j, "compute_shares");
+	for (unsigned c = 0; c < side; c++)
+		json_f64(&j, NULL, m.all_compute > 0 ? m.compute[c] / m.all_compute : NAN);
+	json_end(&j);
 	json_end(&j);
 	buf_addch(out, '\n');
 	matrix_release(&m);
@@ -297,4 +302,4 @@ const char flow_matrix_schema[] =
 	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]}," TRUST_SCHEMA ","
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"description\":\"the last is all others\"},"
 	"\"shares\":{\"type\":\"array\",\"items\":" NUMS ",\"description\":\"rows read, columns wrote\"},"
-	"\"bytes\":{\"type\":\"array\",\"items\":" NUMS "},\"compute\":" NUMS "}}";
+	"\"bytes\":{\"type\":\"array\",\"items\":" NUMS "},\"compute\":" NUMS ",\"compute_shares\":" NUMS "}}";

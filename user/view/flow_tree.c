@@ -31,6 +31,8 @@ void flow_tree_text(const struct flow_tree_view *v, const struct text_style *s, 
 {
 	const struct flow_paths *p = v->paths;
 
+	if (v->trust)
+		trust_text(v->trust, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
 	text_name(out, "call tree", 0, 52);
 	buf_addstr(out, "     calls    computes        reads   is read of   of its own");
@@ -112,6 +114,7 @@ void flow_tree_json(const struct flow_tree_view *v, struct buf *out)
 	json_str(&j, "source", v->source);
 	json_str(&j, "semantics", flow_semantics_str(v->flow->semantics));
 	json_str(&j, "stack", flow_stack_str(v->flow->stack));
+	trust_json(v->trust, &j);
 	json_u64(&j, "all_paths", p->all);
 	json_bool(&j, "sampled", p->sampled);
 	json_f64(&j, "bytes", tree_bytes(v, p->total));
@@ -212,7 +215,8 @@ void flow_tree_svg(const struct flow_tree_view *v, struct buf *out)
 const char flow_tree_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.tree/1\",\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"schema\",\"source\",\"paths\",\"edges\"],\"properties\":{\"schema\":{\"const\":\"accperf.tree/1\"},"
-	"\"source\":{\"type\":\"string\"},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},"
+	"\"source\":{\"type\":\"string\"},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]}," TRUST_SCHEMA
+	","
 	"\"sampled\":{\"type\":\"boolean\"},\"all_paths\":" INT ",\"bytes\":" NUM
 	",\"paths\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"id\",\"parent\",\"name\",\"calls\",\"in\",\"out\",\"local\"],\"properties\":{\"id\":" INT
