@@ -62,6 +62,12 @@ check "their volume is that of the truth within 2 %" [ "$(value '(.estimated_byt
 expect_status 0 "ke semantics with the stack" accperf compare --json --semantics ke --stack include a.data a.data
 check "ke bytes are fewer than quad bytes" [ "$(value .true_bytes)" -lt "$(accperf compare --json --stack include a.data a.data | jq .true_bytes)" ]
 
+live() { accperf compare "$@" "$TOP/tests/golden/live-pipeline.prof" "$TOP/tests/golden/live-pipeline2.prof" >out 2>err; }
+check "two recordings without a rate" live --json
+check "have no bytes, whichever is held to be true" jq -e '.true_bytes == null and .estimated_bytes == null and .tv < 1' out
+check "... in text" live
+check "... neither" grep -q '^  bytes  *true ?, estimated ?; ?: how fast' out
+
 expect_status 1 "no ke figures in there" accperf compare --semantics ke a.data quad.data
 check "is said, with what to do" grep -q 'semantics' err
 expect_status 1 "library routines as themselves against as their callers" accperf compare a.data main.data

@@ -27,11 +27,6 @@ static void add_percent_or_unknown(struct buf *out, double v)
 		buf_addf(out, "%.1f %%", 100 * v);
 }
 
-static void add_whole_bytes(struct buf *out, double v)
-{
-	text_bytes(out, whole_number(v));
-}
-
 static void head(const struct compare_view *v, struct buf *out)
 {
 	const struct flow_compare *c = v->result;
@@ -48,14 +43,13 @@ static void head(const struct compare_view *v, struct buf *out)
 	programs_text(&v->programs, out);
 	add_label(out, "bytes");
 	buf_addstr(out, "true ");
-	add_whole_bytes(out, c->true_bytes);
+	text_amount(out, flow_amount(v->truth, c->true_bytes), 0);
 	buf_addstr(out, ", estimated ");
-	if (flow_has_amounts(v->estimate)) {
-		add_whole_bytes(out, c->estimated_bytes);
+	text_amount(out, flow_amount(v->estimate, c->estimated_bytes), 0);
+	if (flow_has_amounts(v->truth) && flow_has_amounts(v->estimate))
 		buf_addf(out, " (x %.3f)\n", c->estimated_bytes / c->true_bytes);
-	} else {
-		buf_addstr(out, "?: how fast the code ran was not measured\n");
-	}
+	else
+		buf_addstr(out, "; ?: how fast the code ran was not measured\n");
 }
 
 static void measures(const struct flow_compare *c, struct buf *out)
@@ -181,7 +175,7 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_str(&j, "bias", v->estimate->time_bias ? "time" : NULL);
 	json_str(&j, "semantics", flow_semantics_str(v->truth->semantics));
 	json_str(&j, "stack", flow_stack_str(v->truth->stack));
-	json_f64(&j, "true_bytes", c->true_bytes);
+	json_f64(&j, "true_bytes", flow_amount(v->truth, c->true_bytes));
 	json_f64(&j, "estimated_bytes", flow_amount(v->estimate, c->estimated_bytes));
 	json_obj(&j, "before_attach");
 	json_f64(&j, "true", c->true_before);
