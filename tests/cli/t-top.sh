@@ -49,5 +49,5 @@ python3 "$TOP/tests/top/drive.py" $pid >drive.log 2>&1; status=$?
 cat drive.log
 check "the terminal's checks run to their end" [ $status = 0 ]
 # A recorder whose top was killed reads its names first.
-for _ in $(seq 100); do [ -z "$(ls "$TMPDIR")" ] && break; sleep .2; done
+for _ in $(seq 600); do [ -z "$(ls "$TMPDIR")" ] && break; sleep .2; done
 check "no private folder is left" [ -z "$(ls "$TMPDIR")" ]

@@ -11,6 +11,7 @@
 
 #include "measure/cost_watch.h"
 #include "measure/price_table.h"
+#include "record/effort.h"
 #include "record/ledger.h"
 #include "record/syscall_stretch.h"
 
@@ -423,6 +424,20 @@ static void bursts_go_on(void **state)
 	}
 }
 
+static void readers_take_what_the_recorder_leaves(void **state)
+{
+	static const char *const names[] = { "low", "default", "high" };
+	double alone[3];
+
+	for (unsigned i = 0; i < 3; i++) {
+		alone[i] = 2 * effort_bursts(names[i]);
+		assert_true(effort_readers(names[i]) > 0 && effort_readers(names[i]) < alone[i] / 2);
+	}
+	effort_read_along();
+	for (unsigned i = 0; i < 3; i++)
+		assert_float_equal(2 * effort_bursts(names[i]) + effort_readers(names[i]), alone[i], 1e-12);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -441,6 +456,7 @@ int main(void)
 		cmocka_unit_test(a_window_is_charged_for_waking_us),
 		cmocka_unit_test(switches_cost),
 		cmocka_unit_test(bursts_go_on),
+		cmocka_unit_test(readers_take_what_the_recorder_leaves), /* the last: it stays told */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -110,7 +110,7 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 static int add_segments(const struct record_opts *o, struct session *s, struct counts_part *counts, int *status)
 {
 	struct err e = { 0 };
-	int err = o->call_segments ? segments_part_add(s, effort_named(o->effort)->bursts, counts, &e) : 0;
+	int err = o->call_segments ? segments_part_add(s, effort_bursts(o->effort), counts, &e) : 0;
 
 	if (!err)
 		return 0;
@@ -123,7 +123,7 @@ static int add_segments(const struct record_opts *o, struct session *s, struct c
 int asked_add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status)
 {
 	struct counts_opts co = { .windows = !so->breakpoints || !breakpoint_gate_never(so->breakpoints),
-				  .bursts = effort_named(o->effort)->bursts };
+				  .bursts = effort_bursts(o->effort) };
 	struct counts_part *part;
 	struct err e = { 0 };
 	int err = counts_part_add(s, &co, &part, &e);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/effort.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -12,10 +13,29 @@ static const struct effort efforts[] = {
 	{ "high", 0.05, 0.75, 2499, 0.04 },
 };
 
+#define READERS 0.25 /* of what bursts and segments take; by hand: a look each second takes a fifth of that or less */
+
+static bool read_along;
+
 const struct effort *effort_named(const char *name)
 {
 	for (size_t i = 0; i < sizeof(efforts) / sizeof(efforts[0]); i++)
 		if (!strcmp(efforts[i].name, name))
 			return &efforts[i];
 	return NULL;
+}
+
+double effort_readers(const char *name)
+{
+	return 2 * READERS * effort_named(name)->bursts;
+}
+
+void effort_read_along(void)
+{
+	read_along = true;
+}
+
+double effort_bursts(const char *name)
+{
+	return (read_along ? 1 - READERS : 1) * effort_named(name)->bursts;
 }

@@ -19,4 +19,12 @@ struct effort {
 /* NULL: there is none of that name. */
 const struct effort *effort_named(const char *name);
 
+/*
+ * Who reads a recording as it goes (`accperf top`) takes a part of what bursts and segments may take of a CPU, and a
+ * recorder that was told by effort_read_along() leaves that to it: both together cost what a recorder costs alone.
+ */
+double effort_readers(const char *name); /* of one CPU, all readings together */
+void effort_read_along(void);            /* this process's recordings are read */
+double effort_bursts(const char *name);  /* of one CPU, what is left to bursts; segments have as much again */
+
 #endif

@@ -20,6 +20,7 @@
 #include "profile/follow.h"
 #include "profile/names_kept.h"
 #include "profile/shared.h"
+#include "record/effort.h"
 #include "symbol/confine.h"
 #include "util/clock.h"
 #include "util/rights.h"
@@ -93,6 +94,7 @@ int top_record(struct top_recording *r, int argc, char **argv, struct err *e)
 	if (r->recorder)
 		return 0;
 	begin_child(parent, SIGTERM);
+	effort_read_along();
 	dup2(r->said, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
 	n = cli_run(cli_find("record"), argc, argv);

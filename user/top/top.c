@@ -26,6 +26,7 @@
 /* CPU time that readings may take before their share has come: looking for names is dear at first. */
 #define AHEAD_NS 600000000
 #define AHEAD_THOROUGH_NS 60000000
+#define THOROUGH_PART 0.2  /* of what readings take: time is refreshed each second before all */
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
 #define LEAST_WINDOW_S 2.0
@@ -87,7 +88,7 @@ struct live {
 	unsigned full_part;
 	struct top_view view;
 	uint64_t began, next[TOP_KINDS];
-	double share[TOP_KINDS];   /* of a CPU, for readings of a kind: of what the target may lose */
+	double share[TOP_KINDS];   /* of a CPU, for readings of a kind: see effort_readers() */
 	uint64_t spent[TOP_KINDS]; /* ns of CPU time */
 	uint64_t shown;            /* tables, of --batch */
 	pid_t saver;
@@ -487,8 +488,8 @@ static int cmd_top(void *opts, int argc, char **argv)
 
 	if (check_top(o, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	l.share[TOP_QUICK] = effort_named(o->effort)->budget / 2;
-	l.share[TOP_THOROUGH] = effort_named(o->effort)->budget / 8;
+	l.share[TOP_QUICK] = effort_readers(o->effort) * (1 - THOROUGH_PART);
+	l.share[TOP_THOROUGH] = effort_readers(o->effort) * THOROUGH_PART;
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
@@ -540,9 +541,9 @@ CLI_COMMAND(top) = {
 	.details =
 		"Records as `accperf record` does, at the same cost to the target, and shows what is known by now: functions\n"
 		"with their time and its interval, instructions, bytes in and out, operations per byte, calls, offload calls\n"
-		"and verdicts. Time is refreshed each second, by reading what came since; the rest more seldom. Reading takes\n"
-		"less of one CPU than --effort lets the target lose. Intervals narrow as samples come. What is not known is a\n"
-		"question mark; where bytes a second are not known, their share of all bytes stands there.\n"
+		"and verdicts. Time is refreshed each second, by reading what came since; the rest more seldom. What reading\n"
+		"takes of a CPU the recorder does without, in bursts and segments. Intervals narrow as samples come. What is\n"
+		"not known is a question mark; where bytes a second are not known, their share of all bytes stands there.\n"
 		"\n"
 		"Keys: up and down choose a function, Enter opens its callers, flows and verdict; s and S sort, r turns the\n"
 		"order round; / filters; t and p show threads and processes; space freezes; w saves; ? tells all of them; q\n"
