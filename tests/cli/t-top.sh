@@ -48,6 +48,12 @@ P
 python3 "$TOP/tests/top/drive.py" $pid >drive.log 2>&1; status=$?
 cat drive.log
 check "the terminal's checks run to their end" [ $status = 0 ]
+# the first of its windows are gone when it is killed
+accperf top --batch -p $pid --window 2s -d 200ms --offload none >/dev/null 2>&1 & windows=$!
+gone() { compgen -G "$TMPDIR/*/part.000003" >/dev/null && ! compgen -G "$TMPDIR/*/part.000001" >/dev/null; }
+for _ in $(seq 600); do gone && break; sleep .1; done
+check "windows follow each other, and old ones go" gone
+kill -KILL $windows; wait $windows 2>/dev/null
 # A recorder whose top was killed reads its names first.
 for _ in $(seq 600); do [ -z "$(ls "$TMPDIR")" ] && break; sleep .2; done
 check "no private folder is left" [ -z "$(ls "$TMPDIR")" ]

@@ -50,6 +50,8 @@ async function figures(browser) {
 	check("the map shows them, too", await page.run(`[...document.querySelectorAll(".matrix g")].length`) === min.edges.filter((e) => e.share > 0).length);
 	await page.run(`document.querySelector(".matrix g").dispatchEvent(new MouseEvent("mousemove", { clientX: 300, clientY: 300 }))`);
 	check("pointing at a cell tells interval and samples", await page.run(`/of all bytes \\(.*–.*\\)/.test(document.querySelector(".tooltip").innerText) && /from \\d+ loads, \\d+ stores/.test(document.querySelector(".tooltip").innerText)`));
+	const pointed = await page.run(`document.querySelector(".tooltip").innerText`), edge = flow.edges.find((e) => pointed.startsWith(e.producer + " \u2192 " + e.consumer + "\n"));
+	check("... samples of its own, too", edge?.samples > 0 && pointed.replace(/\u202f/g, "").includes("\n" + edge.samples + " samples of it"), pointed);
 	same("the graph shows them as arrows", await page.run(`document.querySelectorAll(".graph .edge").length`), min.edges.filter((e) => e.share > 0).length);
 	check("... all of them in the picture", await page.run(`(() => { const b = document.querySelector(".graph").getBoundingClientRect(); return [...document.querySelectorAll(".graph circle")].every((c) => { const r = c.getBoundingClientRect(); return r.left >= b.left && r.right <= b.right && r.top >= b.top && r.bottom <= b.bottom; }); })()`));
 	await page.run(`document.querySelector(".graph .edge").dispatchEvent(new MouseEvent("mousemove", { clientX: 300, clientY: 300 }))`);
@@ -68,7 +70,12 @@ async function figures(browser) {
 	await page.run(`for (const [i, label] of [[20, "From slice"], [50, "To slice"]]) { const f = document.querySelector('[aria-label="' + label + '"]'); f.value = i; f.dispatchEvent(new Event("change")); }`);
 	same("a stretch of time: objects have the samples of it", (await page.run(table("objects", 50))).map((r) => [r[0], Number(r[3])]).sort(), used.sort());
 	check("... the flow is grey, and why is said", await page.run(`!!document.querySelector("#flow .elsewhen") && /not of the chosen stretch/.test(document.getElementById("flow").innerText)`));
+	const bytesOf = `[...document.querySelectorAll("#functions-table tbody tr")].map((r) => [...r.cells].slice(4).map((c) => c.innerText.replace(/\\u00a0/g, " ").trim()))`;
+	check("... bytes of functions are not said to be the stretch's", (await page.run(bytesOf)).flat().every((t) => t === "unknown") && (await page.run(`document.querySelector("#functions > div > div").innerText`)).includes("all of the recording only"));
 	await page.run(`[...document.querySelectorAll("#time button")].find((b) => b.textContent === "All of it").click()`);
+	const part = bySelf.map((f) => flow.functions.find((g) => g.name === f.name && g.object === f.object)).find((g) => g?.in_share > 0), parts = (await page.run(table("functions", 99))).find((r) => r[0].startsWith(part.name));
+	check("functions: parts of the bytes have their intervals", parts.includes(percent(part.in_share) + "\n" + (100 * part.in_share_low).toFixed(2) + "\u2013" + percent(part.in_share_high)), JSON.stringify([parts, part]));
+	check("... what no sample has is not said to be exact", !(await page.run(`document.getElementById("functions-table").innerText`)).includes("exact"));
 	same("... and all of it again", [await page.run(count("objects")), await page.run(`!!document.querySelector("#flow .elsewhen")`)], [objects.objects.length + " rows", false]);
 	await page.run(`{ const s = document.querySelector('[aria-label="Candidate"]'); s.value = "own"; s.dispatchEvent(new Event("change")); } ${type("Time of a call in ns", "100000")} ${type("Bytes of a call", "1000")}`);
 	const says = async () => (await page.run(`document.getElementById("model-says").innerText`)).replace(/\u00a0/g, " ");

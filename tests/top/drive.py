@@ -46,6 +46,11 @@ class Top:
                 return True
         return False
 
+    def within(self, width, height):
+        """Where the cursor is sent to, and how many characters follow on the line."""
+        at = re.findall(r"\x1b\[(\d+)(?:;(\d+))?H", self.text) + [(r, 1) for r in re.findall(r"\x1b\[(\d+)d", self.text)]
+        return bool(at) and max(int(r) for r, _ in at) <= height and max(int(c or 1) for _, c in at) <= width
+
     def press(self, keys):
         self.text = ""
         os.write(self.master, keys.encode())
@@ -99,6 +104,12 @@ def main():
     t.size(120, 40)
     os.kill(t.p.pid, signal.SIGWINCH)
     told(t.seen(r"PgUp"), "drawn again in the new size")
+    t.press("?f")
+    for width, height in (300, 100), (80, 24):
+        t.text = ""
+        t.size(width, height)
+        os.kill(t.p.pid, signal.SIGWINCH)
+        told(t.seen("FUNCTION") and t.within(width, height), f"{width}x{height}: drawn, and within the screen")
     t.size(30, 5)
     os.kill(t.p.pid, signal.SIGWINCH)
     told(t.seen(r"too small"), "too small a terminal is told so")

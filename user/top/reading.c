@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "top/reading.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,12 +36,17 @@
 
 /* ---- the recorder */
 
+/* It is private: whatever lies there is the recorder's, also a part that it was about to begin. */
 static void remove_folder(struct top_recording *r)
 {
-	while (!access(top_recording_path(r, r->part + 1), F_OK))
-		r->part++;
-	for (unsigned i = 1; i <= r->part; i++)
-		unlink(top_recording_path(r, i));
+	DIR *d = *r->folder ? opendir(r->folder) : NULL;
+	struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		if (strcmp(de->d_name, ".") && strcmp(de->d_name, ".."))
+			unlinkat(dirfd(d), de->d_name, 0);
+	if (d)
+		closedir(d);
 	if (*r->folder)
 		rmdir(r->folder);
 	*r->folder = 0;

@@ -31,6 +31,19 @@ static double ratio_or_nan(double a, double b)
 	return b > 0 ? a / b : NAN;
 }
 
+/* Parts of all bytes. Of what no sample has nobody knows how much it may be. */
+static void function_share_json(struct json *j, const char *name, struct flow_range of, double whole, bool counted)
+{
+	bool seen = of.value > 0 || counted;
+	char key[40];
+
+	json_f64(j, name, ratio_or_nan(of.value, whole));
+	snprintf(key, sizeof(key), "%s_low", name);
+	json_f64(j, key, seen ? ratio_or_nan(of.low, whole) : NAN);
+	snprintf(key, sizeof(key), "%s_high", name);
+	json_f64(j, key, !seen || isnan(of.high) ? NAN : fmin(1, ratio_or_nan(of.high, whole)));
+}
+
 static void function_json(struct json *j, const struct flow *f, const struct flow_func *n, double whole)
 {
 	json_obj(j, NULL);
@@ -40,8 +53,10 @@ static void function_json(struct json *j, const struct flow *f, const struct flo
 	text_json_whole(j, "in_uma", n->in_uma);
 	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
 	text_json_whole(j, "out_uma", n->out_uma);
-	json_f64(j, "in_share", ratio_or_nan(n->in, whole));
-	json_f64(j, "out_share", ratio_or_nan(n->out, whole));
+	function_share_json(j, "in_share", (struct flow_range){ n->in, n->in_low, n->in_high }, whole,
+			    f->engine == FLOW_EXACT);
+	function_share_json(j, "out_share", (struct flow_range){ n->out, n->out_low, n->out_high }, whole,
+			    f->engine == FLOW_EXACT);
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
 	text_json_whole(j, "compute", flow_amount(f, n->compute));
 	text_json_whole(j, "loads", flow_amount(f, n->loads));
@@ -79,6 +94,7 @@ static void edge_json(struct json *j, const struct flow_view *v, const struct fl
 	json_f64(j, "share", share.value);
 	json_f64(j, "share_low", share.low);
 	json_f64(j, "share_high", share.high);
+	text_json_whole(j, "samples", e->samples);
 	json_bool(j, "resolved", !e->unresolved);
 	json_str(j, "producer_object", f->funcs[e->producer].object);
 	json_str(j, "consumer_object", f->funcs[e->consumer].object);
@@ -170,8 +186,9 @@ const char flow_schema[] =
 	",\"source\":{\"enum\":[\"exact\",\"probes\",\"counts\",null]},\"reason\":{\"type\":[\"string\",\"null\"]}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
-	",\"in_share\":" SHARE ",\"out_share\":" SHARE ",\"in_uma\":" COUNT ",\"out\":" COUNT ",\"out_uma\":" COUNT
-	",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT ",\"stores\":" COUNT
+	",\"in_share\":" SHARE ",\"in_share_low\":" SHARE ",\"in_share_high\":" SHARE ",\"out_share\":" SHARE
+	",\"out_share_low\":" SHARE ",\"out_share_high\":" SHARE ",\"in_uma\":" COUNT ",\"out\":" COUNT
+	",\"out_uma\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"loads\":" COUNT ",\"stores\":" COUNT
 	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"stack_bytes\":" COUNT ",\"self_ns\":" COUNT
 	",\"calls\":" COUNT ",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
 	",\"compute_low\":" COUNT ",\"compute_high\":" COUNT ",\"samples\":" COUNT
@@ -184,7 +201,7 @@ const char flow_schema[] =
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
-	",\"high\":" COUNT ",\"share\":" SHARE ",\"share_low\":" SHARE ",\"share_high\":" SHARE
+	",\"high\":" COUNT ",\"share\":" SHARE ",\"share_low\":" SHARE ",\"share_high\":" SHARE ",\"samples\":" COUNT
 	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},"
 	"\"per_call\":" PER ",\"per_call_low\":" PER ",\"per_call_high\":" PER "}}},"
 	"\"system_calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"memory\",\"bytes\","

@@ -24,6 +24,7 @@ export function flowPanel(flow, selection) {
 		amounts && { key: "bytes", title: "bytes", kind: "bytes", low: "low", high: "high" },
 		{ key: "share", title: "share of all bytes", kind: "share", low: "share_low", high: "share_high" },
 		{ key: "unique_bytes", title: "distinct bytes", kind: "bytes", help: "different addresses among them: what has to travel once", why: "too few samples tell which addresses", wide: true },
+		edges.some((e) => e.samples !== null) && { key: "samples", title: "samples", kind: "number", help: "that bear on it", wide: true },
 		{ key: "certain", title: "evidence agrees", kind: "text", help: "no: the kinds of evidence for who wrote it disagree", wide: true },
 	].filter(Boolean);
 	const follow = (f) => el("span", {}, button("", () => state.set("flow.q", f), { class: "link", title: "Only edges from and to it" }), "").firstChild.appendChild(name(f)).parentNode;
@@ -65,6 +66,7 @@ export function flowPanel(flow, selection) {
 		amounts && figure(e.bytes, "bytes") + " (" + (range(e.low, e.high, "bytes") || "interval unknown") + ")",
 		figure(e.share, "share") + " of all bytes (" + (range(e.share_low, e.share_high, "share") || "interval unknown") + ")",
 		e.unique_bytes !== null && figure(e.unique_bytes, "bytes") + " distinct",
+		e.samples !== null && kinds.number(e.samples) + " samples of it",
 		samples.loads !== null && samples.loads !== undefined && "from " + kinds.number(samples.loads) + " loads, " + kinds.number(samples.stores || 0) + " stores and " + kinds.number(samples.windows || 0) + " watch windows in all",
 		!e.resolved && "the kinds of evidence for who wrote it disagree",
 	];

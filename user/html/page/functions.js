@@ -24,20 +24,25 @@ export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {
 		const flows = flowOf.get(f.name + "\n" + f.object), low = {};
 		if (stacks && f.inclusive !== null && !exact) [low.inclusive_low_page, low.inclusive_high_page] = wilson(f.inclusive, stacks.data.effective);
 		else low.inclusive_low_page = low.inclusive_high_page = f.inclusive;
-		return { ...f, ...low, in_part: flows?.in_share ?? null, out_part: flows?.out_share ?? null, flows };
+		// what no sample has is not known to be nothing
+		for (const key of flow && flow.engine !== "exact" ? ["in", "out"] : []) if (f[key] === 0) low[key + "_low"] = low[key + "_high"] = null;
+		return { ...f, ...low, in_part: flows?.in_share ?? null, in_part_low: flows?.in_share_low ?? null, in_part_high: flows?.in_share_high ?? null, out_part: flows?.out_share ?? null, out_part_low: flows?.out_share_low ?? null, out_part_high: flows?.out_share_high ?? null };
 	});
 	const most = Math.max(...base.map((f) => f.self), 0.01), any = (key) => base.some((f) => f[key] !== null && f[key] !== undefined);
+	// What has no time of its own is unknown of a stretch.
+	const WHOLE = ["in", "out", "in_part", "out_part", "ops_per_byte", "calls"], ofAll = Object.fromEntries(WHOLE.flatMap((key) => [key, key + "_low", key + "_high"]).map((key) => [key, null]));
+	const notByTime = () => selection.range() && "not kept by time; what it reads and writes in the stretch stands at Time";
 	const columns = [
 		{ key: "name", title: "function", kind: "text", help: "name, and the object that it lies in", node: (r) => el("span", { class: "stacked" }, button("", () => { state.set("flame.q", r.name); document.getElementById("flame").scrollIntoView(); }, { class: "link", title: "Find it in the flame graph" }), el("small", { class: "name" }, el("bdi", {}, name(r.object)))) },
 		{ key: "self", title: "self", kind: "share", low: "low", high: "high", help: "share of samples with this function at the leaf, and its 95 % interval", node: (r) => el("span", { class: "barred" }, bar(r.self, r.low, r.high, most), cell(r.self, r.low, r.high, "share")) },
 		{ key: "inclusive", title: "inclusive", kind: "share", low: "inclusive_low_page", high: "inclusive_high_page", help: "share of samples with it anywhere on the stack" },
 		{ key: "samples", title: "samples", kind: "number", help: "samples with it at the leaf", why: "counted, not sampled" },
-		any("in") && { key: "in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true, help: "bytes that it reads" },
-		any("out") && { key: "out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true, help: "bytes of its own that anyone reads" },
-		shares && !any("in") && any("in_part") && { key: "in_part", title: "of bytes read", kind: "share", wide: true, help: "its part of all bytes read; amounts are unknown" },
-		shares && !any("in") && any("out_part") && { key: "out_part", title: "of bytes written", kind: "share", wide: true, help: "its part of all bytes that are read later" },
-		any("ops_per_byte") && { key: "ops_per_byte", title: "ops/byte", kind: "number", wide: true, help: "arithmetic and logical instructions per byte loaded and stored" },
-		any("calls") && { key: "calls", title: "calls", kind: "number", wide: true },
+		any("in") && { key: "in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true, why: notByTime, help: "bytes that it reads" },
+		any("out") && { key: "out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true, why: notByTime, help: "bytes of its own that anyone reads" },
+		shares && !any("in") && any("in_part") && { key: "in_part", title: "of bytes read", kind: "share", low: "in_part_low", high: "in_part_high", wide: true, why: notByTime, help: "its part of all bytes read; amounts are unknown" },
+		shares && !any("in") && any("out_part") && { key: "out_part", title: "of bytes written", kind: "share", low: "out_part_low", high: "out_part_high", wide: true, why: notByTime, help: "its part of all bytes that are read later" },
+		any("ops_per_byte") && { key: "ops_per_byte", title: "ops/byte", kind: "number", wide: true, why: notByTime, help: "arithmetic and logical instructions per byte loaded and stored" },
+		any("calls") && { key: "calls", title: "calls", kind: "number", wide: true, why: notByTime },
 	].filter(Boolean);
 	columns[0].node = ((inner) => (r) => { const n = inner(r); n.firstChild.append(name(r.name)); return n; })(columns[0].node);
 
@@ -53,19 +58,20 @@ export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {
 	const table = makeTable({ id: "functions", label: "Functions", columns, rows: base, search: (r) => r.name + " " + r.object, sort: ["self", true], details });
 	function build() {
 		const r = selection.range();
+		stretch.replaceChildren(r && WHOLE.some(any) ? el("p", { class: "unknown" }, "Time is of the chosen stretch; bytes, operations and calls are known of all of the recording only.") : "");
 		if (!r) return table.setRows(base);
 		const p = stacks.part(r), seen = new Map([...stacks.functions(p).values()].map((f) => [f.name + "\n" + f.object, f]));
 		const interval = (v) => wilson(v, p.effective);
 		table.setRows(base.map((f) => {
 			const now = seen.get(f.name + "\n" + f.object), self = now ? now.self / p.total : 0, inclusive = now ? now.inclusive / p.total : 0;
 			const [low, high] = interval(self), [ilow, ihigh] = interval(inclusive);
-			return { ...f, self, low, high, inclusive, inclusive_low_page: ilow, inclusive_high_page: ihigh, samples: now ? now.samples : 0 };
+			return { ...f, ...ofAll, self, low, high, inclusive, inclusive_low_page: ilow, inclusive_high_page: ihigh, samples: now ? now.samples : 0 };
 		}).filter((f) => f.inclusive > 0));
 	}
+	const notes = [], stretch = el("div", {});
 	if (stacks) selection.watch(build);
 	if (selection.range()) build();
-	const notes = [];
 	if (!flow) notes.push("Bytes in and out are unknown: " + whyNoFlow);
 	else if (shares && flow.amounts_note) notes.push("Bytes: " + flow.amounts_note + ".");
-	return el("div", {}, table.element, notes.map((n) => el("p", { class: "unknown" }, n)));
+	return el("div", {}, stretch, table.element, notes.map((n) => el("p", { class: "unknown" }, n)));
 }

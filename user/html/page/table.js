@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table that sorts, searches and copies. A column: { key, title, kind, low, high, why, text, node, help }.
 //   kind "text": row[key] as text; else a kind of format.js, with its interval where low and high name keys.
-//   node(row): what stands in the cell instead.
+//   why: of what is unknown, a text or a function that tells it now. node(row): what stands in the cell instead.
 import { announce, clean, el, name, button } from "./dom.js";
 import { cell } from "./format.js";
 import { copyButton } from "./save.js";
@@ -40,7 +40,7 @@ export function makeTable({ id, label, columns, rows, search, sort, details, too
 	};
 	function line(row) {
 		const cells = columns.map((c) => {
-			const content = c.node ? c.node(row) : c.kind === "text" ? (value(c, row) === null || value(c, row) === undefined ? el("span", { class: "unknown" }, "unknown") : name(value(c, row))) : cell(value(c, row), row[c.low], row[c.high], c.kind, c.why);
+			const content = c.node ? c.node(row) : c.kind === "text" ? (value(c, row) === null || value(c, row) === undefined ? el("span", { class: "unknown" }, "unknown") : name(value(c, row))) : cell(value(c, row), row[c.low], row[c.high], c.kind, typeof c.why === "function" ? c.why() : c.why);
 			return el("td", { class: (c.kind === "text" ? "name" : "") + (c.wide ? " wide" : "") }, content);
 		});
 		const tr = el("tr", {}, cells);
