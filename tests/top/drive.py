@@ -47,9 +47,16 @@ class Top:
         return False
 
     def within(self, width, height):
-        """Where the cursor is sent to, and how many characters follow on the line."""
-        at = re.findall(r"\x1b\[(\d+)(?:;(\d+))?H", self.text) + [(r, 1) for r in re.findall(r"\x1b\[(\d+)d", self.text)]
-        return bool(at) and max(int(r) for r, _ in at) <= height and max(int(c or 1) for _, c in at) <= width
+        """A refresh sends the cursor nowhere else; what was drawn for the size before may come first."""
+        end = time.monotonic() + LONGEST
+        while time.monotonic() < end:
+            self.text = ""
+            for _ in range(20):
+                self.pump()
+            at = re.findall(r"\x1b\[(\d+)(?:;(\d+))?H", self.text) + [(r, 1) for r in re.findall(r"\x1b\[(\d+)d", self.text)]
+            if at and max(int(r) for r, _ in at) <= height and max(int(c or 1) for _, c in at) <= width:
+                return True
+        return False
 
     def press(self, keys):
         self.text = ""
