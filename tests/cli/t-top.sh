@@ -54,6 +54,17 @@ gone() { compgen -G "$TMPDIR/*/part.000003" >/dev/null && ! compgen -G "$TMPDIR/
 for _ in $(seq 600); do gone && break; sleep .1; done
 check "windows follow each other, and old ones go" gone
 kill -KILL $windows; wait $windows 2>/dev/null
+# a recorder that finds its top gone before it has begun
+python3 - $pid <<'P'
+import os, signal, subprocess, sys
+for _ in range(8):
+    top = subprocess.Popen(["accperf", "top", "--batch", "-p", sys.argv[1]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (children := open(f"/proc/{top.pid}/task/{top.pid}/children").read().split()):
+        assert top.poll() is None
+    os.kill(int(children[0]), signal.SIGSTOP)
+    top.kill(), top.wait()
+    os.kill(int(children[0]), signal.SIGCONT)
+P
 # A recorder whose top was killed reads its names first.
 for _ in $(seq 600); do [ -z "$(ls "$TMPDIR")" ] && break; sleep .2; done
 check "no private folder is left" [ -z "$(ls "$TMPDIR")" ]

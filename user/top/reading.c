@@ -52,8 +52,8 @@ static void remove_folder(struct top_recording *r)
 	*r->folder = 0;
 }
 
-/* A child has no part in the terminal, and does not outlive us. */
-static void begin_child(pid_t parent, int end_by)
+/* A child has no part in the terminal, and does not outlive us. False: it has done so already, and must end. */
+static bool begin_child(pid_t parent, int end_by)
 {
 	sigset_t unread;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -67,10 +67,11 @@ static void begin_child(pid_t parent, int end_by)
 	signal(SIGWINCH, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, end_by);
 	if (getppid() != parent)
-		_exit(EXIT_FAILED);
+		return false;
 	setpgid(0, 0);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
+	return true;
 }
 
 int top_record(struct top_recording *r, int argc, char **argv, struct err *e)
@@ -99,7 +100,10 @@ int top_record(struct top_recording *r, int argc, char **argv, struct err *e)
 		return err_set(e, -errno, "the recorder cannot be started: %s", strerror(errno));
 	if (r->recorder)
 		return 0;
-	begin_child(parent, SIGTERM);
+	if (!begin_child(parent, SIGTERM)) {
+		remove_folder(r);
+		_exit(EXIT_FAILED);
+	}
 	effort_read_along();
 	dup2(r->said, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
@@ -393,7 +397,8 @@ static int begin_reader(struct top_reader *r, const char *path, struct err *e)
 		return e ? e->code : -EIO;
 	}
 	if (!r->pid) {
-		begin_child(parent, SIGKILL);
+		if (!begin_child(parent, SIGKILL))
+			_exit(EXIT_FAILED);
 		close(ask[1]);
 		be_reader(path, ask[0], tell[TOP_QUICK][1], tell[TOP_THOROUGH][1]);
 	}
@@ -521,7 +526,8 @@ pid_t top_save(const char *path, const char *output)
 	pid = fork();
 	if (pid)
 		return pid < 0 ? -errno : pid;
-	begin_child(parent, SIGKILL);
+	if (!begin_child(parent, SIGKILL))
+		_exit(EXIT_FAILED);
 	for (unsigned i = 0; i < SAVE_TRIES && !has_ended_in_order(path); i++)
 		usleep(100000);
 	_exit(top_save_now(path, output, &e) ? EXIT_FAILED : EXIT_DONE);
