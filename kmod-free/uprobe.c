@@ -22,6 +22,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "kmod-free/close_together.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/silent.h"
 #include "kmod-free/targets.h"
@@ -33,8 +34,6 @@
 #define ATTACH_UPROBE_MULTI 48
 #define ATTACH_UPROBE_SESSION 57
 #define UPROBE_MULTI_RETURN 1u
-
-#define CLOSERS 16 /* threads that close perf uprobes: each close waits for grace periods */
 
 const char *uprobe_mode_name(enum uprobe_mode m)
 {
@@ -129,41 +128,37 @@ static int link_perf(const struct uprobe *u, const struct attachment *a, unsigne
 	return 0;
 }
 
-struct closer {
-	pthread_t thread;
-	int *fds;
-	unsigned cnt, stride, at;
-};
-
-static void *closer_run(void *arg)
-{
-	struct closer *c = arg;
-
-	for (unsigned i = c->at; i < c->cnt; i += c->stride)
-		if (c->fds[i] >= 0)
-			close(c->fds[i]);
-	return NULL;
-}
-
 static void links_close(struct link_group *g)
 {
-	struct closer c[CLOSERS];
-	unsigned threads = g->cnt > 4 ? CLOSERS : 0, started = 0;
-
-	for (; started < threads; started++) {
-		c[started] = (struct closer){ .fds = g->fds, .cnt = g->cnt, .stride = CLOSERS, .at = started };
-		if (pthread_create(&c[started].thread, NULL, closer_run, &c[started]))
-			break;
-	}
-	/* What no thread took. */
-	for (unsigned i = 0; i < g->cnt; i++)
-		if (i % CLOSERS >= started && g->fds[i] >= 0)
-			close(g->fds[i]);
-	for (unsigned i = 0; i < started; i++)
-		pthread_join(c[i].thread, NULL);
+	close_together(g->fds, g->cnt);
 	free(g->fds);
 	g->fds = NULL;
 	g->cnt = 0;
+}
+
+/* Those of all these libraries at once. */
+static void links_close_of(struct library *libs, unsigned count)
+{
+	unsigned all = 0, n = 0;
+	int *fds;
+
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < libs[i].groups_cnt; k++)
+			all += libs[i].groups[k].cnt;
+	fds = calloc(all + 1, sizeof(*fds));
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < libs[i].groups_cnt; k++) {
+			struct link_group *g = &libs[i].groups[k];
+
+			if (fds && g->cnt)
+				memcpy(fds + n, g->fds, g->cnt * sizeof(*fds));
+			n += g->cnt;
+			g->cnt = fds ? 0 : g->cnt;
+			links_close(g);
+		}
+	if (fds)
+		close_together(fds, n);
+	free(fds);
 }
 
 /* Links for all places; none where there are none. */
@@ -236,6 +231,11 @@ static int links_error(const struct uprobe *u, int r, int pid, struct err *e)
 			       u->mode == UPROBE_PERF ? " and CAP_SYS_ADMIN (this kernel has only perf uprobes)" : "");
 	if (r == -EMFILE || r == -ENFILE)
 		return err_set(e, r, "out of file descriptors for probes: raise `ulimit -n`");
+	if (r == -ENOSPC)
+		return err_set(e, r,
+			       "libraries are not probed in all processes: %u pairs of both are the most, so that the "
+			       "kernel takes them away in a moment when recording ends",
+			       UPROBE_GROUPS_MOST);
 	return err_set(e, r, "%s refused: %s", uprobe_mode_name(u->mode), strerror(-r));
 }
 
@@ -435,6 +435,15 @@ static struct link_group *group_of(struct library *l, int pid)
 	return NULL;
 }
 
+static unsigned groups_of_all(const struct uprobe *u)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < u->libs_cnt; i++)
+		n += u->libs[i].groups_cnt;
+	return n;
+}
+
 int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e)
 {
 	struct library *l = &u->libs[library];
@@ -447,7 +456,9 @@ int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct e
 	pthread_mutex_lock(&u->lock);
 	had = group_of(l, pid) != NULL;
 	if (!had) {
-		if (GROW_ONE(l->groups, l->groups_cnt)) {
+		if (groups_of_all(u) >= UPROBE_GROUPS_MOST) {
+			r = -E2BIG;
+		} else if (GROW_ONE(l->groups, l->groups_cnt)) {
 			g = &l->groups[l->groups_cnt++];
 			*g = (struct link_group){ .pid = pid, .returns = returns };
 			/* Where the kernel cannot tell processes apart one link serves all. */
@@ -545,10 +556,21 @@ void uprobe_disarm(struct uprobe *u, int library, uint64_t *when)
 		*when = clock_now();
 	if (l->armed) {
 		__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
-		for (unsigned i = 0; i < l->groups_cnt; i++)
-			links_close(&l->groups[i]);
+		links_close_of(l, 1);
 		l->armed = false;
 	}
+	pthread_mutex_unlock(&u->lock);
+}
+
+void uprobe_disarm_all(struct uprobe *u)
+{
+	pthread_mutex_lock(&u->lock);
+	for (unsigned i = 0; i < u->libs_cnt; i++)
+		if (u->libs[i].armed)
+			__atomic_store_n(&u->skel->bss->enabled[i], 0, __ATOMIC_SEQ_CST);
+	links_close_of(u->libs, u->libs_cnt);
+	for (unsigned i = 0; i < u->libs_cnt; i++)
+		u->libs[i].armed = false;
 	pthread_mutex_unlock(&u->lock);
 }
 
@@ -878,10 +900,10 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 
 static void unload(struct uprobe *u)
 {
+	uprobe_disarm_all(u);
 	for (unsigned i = 0; i < u->libs_cnt; i++) {
 		struct library *l = &u->libs[i];
 
-		uprobe_disarm(u, (int)i, NULL);
 		library_free(l);
 		close(l->fd);
 	}

@@ -107,7 +107,10 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
  * the ring and in the totals of these probes is the caller's to take before. */
 void uprobe_library_end(struct uprobe *u, int library);
 /* Process pid takes part; attached at once where the library is armed. 1: it did already. returns: its functions'
- * return addresses may be replaced; else functions without exits are seen at their entries alone. */
+ * return addresses may be replaced; else functions without exits are seen at their entries alone.
+ * -E2BIG: there are too many. */
+#define UPROBE_GROUPS_MOST                                                                                             \
+	512u /* pairs of a process and a library: some 1,300 links, which 64 threads close in a second */
 int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct err *e);
 /* From now on the process's return addresses are left alone, in every library; what was replaced is put back when its
  * calls return. */
@@ -118,6 +121,8 @@ void uprobe_forget(struct uprobe *u, int pid);
  * of the other: *when. -ESTALE: the file was rewritten since, and a breakpoint might lie within an instruction. */
 int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
 void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
+/* Of all libraries, in the time of one. */
+void uprobe_disarm_all(struct uprobe *u);
 /* Stops counting at *when; the probes are still there. */
 void uprobe_pause(struct uprobe *u, int library, uint64_t *when);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,7 +26,10 @@
 
 #include "kmod-free/uprobe.h"
 #include "offload/session.h"
+#include "util/clock.h"
 #include "util/map.h"
+
+#define MANY 48 /* processes: one after the other they take 48 times as long, and together a few times */
 
 struct got {
 	struct intern strings;
@@ -242,6 +246,78 @@ static void a_file_that_was_rewritten_is_not_probed(void **state)
 	unlink(path);
 }
 
+static pid_t paused_child(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static double seconds_to_disarm(struct uprobe *u, int lib)
+{
+	struct err e = { 0 };
+	uint64_t began;
+
+	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
+	began = clock_now();
+	uprobe_disarm(u, lib, NULL);
+	return (double)(clock_now() - began) / 1e9;
+}
+
+/* Each process has links of its own, and to remove one waits for the kernel: all wait at once, else a server with many
+ * workers would make its recorder end in minutes. */
+static void probes_of_many_processes_go_together(void **state)
+{
+	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
+	struct uprobe_point p = { .spec.kind = PK_CALL, .offset = 4096 };
+	char path[] = "/tmp/u-uprobe.XXXXXX";
+	static uint8_t code[8192];
+	double one = 1e9, many = 1e9;
+	pid_t child[MANY];
+	struct err e = { 0 };
+	struct uprobe *u;
+	uint32_t first;
+	int lib, fd;
+
+	if (geteuid() || !(u = uprobe_new(&o, &e)))
+		skip();
+	fd = mkstemp(path);
+	memset(code, 0x90, sizeof(code)); /* nop */
+	assert_int_equal(write(fd, code, sizeof(code)), sizeof(code));
+	lib = uprobe_library(u, dup(fd), &p, 1, &first, &e);
+	assert_true(lib >= 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		child[i] = paused_child();
+		assert_int_equal(uprobe_attach(u, lib, child[i], false, &e), 0);
+		for (unsigned k = 0; k < 3 && !i; k++)
+			one = fmin(one, seconds_to_disarm(u, lib));
+	}
+	/* the quickest of some, as others work beside */
+	for (unsigned k = 0; k < 5 && many > one * MANY / 2; k++)
+		many = fmin(many, seconds_to_disarm(u, lib));
+	print_message("one %.1f ms, %d processes %.1f ms\n", one * 1e3, MANY, many * 1e3);
+	assert_true(many < one * MANY / 2);
+	for (int pid = 100000; pid < 200000; pid++) /* of nobody: nothing is armed */
+		if (uprobe_attach(u, lib, pid, false, &e)) {
+			assert_int_equal(pid - 100000 + MANY, UPROBE_GROUPS_MOST);
+			break;
+		}
+	assert_int_equal(e.code, -E2BIG);
+	for (unsigned i = 0; i < MANY; i++) {
+		kill(child[i], SIGKILL);
+		waitpid(child[i], NULL, 0);
+	}
+	uprobe_free(u);
+	close(fd);
+	unlink(path);
+}
+
 /* A profile ends while files cannot be opened: at all, or all but the list of mappings. */
 static void a_library_that_cannot_be_looked_at_is_kept(void **state)
 {
@@ -449,6 +525,7 @@ int main(void)
 		cmocka_unit_test(multi_links),
 		cmocka_unit_test(perf_events),
 		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
+		cmocka_unit_test(probes_of_many_processes_go_together),
 		cmocka_unit_test(a_library_that_cannot_be_looked_at_is_kept),
 		cmocka_unit_test(notes_that_find_no_room_are_counted),
 #ifdef __x86_64__

@@ -343,6 +343,8 @@ void budget_cut(struct offload_session *s)
 
 void budget_stop(struct offload_session *s)
 {
+	uint64_t ended[sizeof(s->libs) / sizeof(s->libs[0])];
+
 	if (s->stopped)
 		return;
 	s->stopped = true;
@@ -356,18 +358,23 @@ void budget_stop(struct offload_session *s)
 	}
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
+
+		ended[i] = clock_now();
+		if (l->index < 0 || !l->on)
+			continue;
+		uprobe_pause(s->u, l->index, &ended[i]);
+		stretch_end(s, l, ended[i]);
+		l->on = false;
+	}
+	if (s->u)
+		uprobe_disarm_all(s->u);
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
 		struct budget_mark now;
-		uint64_t when = 0;
 
 		if (l->index < 0)
 			continue;
-		if (l->on) {
-			uprobe_pause(s->u, l->index, &when);
-			stretch_end(s, l, when);
-			uprobe_disarm(s->u, l->index, NULL);
-			l->on = false;
-		}
-		now = mark_now(s, l, when ? when : clock_now());
+		now = mark_now(s, l, ended[i]);
 		put_outside(s, l, &now);
 	}
 }

@@ -517,7 +517,7 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 		r = 0;
 	if (!r || r == -ESRCH)
 		return 0;
-	note_once(s, f->path, why.text);
+	note_once(s, r == -E2BIG ? "offload" : f->path, why.text);
 	s->degraded = true;
 	if (r == -EPERM || r == -EACCES)
 		find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
