@@ -26,7 +26,8 @@
 #define MEASURE_EVERY (2 * SECOND)         /* ns; by hand */
 #define SWEEP_EVERY (60 * SECOND)          /* ns: what others filled or removed is seen within it; by hand */
 #define STOPPING_STEP (20 * SECOND / 1000) /* 20 ms; by hand */
-#define MOST_POLLED 130                    /* descriptors: one a recorder, and the daemon's own; by hand */
+#define STOPPING_MOST (3 * SECOND) /* they are killed before; what the kernel still does then, it does without us */
+#define MOST_POLLED 130            /* descriptors: one a recorder, and the daemon's own; by hand */
 
 /* ---- configuration */
 
@@ -213,6 +214,25 @@ static uint64_t next_moment(const struct daemon *d, uint64_t watchdog)
 	return watchdog && d->next_watchdog < next ? d->next_watchdog : next;
 }
 
+/* Recorders end in order, or are killed; only to take away what one had attached may take the kernel longer. */
+static void stop_recorders(struct daemon *d, int signals)
+{
+	uint64_t until = clock_now() + STOPPING_MOST;
+
+	turns_end_all(d, RECORDER_STOP);
+	while (d->recorder_count && clock_now() < until) {
+		wait_for_something(d, signals, clock_now() + STOPPING_STEP);
+		turns_reap(d);
+	}
+	if (d->recorder_count)
+		say(SAY_NOTICE, "recorder-slow", NULL,
+		    "%zu of its recorders %s killed, and the kernel takes away what was attached; profiles are whole up to their "
+		    "last second",
+		    d->recorder_count, d->recorder_count == 1 ? "was" : "were");
+	else
+		say(SAY_NOTICE, "stopped", NULL, "asked to; no recorder is left");
+}
+
 static void loop_until_stopped(struct daemon *d, int signals)
 {
 	uint64_t watchdog = notify_watchdog();
@@ -234,11 +254,7 @@ static void loop_until_stopped(struct daemon *d, int signals)
 	queries_close(d);
 	pushes_close(d);
 	http_wake(d->http);
-	turns_end_all(d, RECORDER_STOP);
-	while (d->recorder_count) {
-		wait_for_something(d, signals, clock_now() + STOPPING_STEP);
-		turns_reap(d);
-	}
+	stop_recorders(d, signals);
 }
 
 int daemon_run(const char *path, struct daemon_config *c, struct err *e)
@@ -274,7 +290,6 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 			say(SAY_NOTICE, "http", NULL, "serving on %s", d.c.listen);
 		loop_until_stopped(&d, signals);
 		http_close(d.http);
-		say(SAY_NOTICE, "stopped", NULL, "asked to; no recorder is left");
 	}
 	keeper_close(&d.keeper);
 	watched_release(&d.watched);

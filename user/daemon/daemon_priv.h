@@ -25,6 +25,8 @@ struct service_state {
 	double cost;          /* seconds, since the daemon began */
 	uint64_t retry_at;    /* after a failure */
 	unsigned failures;    /* in a row */
+	int last_pid;         /* of those that its latest recorder took: the next takes those behind it */
+	bool crowded;         /* told to have more processes than its recorders take */
 	uint64_t failed, turns;
 	char last[64];          /* its latest complete profile; "": none */
 	bool last_new;          /* not read yet */
@@ -56,12 +58,15 @@ struct daemon {
 	uint64_t measured_at;
 	int64_t clock_offset; /* time of day less time since boot */
 	uint64_t ages_from;   /* age counts again */
+	double scan_every;    /* seconds between looks for processes, which what a look takes has stretched */
 	uint64_t next_scan, next_second, next_measure, next_sweep, next_watchdog;
 };
 
 /* ---- turns.c: who is recorded, and who rests */
 /* Looks for processes, and starts recorders where there are new ones. */
 void turns_scan(struct daemon *d);
+/* Processes of a service that a recorder could take, and that none has. */
+unsigned turns_unrecorded(const struct daemon *d, uint32_t service);
 /* Books what was spent, and ends turns that cannot be paid; memory, too. */
 void turns_measure(struct daemon *d);
 /* Recorders that have ended; their lines. */

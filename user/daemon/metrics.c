@@ -16,6 +16,7 @@
 /* A family with a series for each service. */
 enum per_service {
 	OF_RECORDERS,
+	OF_UNRECORDED,
 	OF_RESTING,
 	OF_BUDGET,
 	OF_SLOWDOWN,
@@ -36,6 +37,8 @@ static const struct {
 	const char *help;
 } families[OF_ALL] = {
 	[OF_RECORDERS] = { "accperf_recorders", SERIES_GAUGE, "Recorders that run." },
+	[OF_UNRECORDED] = { "accperf_processes_unrecorded", SERIES_GAUGE,
+			    "Processes old enough that no recorder has: it rests, has failed, or they are too many." },
 	[OF_RESTING] = { "accperf_resting", SERIES_GAUGE, "1 while its part of the budget is spent." },
 	[OF_BUDGET] = { "accperf_budget_cpus", SERIES_GAUGE, "CPUs that its recording may take, over hours." },
 	[OF_SLOWDOWN] = { "accperf_target_slowdown_ratio", SERIES_GAUGE,
@@ -57,6 +60,7 @@ static double service_figure(const struct daemon *d, uint32_t service, enum per_
 
 	switch (which) {
 	case OF_RECORDERS: return (double)turns_running(d, service);
+	case OF_UNRECORDED: return turns_unrecorded(d, service);
 	case OF_RESTING: return s->account.resting;
 	case OF_BUDGET: return s->rate;
 	case OF_SLOWDOWN: return s->figures.known[FIGURES_REPORT] ? s->figures.slowdown : NAN;
@@ -169,6 +173,7 @@ static void add_daemon(const struct daemon *d, struct series *out)
 	series_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
 	series_gauge(out, "accperf_budget_ratio", "What all of it may take of all CPUs.", d->c.budget);
 	series_gauge(out, "accperf_cpus", "CPUs of this machine.", d->cpus);
+	series_gauge(out, "accperf_scan_seconds", "Time from one look for processes to the next.", d->scan_every);
 	series_gauge(out, "accperf_profiles", "Profiles that are kept.", (double)d->keeper.kept.count);
 	series_gauge(out, "accperf_profiles_bytes", "What they take on disk.", (double)d->keeper.kept.bytes);
 	series_counter(out, "accperf_profiles_removed", "Profiles removed for age, total or the disk's reserve.",

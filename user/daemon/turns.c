@@ -2,6 +2,7 @@
 /* Who is recorded: recorders begin with processes, end with them, and rest where the budget is spent. */
 #include "daemon/daemon_priv.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@
 
 #define MOST_RECORDERS 4u         /* of a service: each costs a few MB and a timer's ticks */
 #define MOST_PIDS 256u            /* of a recorder, by number; their children come with them */
+#define TOLD_PIDS 8u              /* of them, in a line of the log; by hand */
+#define SCAN_TOLD 4.0             /* a look comes so much later than it was told to: worth a sentence */
+#define SCAN_PART 0.25            /* of the budget, for looks at /proc: the rest is for recording */
 #define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
@@ -67,39 +71,47 @@ static void say_seldom(struct daemon *d, enum say_level level, const char *event
 
 /* ---- beginning */
 
+static double own_cpu(void)
+{
+	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
+}
+
 static bool wants_recorder(const struct watched_process *p, uint32_t service)
 {
 	return p->service == service && p->root && p->old_enough && p->recorder == WATCHED_NONE;
 }
 
-/* The numbers of those that are not recorded yet, as a list; how many, and the first. */
-static unsigned list_new(const struct daemon *d, uint32_t service, struct buf *list, int *first)
+unsigned turns_unrecorded(const struct daemon *d, uint32_t service)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < d->watched.count && n < MOST_PIDS; i++) {
-		const struct watched_process *p = &d->watched.at[i];
+	for (size_t i = 0; i < d->watched.count; i++)
+		n += wants_recorder(&d->watched.at[i], service);
+	return n;
+}
+
+/* Gives it those that are not recorded yet, from behind those that the service's last one got, around: where there are
+ * more than all recorders take, turns come to each. Their numbers as a list; how many, and the first. */
+static unsigned take_new(struct daemon *d, uint32_t service, uint32_t recorder, struct buf *list, int *first)
+{
+	size_t count = d->watched.count, from = 0;
+	int *last = &d->services[service].last_pid;
+	unsigned n = 0;
+
+	while (from < count && d->watched.at[from].pid <= *last)
+		from++;
+	for (size_t i = 0; i < count && n < MOST_PIDS; i++) {
+		struct watched_process *p = &d->watched.at[(from + i) % count];
 
 		if (!wants_recorder(p, service))
 			continue;
 		if (!n++)
 			*first = p->pid;
 		buf_addf(list, "%s%d", n > 1 ? "," : "", p->pid);
+		p->recorder = recorder;
+		*last = p->pid;
 	}
 	return n;
-}
-
-static void give_to(struct daemon *d, uint32_t service, uint32_t recorder, unsigned most)
-{
-	for (size_t i = 0; i < d->watched.count && most; i++) {
-		struct watched_process *p = &d->watched.at[i];
-
-		if (!wants_recorder(p, service))
-			continue;
-		p->recorder = recorder;
-		most--;
-	}
-	watched_inherit(&d->watched);
 }
 
 static void failed_once(struct daemon *d, uint32_t service, const char *why)
@@ -116,7 +128,8 @@ static void failed_once(struct daemon *d, uint32_t service, const char *why)
 }
 
 /* What its profile carries: what all these processes have in common, and for how long nobody was recorded. */
-static unsigned label_recorder(struct daemon *d, uint32_t service, struct buf labels[RECORDER_LABELS])
+static unsigned label_recorder(struct daemon *d, uint32_t service, uint32_t recorder,
+			       struct buf labels[RECORDER_LABELS])
 {
 	const struct service_state *s = &d->services[service];
 	const struct container *in = NULL;
@@ -127,7 +140,7 @@ static unsigned label_recorder(struct daemon *d, uint32_t service, struct buf la
 	for (size_t i = 0; i < d->watched.count && same; i++) {
 		const struct watched_process *p = &d->watched.at[i];
 
-		if (!wants_recorder(p, service))
+		if (p->recorder != recorder)
 			continue;
 		same = p->place != WATCHED_NONE && (!in || in == &d->watched.places[p->place]);
 		in = same ? &d->watched.places[p->place] : NULL;
@@ -146,9 +159,14 @@ static unsigned label_recorder(struct daemon *d, uint32_t service, struct buf la
 static void tell_begun(struct daemon *d, uint32_t service, const char *pids, unsigned n, int first)
 {
 	int inner = watched_inner_pid(first);
+	const char *end = pids;
 	AUTO_BUF(text);
 
-	buf_addf(&text, "recording process%s %s", n > 1 ? "es" : "", pids);
+	for (unsigned i = 0; i < TOLD_PIDS && *end; i++)
+		end += strcspn(end + (i > 0), ",") + (i > 0);
+	buf_addf(&text, "recording process%s %.*s", n > 1 ? "es" : "", (int)(end - pids), pids);
+	if (*end)
+		buf_addf(&text, " and %u more", n - TOLD_PIDS);
 	if (inner)
 		buf_addf(&text, " (%d is %d in its container)", first, inner);
 	say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
@@ -170,21 +188,25 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 	struct err e = { 0 };
 	AUTO_BUF(pids);
 	int first = 0;
-	unsigned n = list_new(d, service, &pids, &first);
+	unsigned n;
 
-	if (!n || buf_failed(&pids) || !GROW(d->recorders, d->recorder_count, d->recorder_cap, 16))
+	if (!GROW(d->recorders, d->recorder_count, d->recorder_cap, 16))
 		return;
+	n = take_new(d, service, r.number, &pids, &first);
 	snprintf(r.folder, sizeof(r.folder), "%s", s->name);
 	o.pids = pids.data;
 	o.labels = given;
-	for (unsigned i = 0, all = label_recorder(d, service, labels); i < all; i++)
+	for (unsigned i = 0, all = label_recorder(d, service, r.number, labels); i < all; i++)
 		if (labels[i].len && !buf_failed(&labels[i]))
 			given[o.label_count++] = labels[i].data;
-	if (!keeper_begin(&d->keeper, s->name, first, r.name, &e))
+	if (!n || buf_failed(&pids))
+		err_set(&e, -ENOMEM, "out of memory");
+	else if (!keeper_begin(&d->keeper, s->name, first, r.name, &e))
 		recorder_start(&r, &o, &e);
 	for (unsigned i = 0; i < RECORDER_LABELS; i++)
 		buf_release(&labels[i]);
 	if (e.code) {
+		watched_forget_recorder(&d->watched, r.number);
 		failed_once(d, service, e.text);
 		return;
 	}
@@ -196,7 +218,7 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 	state->rests_since = 0;
 	state->turns++;
 	d->recorders[d->recorder_count++] = r;
-	give_to(d, service, r.number, n);
+	watched_inherit(&d->watched);
 	tell_begun(d, service, pids.data, n, first);
 }
 
@@ -222,32 +244,85 @@ static void split_budget(struct daemon *d)
 	}
 }
 
+/* Those that its recorders have, and those that they could have. */
+static unsigned roots_of(const struct daemon *d, uint32_t service)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->watched.count; i++) {
+		const struct watched_process *p = &d->watched.at[i];
+
+		n += p->service == service && p->root && p->old_enough;
+	}
+	return n;
+}
+
+/* All its recorders run, and there are more processes. */
+static void begin_together(struct daemon *d, uint32_t service)
+{
+	unsigned all = roots_of(d, service);
+	char text[300];
+
+	if (all > MOST_PIDS) {
+		snprintf(
+			text, sizeof(text),
+			"it has more processes than %u recorders of %u processes take at once, %u by now: those are recorded "
+			"that fit, and others at the next turn; give `samples` for turns, or let narrower patterns say what it is",
+			MOST_RECORDERS, MOST_PIDS, all);
+		if (!d->services[service].crowded)
+			say(SAY_WARN, "too-many", d->c.services[service].name, "%s", text);
+		d->services[service].crowded = true;
+		return;
+	}
+	d->services[service].crowded = false;
+	end_service(d, service, RECORDER_TURN);
+	say_seldom(d, SAY_INFO, "together", service,
+		   "its recorders end, and one begins for all its processes; a moment between is not recorded");
+}
+
+/* The next look is so far off that looks take their part of the budget at most. */
+static void space_scans(struct daemon *d, double took)
+{
+	double before = d->scan_every, least = took / (SCAN_PART * d->c.budget * d->cpus);
+
+	d->scan_every = least > d->c.scan ? least : d->c.scan;
+	d->next_scan = clock_now() + (uint64_t)(d->scan_every * 1e9);
+	if (d->scan_every >= SCAN_TOLD * d->c.scan && before < SCAN_TOLD * d->c.scan)
+		say(SAY_NOTICE, "scan", NULL,
+		    "a look at %zu processes takes %.0f ms of a CPU: within limits.budget they are looked at every %.0f s, and new "
+		    "ones are seen so much later",
+		    d->watched.count, took * 1e3, d->scan_every);
+}
+
+static bool wants_start(const struct daemon *d, uint32_t service, uint64_t now)
+{
+	const struct service_state *s = &d->services[service];
+
+	return !d->full && !d->stopping && now >= s->retry_at && turns_unrecorded(d, service) > 0;
+}
+
 void turns_scan(struct daemon *d)
 {
 	struct err e = { 0 };
 	uint64_t now = clock_now();
+	double began = own_cpu();
 
 	if (watched_look(&d->watched, &d->c, &e)) {
 		say(SAY_ERROR, "proc-unreadable", NULL, "%s; the next try is at the next scan", e.text);
 		return;
 	}
+	space_scans(d, own_cpu() - began);
 	split_budget(d);
 	for (uint32_t i = 0; i < d->c.service_count; i++) {
 		struct service_state *s = &d->services[i];
-		bool wanted = false;
 
-		for (size_t k = 0; k < d->watched.count && !wanted; k++)
-			wanted = wants_recorder(&d->watched.at[k], i);
-		if (!wanted || d->full || d->stopping || now < s->retry_at || !account_may(&s->account, s->rate) ||
+		if (!wants_start(d, i, now) || !account_may(&s->account, s->rate) ||
 		    !pace_may(&s->pace, d->c.services[i].samples))
 			continue;
-		if (turns_running(d, i) < MOST_RECORDERS) {
+		if (turns_running(d, i) < MOST_RECORDERS)
 			begin_recorder(d, i);
-			continue;
-		}
-		end_service(d, i, RECORDER_TURN);
-		say_seldom(d, SAY_INFO, "together", i,
-			   "its recorders end, and one begins for all its processes; a moment between is not recorded");
+		else
+			begin_together(d, i);
 	}
 }
 
@@ -268,11 +343,6 @@ void turns_rotate(struct daemon *d)
 			recorder_next(r);
 		}
 	}
-}
-
-static double own_cpu(void)
-{
-	return (double)clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e9;
 }
 
 static void end_largest(struct daemon *d)
