@@ -15,7 +15,8 @@
 #include "daemon/query.h"
 
 struct fleet_cmd {
-	const char *clickhouse, *otlp, *pyroscope, *user_file, *service, *since, *until, *against, *host, *cluster;
+	const char *clickhouse, *otlp, *pyroscope, *remote_write, *user_file, *service, *since, *until, *against, *host,
+		*cluster;
 	uint64_t rows;
 	bool json, all;
 };
@@ -30,6 +31,8 @@ static const struct opt options[] = {
 	  "push: to a collector of OpenTelemetry's instead, http://HOST:PORT[/v1development/profiles]", 0 },
 	{ OPT_STRING, 0, "pyroscope", O(pyroscope), "URL",
 	  "push: as pprof to a server that takes it as Pyroscope does, http://HOST:PORT[/ingest]", 0 },
+	{ OPT_STRING, 0, "remote-write", O(remote_write), "URL",
+	  "push: a text of /metrics to a server that takes remote write, http://HOST:PORT[/api/v1/write]", 0 },
 	{ OPT_STRING, 0, "user-file", O(user_file), "FILE", "a file of USER:PASSWORD that only its owner reads", 0 },
 	{ OPT_STRING, 's', "service", O(service), "NAME", "the service", 0 },
 	{ OPT_STRING, 0, "since", O(since), "TIME", "from then on: 2026-11-26T05:00:00Z, -90s, now-2h (-1h)", 0 },
@@ -139,7 +142,10 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 	const struct fleet_cmd *o = opts;
 	const char *verb = argv[0];
 	bool push = !strcmp(verb, "push");
-	unsigned urls = (o->clickhouse != NULL) + (o->otlp != NULL) + (o->pyroscope != NULL);
+	const char *const others[] = { o->otlp, o->pyroscope, o->remote_write }; /* as enum deliver_to */
+	unsigned urls =
+		(o->clickhouse != NULL) + (o->otlp != NULL) + (o->pyroscope != NULL) + (o->remote_write != NULL);
+	unsigned other = o->otlp ? DELIVER_OTLP : o->pyroscope ? DELIVER_PYROSCOPE : DELIVER_FIGURES;
 	struct clickhouse c;
 	struct deliver d;
 	struct destination to = { &c, o->clickhouse ? NULL : &d };
@@ -153,15 +159,15 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 	}
 	if (strcmp(verb, "report") && strcmp(verb, "diff") && !push)
 		err_set(&e, -EINVAL, "'%s' is none of schema, push, report and diff", verb);
-	else if (!o->service || (push ? urls != 1 : !o->clickhouse))
+	else if ((!o->service && !(push && o->remote_write)) || (push ? urls != 1 : !o->clickhouse))
 		err_set(&e, -EINVAL, "%s wants --clickhouse URL%s and --service NAME", verb,
-			push ? ", --otlp URL or --pyroscope URL" : "");
+			push ? ", --otlp URL, --pyroscope URL or --remote-write URL" : "");
 	else if ((argc > 1) != push)
 		err_set(&e, -EINVAL, argc > 1 ? "%s takes no files" : "%s wants profiles", verb);
 	else if (o->clickhouse)
 		clickhouse_read(&c, o->clickhouse, o->user_file, &e);
 	else
-		deliver_read(&d, o->otlp ? DELIVER_OTLP : DELIVER_PYROSCOPE, o->otlp ? o->otlp : o->pyroscope, &e);
+		deliver_read(&d, (enum deliver_to)other, others[other], &e);
 	if (e.code)
 		return cli_fail(&e, EXIT_USAGE);
 	return push ? push_files(o, &to, argc - 1, argv + 1) : show_fleet(o, &c, !strcmp(verb, "diff"));
@@ -188,6 +194,8 @@ CLI_COMMAND(fleet) = {
 		"push --otlp sends what `accperf export --otlp` writes, and --pyroscope what --pprof writes. Neither server is\n"
 		"asked whether it has a profile; the daemon remembers what it sent. What a server refuses for good (400, 413, 422,\n"
 		"OTLP's rejected profiles) is told and left out, and all else is tried again.\n\n"
+		"push --remote-write sends what /metrics said (a file of it) as samples of its time, with this host as instance; the\n"
+		"daemon does so by itself where its configuration has fleet.remote_write.\n\n"
 		"report shows functions by their share of a service's CPU time over all hosts. Its interval is from how hosts\n"
 		"differ; of one host it is unknown. A host counts by the samples that it gave, times the weight of each\n"
 		"profile: one that was recorded by turns stands for the time between as well.\n\n"

@@ -89,6 +89,10 @@ static const struct key keys[] = {
 	  "same way: http://HOST:PORT, or with another path than /v1development/profiles" },
 	{ "fleet", "pyroscope", KEY_URL, C(pyroscope), NULL, 0, 0, NULL,
 	  "and as pprof to this server, as Pyroscope takes it: http://HOST:PORT, or with another path than /ingest" },
+	{ "fleet", "remote_write", KEY_URL, C(remote_write), NULL, 0, 0, NULL,
+	  "what /metrics says is sent to this server by Prometheus' remote write: http://HOST:PORT, or with another path than "
+	  "/api/v1/write; what cannot be sent waits on disk, a day of it and 32 MB at most" },
+	{ "fleet", "remote_write_every", KEY_TIME, C(remote_write_every), "60s", 1, 3600, NULL, "so often" },
 	{ "", "pid", KEY_PIDS, S(pids), NULL, 1, 4194304, NULL, "numbers of processes" },
 	{ "", "name", KEY_LIST, S(names), NULL, 0, 0, NULL,
 	  "names of processes as ps shows them, or of their programs' files; * and ? stand for any text, any letter" },
@@ -586,6 +590,7 @@ void config_release(struct daemon_config *c)
 	free(c->clickhouse_user);
 	free(c->otlp);
 	free(c->pyroscope);
+	free(c->remote_write);
 	*c = (struct daemon_config){ 0 };
 }
 
@@ -621,6 +626,7 @@ static const char *example_of(const struct key *k)
 		{ "fleet", "user_file", "/etc/accperf/clickhouse" },
 		{ "fleet", "otlp", "http://127.0.0.1:4318" },
 		{ "fleet", "pyroscope", "http://127.0.0.1:4040" },
+		{ "fleet", "remote_write", "http://127.0.0.1:9090" },
 		{ "", "pid", "[1234, 5678]" },
 		{ "", "cgroup", "\"/system.slice/nginx.service\"" },
 		{ "", "unit", "nginx.service" },

@@ -39,7 +39,8 @@ struct daemon_config {
 	double scan;
 	char *listen, *token_file, *tls_cert, *tls_key; /* files; NULL: none */
 	char *clickhouse, *clickhouse_user;             /* NULL: nothing is sent */
-	char *otlp, *pyroscope;                         /* the same */
+	char *otlp, *pyroscope, *remote_write;          /* the same */
+	double remote_write_every;                      /* seconds */
 	struct config_service *services;
 	size_t service_count;
 };

@@ -17,6 +17,7 @@
 
 #include "daemon/daemon_priv.h"
 #include "daemon/http.h"
+#include "daemon/metrics.h"
 #include "daemon/notify.h"
 #include "util/clock.h"
 #include "util/signals.h"
@@ -233,6 +234,17 @@ static void stop_recorders(struct daemon *d, int signals)
 		say(SAY_NOTICE, "stopped", NULL, "asked to; no recorder is left");
 }
 
+static void send_figures_on(struct daemon *d)
+{
+	AUTO_BUF(text);
+
+	if (!pushes_want_figures(d))
+		return;
+	metrics_text(d, true, &text);
+	if (!buf_failed(&text))
+		pushes_take_figures(d, &text);
+}
+
 static void loop_until_stopped(struct daemon *d, int signals)
 {
 	uint64_t watchdog = notify_watchdog();
@@ -246,6 +258,7 @@ static void loop_until_stopped(struct daemon *d, int signals)
 		turns_reap(d);
 		readings_look(d);
 		queries_look(d);
+		send_figures_on(d);
 		pushes_look(d);
 		http_wake(d->http);
 	}

@@ -5,24 +5,31 @@
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "daemon/fleet.h"
+#include "daemon/remote_write.h"
 #include "profile/profile.h"
 #include "util/clean.h"
 #include "util/labels.h"
+#include "util/openfile.h"
 
+#define FIGURES_MOST (16u << 20)            /* bytes of a text of /metrics: 64 services have a tenth of it */
 #define BOUNDARY "accperf-profile-7f3a91c2" /* stands in no JSON of ours; a gzip file has it by no chance */
 
 int deliver_read(struct deliver *d, enum deliver_to to, const char *url, struct err *e)
 {
-	static const char *const what[] = { "the collector", "the server of profiles" };
-	static const char *const usual[] = { "/v1development/profiles", "/ingest" };
+	static const char *const what[] = { "the collector", "the server of profiles", "the server of figures" };
+	static const char *const usual[] = { "/v1development/profiles", "/ingest", "/api/v1/write" };
+	static const char *const option[] = { "otlp", "pyroscope", "remote-write" };
 
 	*d = (struct deliver){ .to = to, .server.what = what[to] };
 	if (post_read(&d->server, url))
 		return err_set(e, -EINVAL, "--%s wants http://HOST:PORT or http://HOST:PORT/PATH, not '%.60s'",
-			       to == DELIVER_OTLP ? "otlp" : "pyroscope", url);
+			       option[to], url);
 	if (!*d->server.path)
 		snprintf(d->server.path, sizeof(d->server.path), "%s", usual[to]);
 	return 0;
@@ -195,7 +202,39 @@ static int send_pprof(const struct deliver *d, const struct fleet_segment *s, co
 	return ask_and_judge(d, &r, e);
 }
 
+/* ---- figures, by remote write */
+
+static int64_t told_at(const struct fleet_segment *s)
+{
+	return strspn(s->segment, "0123456789") == strlen(s->segment) && strlen(s->segment) < 16
+		       ? strtoll(s->segment, NULL, 10)
+		       : s->ended * 1000;
+}
+
+static int send_figures(const struct deliver *d, const struct fleet_segment *s, const char *path, struct err *e)
+{
+	struct stat st;
+	int fd = openfile_regular(path, &st);
+	AUTO_BUF(text);
+	AUTO_BUF(body);
+	const struct buf *piece = &body;
+	const struct post_request r = { &d->server, d->server.path, REMOTE_WRITE_HEADERS, &piece, 1 };
+	char part[65536];
+	ssize_t n = -1;
+
+	while (fd >= 0 && text.len < FIGURES_MOST && (n = read(fd, part, sizeof(part))) > 0)
+		buf_add(&text, part, (size_t)n);
+	if (fd >= 0)
+		close(fd);
+	buf_addch(&text, 0);
+	if (n || buf_failed(&text))
+		return err_set(e, -EINVAL, "it cannot be read, or is no text of /metrics");
+	return remote_write_encode(text.data, s->host, told_at(s), &body, e) ? e->code : ask_and_judge(d, &r, e);
+}
+
 int deliver_profile(const struct deliver *d, const struct fleet_segment *s, const char *path, struct err *e)
 {
+	if (d->to == DELIVER_FIGURES)
+		return send_figures(d, s, path, e);
 	return d->to == DELIVER_OTLP ? send_otlp(d, s, path, e) : send_pprof(d, s, path, e);
 }

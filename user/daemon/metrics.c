@@ -137,7 +137,8 @@ static void add_pushes(const struct daemon *d, struct series *out)
 		enum series_type type;
 		const char *help;
 	} of[] = {
-		{ "accperf_profiles_sent", SERIES_COUNTER, "Profiles sent to a server of the section fleet." },
+		{ "accperf_profiles_sent", SERIES_COUNTER,
+		  "Profiles sent to a server of the section fleet; to remote_write sets of figures." },
 		{ "accperf_profiles_send_failures", SERIES_COUNTER, "Tries that failed." },
 		{ "accperf_profiles_not_wanted", SERIES_COUNTER,
 		  "Profiles that could not be read, or that a server refused for good." },

@@ -20,6 +20,8 @@
 #define LONGEST_NS 180000000000ull /* of one profile: three answers of a minute each, as the slowest server may take */
 #define SECOND 1000000000ull       /* ns */
 #define RETRY_MOST_S 300u          /* between tries: what waits is late by five minutes at most when a server is back */
+#define FIGURES ".figures"         /* folder of the spool; no service's, as it begins with a dot */
+#define FIGURES_TOLD 60u           /* sets that were removed unsent: an hour's, where one a minute is taken */
 #define ROWS_MOST (64u << 20)      /* bytes of what a child makes of a profile */
 
 static const struct {
@@ -32,6 +34,7 @@ static const struct {
 	[PUSH_OTLP] = { "otlp", "--otlp", offsetof(struct daemon_config, otlp), 0, ".sent.otlp" },
 	[PUSH_PYROSCOPE] = { "pyroscope", "--pyroscope", offsetof(struct daemon_config, pyroscope), 0,
 			     ".sent.pyroscope" },
+	[PUSH_FIGURES] = { "remote_write", "--remote-write", offsetof(struct daemon_config, remote_write), 0, NULL },
 };
 
 static const char *configured(const struct daemon *d, size_t offset)
@@ -83,6 +86,11 @@ static void write_sent(struct daemon *d, unsigned to)
 
 void pushes_open(struct daemon *d)
 {
+	int err = spool_open(&d->pushes.figures, d->keeper.dir, FIGURES);
+
+	if (err)
+		say(SAY_ERROR, "push", NULL, "%s/" FIGURES " cannot be used: %s; figures are not sent by remote write",
+		    d->keeper.path, strerror(-err));
 	for (unsigned to = 0; to < PUSH_SERVERS; to++)
 		if (servers[to].file)
 			read_sent(d, to);
@@ -103,15 +111,18 @@ size_t pushes_waiting(const struct daemon *d, unsigned to)
 {
 	size_t n = 0;
 
+	if (to == PUSH_FIGURES)
+		return d->pushes.figures.count;
 	for (size_t i = 0; i < d->keeper.count; i++)
 		n += is_waiting(&d->pushes.to[to], &d->keeper.files[i]);
 	return n;
 }
 
-static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f)
+/* f: NULL of figures. */
+static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f, const char *name)
 {
 	struct push *p = &d->pushes.to[to];
-	const char *folder = d->keeper.folders[f->folder], *argv[12] = { "accperf", "fleet", "push" };
+	const char *folder = f ? d->keeper.folders[f->folder] : FIGURES, *argv[12] = { "accperf", "fleet", "push" };
 	char path[PATH_MAX + 2 * NAME_MAX];
 	unsigned n = 3;
 	struct child_opts o = { .argv = argv,
@@ -122,11 +133,13 @@ static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f)
 				.file_size = ROWS_MOST };
 	struct err e = { 0 };
 
-	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, folder, f->name);
+	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, folder, name);
 	argv[n++] = servers[to].option;
 	argv[n++] = configured(d, servers[to].url);
-	argv[n++] = "--service";
-	argv[n++] = folder;
+	if (f) {
+		argv[n++] = "--service";
+		argv[n++] = folder;
+	}
 	if (configured(d, servers[to].user_file)) {
 		argv[n++] = "--user-file";
 		argv[n++] = configured(d, servers[to].user_file);
@@ -143,11 +156,11 @@ static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f)
 		return;
 	}
 	p->began = clock_now();
-	p->now.time = f->time;
-	snprintf(p->now.name, sizeof(p->now.name), "%s", f->name);
+	p->now.time = f ? f->time : 0;
+	snprintf(p->now.name, sizeof(p->now.name), "%s", name);
 }
 
-static void tell_failure(struct push *p, const char *why)
+static void tell_failure(struct push *p, const char *why, const char *what)
 {
 	unsigned rest = p->failures < 8 ? 1u << p->failures : RETRY_MOST_S;
 
@@ -155,8 +168,20 @@ static void tell_failure(struct push *p, const char *why)
 	p->retry_at = clock_now() + rest * SECOND;
 	/* an outage is told when it begins, and each time that the wait has doubled */
 	if (p->failures < 8)
-		say(SAY_WARN, "push", NULL, "%s; profiles wait on disk, and the next try is in %u s", why, rest);
+		say(SAY_WARN, "push", NULL, "%s; %s wait on disk, and the next try is in %u s", why, what, rest);
 	p->failures++;
+}
+
+/* It is sent, or will never be. */
+static void push_done(struct daemon *d, unsigned to)
+{
+	struct push *p = &d->pushes.to[to];
+
+	p->last = p->now;
+	if (to == PUSH_FIGURES)
+		spool_remove(&d->pushes.figures, p->now.name);
+	else
+		write_sent(d, to);
 }
 
 static void end_push(struct daemon *d, unsigned to)
@@ -177,33 +202,66 @@ static void end_push(struct daemon *d, unsigned to)
 	close(p->said);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
 		if (p->failures)
-			say(SAY_NOTICE, "push", NULL, "%s takes profiles again; %zu wait", servers[to].name,
-			    pushes_waiting(d, to));
+			say(SAY_NOTICE, "push", NULL, "%s takes %s again; %zu wait", servers[to].name,
+			    to == PUSH_FIGURES ? "figures" : "profiles", pushes_waiting(d, to));
 		p->failures = 0;
 		p->sent++;
-		p->last = p->now;
-		write_sent(d, to);
+		push_done(d, to);
 	} else if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {
 		say(SAY_WARN, "push", NULL, "%s; it is not sent", why);
 		p->unreadable++;
-		p->last = p->now;
-		write_sent(d, to);
+		push_done(d, to);
 	} else {
-		tell_failure(p, WIFEXITED(status) ? why : "the child that sends profiles was ended");
+		tell_failure(p, WIFEXITED(status) ? why : "the child that sends them was ended",
+			     to == PUSH_FIGURES ? "figures" : "profiles");
 	}
+}
+
+bool pushes_want_figures(struct daemon *d)
+{
+	struct pushes *p = &d->pushes;
+	uint64_t now = clock_now();
+
+	if (!pushes_name(d, PUSH_FIGURES) || p->figures.dir < 0 || now < p->next_figures)
+		return false;
+	p->next_figures = now + (uint64_t)(d->c.remote_write_every * 1e9);
+	return true;
+}
+
+/* Of a full disk's reserve one file is taken, so that it is heard of. */
+void pushes_take_figures(struct daemon *d, const struct buf *text)
+{
+	struct spool *s = &d->pushes.figures;
+	uint64_t dropped = s->dropped;
+	int err = spool_put(s, (int64_t)(clock_ns(CLOCK_REALTIME) / 1000000), text->data, text->len, d->full);
+
+	if (err)
+		say(SAY_WARN, "push", NULL, "figures for remote write cannot be kept in %s/" FIGURES ": %s",
+		    d->keeper.path, strerror(-err));
+	if (s->dropped / FIGURES_TOLD > dropped / FIGURES_TOLD || (s->dropped && !dropped))
+		say(SAY_WARN, "push", NULL,
+		    "%" PRIu64
+		    " sets of figures were removed unsent, the oldest: as many wait for remote_write as the spool takes",
+		    s->dropped);
 }
 
 static void look_at_server(struct daemon *d, unsigned to)
 {
 	struct push *p = &d->pushes.to[to];
+	char name[SPOOL_NAME];
 
 	if (p->pid)
 		end_push(d, to);
 	if (p->pid || !pushes_name(d, to) || d->stopping || clock_now() < p->retry_at)
 		return;
+	if (to == PUSH_FIGURES) {
+		if (spool_oldest(&d->pushes.figures, name))
+			begin_push(d, to, NULL, name);
+		return;
+	}
 	for (size_t i = 0; i < d->keeper.count; i++)
 		if (is_waiting(p, &d->keeper.files[i])) {
-			begin_push(d, to, &d->keeper.files[i]);
+			begin_push(d, to, &d->keeper.files[i], d->keeper.files[i].name);
 			return;
 		}
 }
@@ -228,4 +286,5 @@ void pushes_close(struct daemon *d)
 		close(p->said);
 		p->pid = 0;
 	}
+	spool_close(&d->pushes.figures);
 }
