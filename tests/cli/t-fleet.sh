@@ -8,7 +8,7 @@ cat >server.py <<-'EOF'
 	# As ClickHouse for INSERT of known tables with the right number of columns, and count() of what was inserted.
 	# While a file "down" is there it answers 503; with "foreign" as a server whose tables are others.
 	import http.server, json, os, re, sys, urllib.parse
-	columns, rows = {"accperf_functions": 9, "accperf_edges": 11, "accperf_calls": 14, "accperf_segments": 11}, {}
+	columns, rows = {"accperf_functions": 9, "accperf_edges": 11, "accperf_calls": 14, "accperf_candidates": 12, "accperf_stacks": 7, "accperf_segments": 11}, {}
 	class H(http.server.BaseHTTPRequestHandler):
 	    protocol_version = "HTTP/1.1"
 	    def answer(self, status, text):
@@ -59,7 +59,7 @@ echo user:wrong >wrong; chmod 600 wrong
 expect_status 1 "a wrong one is the server's to refuse" accperf fleet push --clickhouse "$url" --user-file wrong --service web ${kept}1
 check "with its words" grep -q 'wrong password' err
 touch foreign; expect_status 1 "so is a server with other tables" fleet push ${kept}1; rm foreign
-check "with its words" grep -q "doesn't exist" err
+check "with its words, and what to do" grep -q "doesn't exist.*accperf fleet schema | clickhouse-client -n. makes tables" err
 expect_status 2 "a URL that is none" accperf fleet report --clickhouse ftp://x --service a
 expect_status 2 "an unknown verb" accperf fleet repot
 
@@ -126,6 +126,22 @@ accperf fleet report --json --clickhouse "$url" --service pl --since -30m >repor
 check "shares are those of all hosts, whatever came twice" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .share > 0.36 and .share < 0.39 and .low < .share and .share < .high)' report.json
 accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m >diff.json
 check "a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
-valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json")]'; }
+# what pays: on ten of the twelve hosts half of f, by a hundredth more or less, known to a fifth of it
+python3 - >candidates.sql <<-'EOF'
+	rows = []
+	for n in range(10):
+	    s = 0.15 + 0.001 * (n % 3 - 1)
+	    rows.append(f"('p{n}','pl','{n}',now() - 300,1,'f','soc/f','{'offload' if n else 'keep on CPU'}',10000,{s},{s * 0.8},{s * 1.2})")
+	print("INSERT INTO accperf_candidates VALUES " + ",".join(rows))
+EOF
+sql <candidates.sql; sql <candidates.sql
+accperf fleet advise --json --clickhouse "$url" --service pl --since -30m >advise.json
+saved() { jq -e '.hosts == 12 and (.functions | length == 1) and (.functions[0] | .name == "f" and .accelerator == "soc/f" and .hosts == 10 and (.saved - 0.125 | fabs) < 1e-3 and (.offload - 0.75 | fabs) < 1e-3
+	and .low < 0.8 * .saved and .low > 0.4 * .saved and .high > 1.2 * .saved and .high < 1.6 * .saved)' advise.json || { cat advise.json; return 1; }; }
+check "what would be saved is of all hosts, its interval no narrower than one host's" saved
+accperf fleet flame --clickhouse "$url" --service web --since -1d >flame
+folded() { [ "$(awk '{ n += $NF } END { printf "%.0f", n / 1e6 }' flame)" = "$(accperf export --collapsed -o - -i "$1" 2>/dev/null | awk '{ n += $NF } END { printf "%.0f", n * 4 / 1e6 }')" ] && grep -qE '^kv;.*;find_entry [0-9]+$' flame; }
+check "stacks of all hosts come to what each says" folded ${kept}1
+valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json", "advise.json")]'; }
 if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi
 expect_status 1 "a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h

@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = 0;
-	if (!fleet_rows(&s, text, text, text, rows, &e))
+	if (!fleet_rows(&s, (const char *const[]){ text, text, text, text, text }, rows, &e))
 		for (unsigned t = 0; t < FLEET_TABLES; t++)
 			check_rows(&rows[t], columns[t]);
 	for (unsigned t = 0; t < FLEET_TABLES; t++)

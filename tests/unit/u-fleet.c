@@ -79,7 +79,9 @@ static void rows_of(const char *report, const char *flow, const char *offload, c
 	struct fleet_segment s = { "h1", "web", segment, 1000 };
 	struct err e = { 0 };
 
-	assert_int_equal(fleet_rows(&s, report, flow, offload, rows, &e), 0);
+	const char *const text[FLEET_TEXTS] = { report, flow, offload, "", "" };
+
+	assert_int_equal(fleet_rows(&s, text, rows, &e), 0);
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		buf_addch(&rows[t], 0);
 }
@@ -113,7 +115,7 @@ static void a_profile_becomes_rows(void **state)
 	assert_int_equal(rows[FLEET_EDGES].len, 1);
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		buf_release(&rows[t]);
-	assert_true(fleet_rows(&s, "{}", "", "", rows, &e) < 0);
+	assert_true(fleet_rows(&s, (const char *const[]){ "{}", "", "", "", "" }, rows, &e) < 0);
 }
 
 /* ---- a fleet */

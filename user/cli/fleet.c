@@ -40,7 +40,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "against", O(against), "TIME",
 	  "diff: what began then and lasted as long (just before --since)", 0 },
 	{ OPT_STRING, 0, "cluster", O(cluster), "NAME",
-	  "schema: shards whose tables are seen as one; report, diff: over all of them", 0 },
+	  "schema: shards whose tables are seen as one; else: over all of them", 0 },
 	{ OPT_STRING, 0, "host", O(host), "NAME", "push: whose profiles these are (this machine)", 0 },
 	{ OPT_UINT, 'n', "rows", O(rows), "N", "functions listed (20)", 0 },
 	{ OPT_BOOL, 'a', "all", O(all), NULL, "diff: changes that may be noise, too", 0 },
@@ -109,10 +109,25 @@ static int push_files(const struct fleet_cmd *o, const struct destination *to, i
 	return status;
 }
 
-static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, bool diff)
+static int show_flame(const struct clickhouse *c, const struct fleet_question *q)
 {
+	struct err e = { 0 };
+	AUTO_BUF(out);
+
+	if (!fleet_flame(c, q, &out, &e) && !out.len)
+		err_set(&e, -ENOENT, "no host has stacks of service %s in that time", q->service);
+	if (e.code)
+		return cli_fail(&e, EXIT_FAILED);
+	fputs(out.data, stdout);
+	return EXIT_DONE;
+}
+
+static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, const char *verb)
+{
+	bool diff = !strcmp(verb, "diff");
 	struct fleet_view v = { .asked = { .service = o->service, .all = o->cluster },
 				.diff = diff,
+				.advise = !strcmp(verb, "advise"),
 				.all = o->all,
 				.rows = (size_t)o->rows };
 	struct fleet_functions f = { 0 };
@@ -121,8 +136,12 @@ static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, boo
 
 	if (take_spans(o, &v.asked.of, &v.asked.before, &e))
 		return cli_fail(&e, EXIT_USAGE);
+	if (!strcmp(verb, "flame"))
+		return show_flame(c, &v.asked);
 	if (diff)
 		fleet_diff(c, &v.asked, &f, &e);
+	else if (v.advise)
+		fleet_advise(c, &v.asked, &f, &e);
 	else
 		fleet_report(c, &v.asked, &f, &e);
 	if (!e.code && !f.hosts)
@@ -135,6 +154,11 @@ static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, boo
 		return cli_fail(&e, EXIT_FAILED);
 	fputs(buf_failed(&out) ? "" : out.data, stdout);
 	return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
+}
+
+static bool is_question(const char *verb)
+{
+	return !strcmp(verb, "report") || !strcmp(verb, "diff") || !strcmp(verb, "advise") || !strcmp(verb, "flame");
 }
 
 static int cmd_fleet(void *opts, int argc, char **argv)
@@ -157,8 +181,8 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 		fputs(buf_failed(&out) ? "" : out.data, stdout);
 		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
 	}
-	if (strcmp(verb, "report") && strcmp(verb, "diff") && !push)
-		err_set(&e, -EINVAL, "'%s' is none of schema, push, report and diff", verb);
+	if (!is_question(verb) && !push)
+		err_set(&e, -EINVAL, "'%s' is none of schema, push, report, diff, advise and flame", verb);
 	else if ((!o->service && !(push && o->remote_write)) || (push ? urls != 1 : !o->clickhouse))
 		err_set(&e, -EINVAL, "%s wants --clickhouse URL%s and --service NAME", verb,
 			push ? ", --otlp URL, --pyroscope URL or --remote-write URL" : "");
@@ -170,14 +194,14 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 		deliver_read(&d, (enum deliver_to)other, others[other], &e);
 	if (e.code)
 		return cli_fail(&e, EXIT_USAGE);
-	return push ? push_files(o, &to, argc - 1, argv + 1) : show_fleet(o, &c, !strcmp(verb, "diff"));
+	return push ? push_files(o, &to, argc - 1, argv + 1) : show_fleet(o, &c, verb);
 }
 
 static const struct cli_schema schemas[] = { { "fleet", fleet_view_schema }, { 0 } };
 
 CLI_COMMAND(fleet) = {
 	.name = "fleet",
-	.summary = "profiles of many hosts, in ClickHouse: shares over all, what changed",
+	.summary = "profiles of many hosts, in ClickHouse: shares over all, what changed, what pays",
 	.order = 16,
 	.run = cmd_fleet,
 	.options = options,
@@ -186,10 +210,10 @@ CLI_COMMAND(fleet) = {
 	.schemas = schemas,
 	.min_args = 1,
 	.max_args = -1,
-	.usage = "schema|push|report|diff [options] [FILE...]",
+	.usage = "schema|push|report|diff|advise|flame [options] [FILE...]",
 	.details =
-		"schema prints the statements that make the tables: of functions, edges, offload calls and profiles, and a\n"
-		"view by function and time. push sends profiles, whole: one that is there is not sent again, and one that was\n"
+		"schema prints the statements that make the tables: of functions, edges, offload calls, candidates, stacks\n"
+		"and profiles, and a view by function and time. push sends profiles, whole: one that is there is not sent again, and one that was\n"
 		"cut off replaces itself. `accperf daemon` does so by itself where its configuration has fleet.clickhouse.\n\n"
 		"push --otlp sends what `accperf export --otlp` writes, and --pyroscope what --pprof writes. Neither server is\n"
 		"asked whether it has a profile; the daemon remembers what it sent. What a server refuses for good (400, 413, 422,\n"
@@ -203,10 +227,17 @@ CLI_COMMAND(fleet) = {
 		"no change. q is the false discovery rate over all functions; real: q <= 0.025; moved: real, but another\n"
 		"function of its object lost what it gained, so the object as a whole did not change. A share may also change\n"
 		"because all others did.\n\n"
+		"advise shows candidates by what they would save of the CPU time of all hosts. What is not known of an accelerator\n"
+		"is the same on every host, so lows are added to lows and highs to highs, and what hosts differ by comes on top:\n"
+		"more hosts do not make it narrower than that. offload: the part of the time on hosts whose verdict is so.\n\n"
+		"flame prints the stacks of all hosts, a line each with its nanoseconds, as flame graph programs take them: of each\n"
+		"profile its 300 largest, and the rest as [other].\n\n"
 		"It speaks HTTP without TLS; to a server elsewhere go through a proxy or a network that may see it. Works with\n"
 		"ClickHouse from 18.16 on. The exit status of push is 3 where a file is no profile.",
 	.examples =
 		"accperf fleet schema | clickhouse-client -n\tThe tables\n"
 		"accperf fleet report --clickhouse http://127.0.0.1:8123 --service web --since -1d\tOver all hosts\n"
+		"accperf fleet advise --clickhouse http://127.0.0.1:8123 --service web --since -7d\tWhat pays on all hosts\n"
+		"accperf fleet flame --clickhouse http://127.0.0.1:8123 --service web | flamegraph.pl >web.svg\tTheir stacks\n"
 		"accperf fleet diff --clickhouse http://127.0.0.1:8123 --service web --since -1h --against -1d\tSince yesterday\n",
 };

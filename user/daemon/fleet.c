@@ -76,24 +76,49 @@ static int is_there(const struct clickhouse *c, const struct fleet_segment *s, b
 	return 0;
 }
 
+/* Tables are not there, or another version's. */
+static int hint_schema(struct err *e)
+{
+	static const char *const signs[] = { "doesn't exist", "does not exist", "No such column", "Missing columns" };
+	char text[sizeof(e->text)];
+
+	for (unsigned i = 0; e->code && i < sizeof(signs) / sizeof(signs[0]); i++) {
+		if (!strstr(e->text, signs[i]))
+			continue;
+		snprintf(text, sizeof(text), "%s", e->text);
+		return err_set(
+			e, e->code,
+			"%.250s; `accperf fleet schema | clickhouse-client -n` makes tables that are missing, and one of "
+			"another version must be renamed before",
+			text);
+	}
+	return e->code;
+}
+
 int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const char *path, bool *there, struct err *e)
 {
-	const char *const report[] = { "accperf", "report", "--fresh", "--json", "-i", path, NULL };
-	const char *const flow[] = { "accperf", "flow", "--fresh", "--json", "-i", path, NULL };
-	const char *const offload[] = { "accperf", "offload", "--json", "-i", path, NULL };
-	struct buf rows[FLEET_TABLES] = { { 0 } };
+	const char *const read[FLEET_TEXTS][8] = {
+		[FLEET_OF_REPORT] = { "accperf", "report", "--fresh", "--json", "-i", path },
+		[FLEET_OF_FLOW] = { "accperf", "flow", "--fresh", "--json", "-i", path },
+		[FLEET_OF_OFFLOAD] = { "accperf", "offload", "--json", "-i", path },
+		[FLEET_OF_ADVISE] = { "accperf", "advise", "--json", "-i", path },
+		[FLEET_OF_STACKS] = { "accperf", "export", "--collapsed", "-o", "-", "-i", path },
+	};
+	struct buf rows[FLEET_TABLES] = { { 0 } }, told[FLEET_TEXTS] = { { 0 } };
+	const char *text[FLEET_TEXTS];
 	struct err none = { 0 };
 	char insert[80];
-	AUTO_BUF(r);
-	AUTO_BUF(f);
-	AUTO_BUF(o);
 
-	if (is_there(c, s, there, e) || *there || fleet_read_by(report, &r, e))
-		return e->code;
-	/* a profile without accesses has no flow */
-	if (fleet_read_by(flow, &f, &none) || fleet_read_by(offload, &o, &none))
+	if (is_there(c, s, there, e) || *there)
+		return hint_schema(e);
+	for (unsigned i = 0; i < FLEET_TEXTS && !e->code; i++) {
+		/* a profile without accesses has no flow */
+		fleet_read_by(read[i], &told[i], i ? &none : e);
+		text[i] = none.code || !told[i].data ? "" : told[i].data;
 		none.code = 0;
-	fleet_rows(s, r.data, f.data, o.data ? o.data : "", rows, e);
+	}
+	if (!e->code)
+		fleet_rows(s, text, rows, e);
 	for (unsigned t = 0; t < FLEET_TABLES && !e->code; t++) {
 		snprintf(insert, sizeof(insert), "INSERT INTO %s FORMAT TabSeparated", fleet_table_name(t));
 		if (rows[t].len)
@@ -101,7 +126,9 @@ int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const 
 	}
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		buf_release(&rows[t]);
-	return e->code;
+	for (unsigned i = 0; i < FLEET_TEXTS; i++)
+		buf_release(&told[i]);
+	return hint_schema(e);
 }
 
 /* ---- what is asked */
@@ -152,7 +179,7 @@ static int ask_server(const struct asking *a, struct buf *query, struct buf *ans
 		return err_set(a->e, -ENOMEM, "out of memory");
 	clickhouse_ask(a->c, query->data, NULL, answer, a->e);
 	buf_addch(answer, 0);
-	return a->e->code;
+	return hint_schema(a->e);
 }
 
 static int ask_row(const struct asking *a, struct buf *query, double *out, unsigned count)
@@ -221,22 +248,30 @@ static void add_host_times(const struct asking *a, struct fleet_span span, struc
 	buf_addstr(out, " GROUP BY host)");
 }
 
-int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+static int ask_totals(const struct asking *a, struct fleet_span of, struct fleet_functions *f)
 {
-	struct asking a = { c, q->service, q->all, e };
 	double v[4];
 	AUTO_BUF(totals);
-	AUTO_BUF(query);
-	AUTO_BUF(answer);
 
 	buf_addstr(&totals, "SELECT count(), sum(t), sum(t * t), sum(n) FROM ");
-	add_host_times(&a, q->of, &totals);
-	if (ask_row(&a, &totals, v, 4))
-		return e->code;
+	add_host_times(a, of, &totals);
+	if (ask_row(a, &totals, v, 4))
+		return a->e->code;
 	f->hosts = (unsigned)whole_number(v[0]);
 	f->t = v[1];
 	f->tt = v[2];
 	f->segments = v[3];
+	return 0;
+}
+
+int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+
+	if (ask_totals(&a, q->of, f))
+		return e->code;
 	buf_addstr(&query, "SELECT function, object, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t) FROM "
 			   "(SELECT host, function, object, sum(weight * samples) AS p FROM ");
 	from_table(&a, FLEET_FUNCTIONS, &query);
@@ -246,6 +281,70 @@ int fleet_report(const struct clickhouse *c, const struct fleet_question *q, str
 	add_host_times(&a, q->of, &query);
 	buf_addf(&query, " USING host GROUP BY function, object ORDER BY parts DESC LIMIT %d", ROWS_MOST);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 4, take_share, e);
+}
+
+/* v: hosts, sum p, sum p*p, sum p*t, sum of lows, of highs, of the time where the verdict is to offload */
+static void take_saving(struct fleet_functions *f, struct fleet_function *to, const double *v)
+{
+	double differ;
+
+	take_share(f, to, v);
+	differ = f->hosts > 1 ? to->high - to->share : NAN;
+	if (to->share - to->low > differ)
+		differ = to->share - to->low;
+	to->low = fmax(0, v[4] / f->t - differ);
+	to->high = fmin(1, v[5] / f->t + differ);
+	to->offload = v[6] / f->t;
+	if (f->hosts < 2)
+		to->low = to->high = NAN; /* of one host that is not known */
+}
+
+int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+
+	if (ask_totals(&a, q->of, f))
+		return e->code;
+	buf_addstr(
+		&query,
+		"SELECT function, accelerator, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t), sum(l), sum(h), "
+		"sum(o) FROM (SELECT host, function, accelerator, sum(weight * samples * saved) AS p, "
+		"sum(weight * samples * low) AS l, sum(weight * samples * high) AS h, "
+		"sumIf(weight * samples, verdict = 'offload') AS o FROM ");
+	from_table(&a, FLEET_CANDIDATES, &query);
+	buf_addstr(&query, " AND ");
+	within_span("began", q->of, &query);
+	buf_addstr(&query, " GROUP BY host, function, accelerator) ANY INNER JOIN ");
+	add_host_times(&a, q->of, &query);
+	buf_addf(&query, " USING host GROUP BY function, accelerator ORDER BY parts DESC LIMIT %d", ROWS_MOST);
+	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 7, take_saving, e);
+}
+
+int fleet_flame(const struct clickhouse *c, const struct fleet_question *q, struct buf *out, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+	char *line, *rest;
+
+	buf_addstr(&query, "SELECT stack, sum(weight * ns) AS ns FROM ");
+	from_table(&a, FLEET_STACKS, &query);
+	buf_addstr(&query, " AND ");
+	within_span("began", q->of, &query);
+	buf_addf(&query, " GROUP BY stack ORDER BY ns DESC LIMIT %d", ROWS_MOST);
+	if (ask_server(&a, &query, &answer))
+		return e->code;
+	rest = answer.data;
+	while ((line = strsep(&rest, "\n"))) {
+		const char *stack = next_tsv_field(&line);
+		double ns = line ? strtod(line, NULL) : NAN;
+
+		if (isfinite(ns) && ns >= 0)
+			buf_addf(out, "%s %.0f\n", stack, ns);
+	}
+	return buf_failed(out) ? err_set(e, -ENOMEM, "out of memory") : 0;
 }
 
 /* v: hosts, sums of before, after, their difference d, d*d; each over hosts */

@@ -16,7 +16,8 @@
 
 struct clickhouse;
 
-enum fleet_table { FLEET_FUNCTIONS, FLEET_EDGES, FLEET_CALLS, FLEET_SEGMENTS, FLEET_TABLES };
+enum fleet_table { FLEET_FUNCTIONS, FLEET_EDGES, FLEET_CALLS, FLEET_CANDIDATES, FLEET_STACKS, FLEET_SEGMENTS };
+#define FLEET_TABLES (FLEET_SEGMENTS + 1u)
 
 /* Statements that make tables and views, each followed by ";\n\n". cluster: NULL, or shards whose tables are seen as
  * one by names that end in _all. */
@@ -28,9 +29,13 @@ struct fleet_segment {
 	int64_t ended;                        /* seconds of the time of day */
 };
 
-/* Rows as TabSeparated, from what report, flow and offload print with --json; flow and offload may be "". Pure. */
-int fleet_rows(const struct fleet_segment *s, const char *report, const char *flow, const char *offload,
-	       struct buf rows[FLEET_TABLES], struct err *e);
+/* What of a profile is told: by report, flow, offload and advise with --json, and export --collapsed. All but report
+ * may be "". */
+enum fleet_text { FLEET_OF_REPORT, FLEET_OF_FLOW, FLEET_OF_OFFLOAD, FLEET_OF_ADVISE, FLEET_OF_STACKS };
+#define FLEET_TEXTS (FLEET_OF_STACKS + 1u)
+/* Rows as TabSeparated. Of stacks the largest, and all others as one. Pure. */
+int fleet_rows(const struct fleet_segment *s, const char *const text[FLEET_TEXTS], struct buf rows[FLEET_TABLES],
+	       struct err *e);
 /* What a reading command of ours prints, and a NUL; status 3, that not all is there, is as good as 0.
  * -EINVAL: it cannot read it. */
 int fleet_read_by(const char *const argv[], struct buf *out, struct err *e);
@@ -44,10 +49,11 @@ struct fleet_span {
 };
 
 struct fleet_function {
-	char function[256], object[256];
-	double share, low, high; /* of the CPU time of all; report */
-	double before, after;    /* diff */
-	double change, error, q; /* of diff: after less before, its standard error */
+	char function[256], object[256]; /* object: of advise the accelerator */
+	double share, low, high;         /* of the CPU time of all; of advise what would be saved of it */
+	double offload;                  /* of advise: part of that time on hosts where the verdict is to offload */
+	double before, after;            /* diff */
+	double change, error, q;         /* of diff: after less before, its standard error */
 	unsigned hosts;
 	enum { FLEET_NOISE, FLEET_REAL, FLEET_MOVED } verdict;
 };
@@ -68,6 +74,11 @@ struct fleet_question {
 
 /* Shares over all hosts; intervals from how hosts differ: NaN of one host. Largest first. */
 int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+/* Candidates: what of the CPU time of all hosts would be saved. What is not known of an accelerator or a copy is the
+ * same on every host, so lows are added to lows and highs to highs, and how hosts differ comes on top. */
+int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+/* Stacks of all hosts as lines of "frame;frame nanoseconds", the largest first. */
+int fleet_flame(const struct clickhouse *c, const struct fleet_question *q, struct buf *out, struct err *e);
 /* Pairs each host's shares before and after. */
 int fleet_diff(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
 /* From the sums over hosts: errors, q of all, verdicts. Pure. */

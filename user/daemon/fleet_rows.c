@@ -5,12 +5,16 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "daemon/clickhouse.h"
+#include "util/grow.h"
 #include "util/labels.h"
 
-#define LONGEST_S 1e9 /* thirty years: no recording lasts so long */
+#define STACKS_MOST 300u /* of a profile, the largest: what a flame graph has room for; by hand */
+#define LONGEST_NS 1e20  /* of one stack, over all CPUs: more is no time */
+#define LONGEST_S 1e9    /* thirty years: no recording lasts so long */
 
 /* The columns that all tables begin with. */
 #define KEY "host String, service String, segment String, began DateTime, "
@@ -29,6 +33,13 @@ static const struct {
 			      "calls Nullable(Float64), bytes_in Nullable(Float64), bytes_out Nullable(Float64), "
 			      "mean_ns Nullable(Float64), cpu_share Nullable(Float64)",
 			  "service, host, segment, api, name, library, variant" },
+	[FLEET_CANDIDATES] = { "accperf_candidates",
+			       KEY
+			       "weight Float64, function String, accelerator String, verdict String, samples Float64, "
+			       "saved Float64, low Float64, high Float64",
+			       "service, host, segment, function, accelerator" },
+	[FLEET_STACKS] = { "accperf_stacks", KEY "weight Float64, stack String, ns Float64",
+			   "service, host, segment, stack" },
 	[FLEET_SEGMENTS] = { "accperf_segments",
 			     KEY
 			     "ended DateTime, weight Float64, samples Float64, lost Nullable(Float64), unit String, "
@@ -168,6 +179,99 @@ static void rows_of_calls(const struct row_head *h, const json_t *offload, struc
 	}
 }
 
+/* Of S times as fast this is saved. */
+static double saved_by(const json_t *speedup, const char *key)
+{
+	double s = fleet_figure(speedup, key);
+
+	return s > 0 ? 1 - 1 / s : NAN;
+}
+
+/* Its best option stands for a candidate, as in /metrics. */
+static void rows_of_candidates(const struct row_head *h, const json_t *advice, double samples, struct buf *out)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(advice, "candidates"), i, o)
+	{
+		const json_t *best = json_array_get(json_object_get(o, "options"), 0);
+		const json_t *gain = json_object_get(best, "process_speedup");
+		double saved = saved_by(gain, "value"), low = saved_by(gain, "low"), high = saved_by(gain, "high");
+
+		if (!isfinite(saved) || !isfinite(low) || !isfinite(high))
+			continue;
+		open_row(h, out);
+		number_field(out, h->weight);
+		text_field(out, fleet_word(o, "name"));
+		text_field(out, fleet_word(best, "accelerator"));
+		text_field(out, fleet_word(best, "verdict"));
+		number_field(out, isfinite(samples) ? samples : 0);
+		number_field(out, saved);
+		number_field(out, low);
+		number_field(out, high);
+		buf_addch(out, '\n');
+	}
+}
+
+struct folded {
+	const char *at;
+	size_t len;
+	double ns;
+};
+
+static int by_ns(const void *a, const void *b)
+{
+	double x = ((const struct folded *)a)->ns, y = ((const struct folded *)b)->ns;
+
+	return (x < y) - (x > y);
+}
+
+static void stack_row(const struct row_head *h, const char *stack, double ns, struct buf *out)
+{
+	open_row(h, out);
+	number_field(out, h->weight);
+	text_field(out, stack);
+	number_field(out, ns);
+	buf_addch(out, '\n');
+}
+
+/* text: lines of "frame;frame nanoseconds". */
+static int rows_of_stacks(const struct row_head *h, const char *text, struct buf *out)
+{
+	struct folded *all = NULL;
+	size_t count = 0, cap = 0;
+	double rest = 0;
+
+	for (const char *at = text, *end; (end = strchr(at, '\n')); at = end + 1) {
+		const char *space = memrchr(at, ' ', (size_t)(end - at));
+		struct folded one = { at, space ? (size_t)(space - at) : 0, space ? strtod(space, NULL) : 0 };
+
+		if (one.len && one.ns > 0 && one.ns < LONGEST_NS && !PUSH(all, count, cap, 256, one)) {
+			free(all);
+			return -ENOMEM;
+		}
+	}
+	if (count)
+		qsort(all, count, sizeof(*all), by_ns);
+	for (size_t i = 0; i < count; i++) {
+		AUTO_BUF(stack);
+
+		if (i >= STACKS_MOST) {
+			rest += all[i].ns;
+			continue;
+		}
+		buf_add(&stack, all[i].at, all[i].len);
+		buf_addch(&stack, 0);
+		if (!buf_failed(&stack))
+			stack_row(h, stack.data, all[i].ns, out);
+	}
+	free(all);
+	if (rest > 0)
+		stack_row(h, "[other]", rest, out);
+	return 0;
+}
+
 /* 0: not known, or longer than any recording. */
 static double seconds_of(const json_t *report)
 {
@@ -176,22 +280,32 @@ static double seconds_of(const json_t *report)
 	return s > 0 && s < LONGEST_S ? s : 0;
 }
 
-int fleet_rows(const struct fleet_segment *s, const char *report, const char *flow, const char *offload,
-	       struct buf rows[FLEET_TABLES], struct err *e)
+int fleet_rows(const struct fleet_segment *s, const char *const text[FLEET_TEXTS], struct buf rows[FLEET_TABLES],
+	       struct err *e)
 {
-	json_t *r = json_loads(report, 0, NULL), *f = json_loads(flow, 0, NULL), *o = json_loads(offload, 0, NULL);
-	const json_t *labels = json_object_get(r, "labels");
-	double seconds = seconds_of(r), samples = fleet_figure(r, "samples");
-	struct row_head h = { s, s->ended - (int64_t)seconds,
-			      labels_weight(fleet_word(labels, LABELS_RESTED), s->segment, seconds) };
+	json_t *told[FLEET_OF_STACKS];
+	const json_t *r, *labels;
+	struct row_head h;
+	double seconds, samples;
 	struct buf *segment = &rows[FLEET_SEGMENTS];
 
+	for (unsigned i = 0; i < FLEET_OF_STACKS; i++)
+		told[i] = json_loads(text[i], 0, NULL);
+	r = told[FLEET_OF_REPORT];
+	labels = json_object_get(r, "labels");
+	seconds = seconds_of(r);
+	samples = fleet_figure(r, "samples");
+	h = (struct row_head){ s, s->ended - (int64_t)seconds,
+			       labels_weight(fleet_word(labels, LABELS_RESTED), s->segment, seconds) };
 	if (!json_is_array(json_object_get(r, "functions"))) {
 		err_set(e, -EINVAL, "%s is no profile that report can read", s->segment);
 	} else {
 		rows_of_functions(&h, r, &rows[FLEET_FUNCTIONS]);
-		rows_of_edges(&h, f, &rows[FLEET_EDGES]);
-		rows_of_calls(&h, o, &rows[FLEET_CALLS]);
+		rows_of_edges(&h, told[FLEET_OF_FLOW], &rows[FLEET_EDGES]);
+		rows_of_calls(&h, told[FLEET_OF_OFFLOAD], &rows[FLEET_CALLS]);
+		rows_of_candidates(&h, told[FLEET_OF_ADVISE], samples, &rows[FLEET_CANDIDATES]);
+		if (rows_of_stacks(&h, text[FLEET_OF_STACKS], &rows[FLEET_STACKS]))
+			err_set(e, -ENOMEM, "out of memory");
 		open_row(&h, segment);
 		buf_addf(segment, "\t%" PRId64, s->ended);
 		number_field(segment, h.weight);
@@ -202,9 +316,8 @@ int fleet_rows(const struct fleet_segment *s, const char *report, const char *fl
 		text_field(segment, fleet_word(labels, "pod"));
 		buf_addch(segment, '\n');
 	}
-	json_decref(r);
-	json_decref(f);
-	json_decref(o);
+	for (unsigned i = 0; i < FLEET_OF_STACKS; i++)
+		json_decref(told[i]);
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		if (buf_failed(&rows[t]))
 			err_set(e, -ENOMEM, "out of memory");

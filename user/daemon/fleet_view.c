@@ -39,8 +39,9 @@ void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, str
 	size_t shown = 0, noise = 0;
 
 	buf_addf(out, "service %s, %u host%s\n\n%s\n", v->asked.service, f->hosts, f->hosts == 1 ? "" : "s",
-		 v->diff ? " before %  after %  change  +-      q  verdict  function  object"
-			 : "share %   low  high  hosts  function  object");
+		 v->advise ? "saved %   low  high  offload %  hosts  function  accelerator"
+		 : v->diff ? " before %  after %  change  +-      q  verdict  function  object"
+			   : "share %   low  high  hosts  function  object");
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fleet_function *o = &f->at[i];
 
@@ -54,6 +55,12 @@ void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, str
 			percent_column(o->change, 8, 3, true, out);
 			percent_column(1.96 * o->error, 7, 3, false, out);
 			buf_addf(out, "  %.3f  %-7s", o->q, verdicts[o->verdict]);
+		} else if (v->advise) {
+			percent_column(o->share, 7, 2, false, out);
+			percent_column(o->low, 6, 2, false, out);
+			percent_column(o->high, 6, 2, false, out);
+			percent_column(o->offload, 11, 1, false, out);
+			buf_addf(out, "%7u", o->hosts);
 		} else {
 			percent_column(o->share, 7, 2, false, out);
 			percent_column(o->low, 6, 2, false, out);
@@ -83,7 +90,8 @@ void fleet_json(const struct fleet_view *v, const struct fleet_functions *f, str
 
 		json_obj(&j, NULL);
 		json_str(&j, "name", o->function);
-		json_str(&j, "object", o->object);
+		if (!v->advise)
+			json_str(&j, "object", o->object);
 		json_u64(&j, "hosts", o->hosts);
 		if (v->diff) {
 			json_f64(&j, "before", o->before);
@@ -93,7 +101,11 @@ void fleet_json(const struct fleet_view *v, const struct fleet_functions *f, str
 			json_f64(&j, "q", o->q);
 			json_str(&j, "verdict", verdicts[o->verdict]);
 		} else {
-			json_f64(&j, "share", o->share);
+			if (v->advise) {
+				json_str(&j, "accelerator", o->object);
+				json_f64(&j, "offload", o->offload);
+			}
+			json_f64(&j, v->advise ? "saved" : "share", o->share);
 			json_f64(&j, "low", o->low);
 			json_f64(&j, "high", o->high);
 		}
@@ -115,7 +127,8 @@ const char fleet_view_schema[] =
 	"\"since\":{\"type\":\"integer\",\"description\":\"seconds of the time of day\"},\"until\":{\"type\":\"integer\"},"
 	"\"against\":{\"type\":[\"integer\",\"null\"],\"description\":\"of diff: when what it is compared with begins\"},"
 	"\"hosts\":" COUNT ",\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-	"\"additionalProperties\":false,\"required\":[\"name\",\"object\",\"hosts\"],\"properties\":{"
+	"\"additionalProperties\":false,\"required\":[\"name\",\"hosts\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"hosts\":" COUNT ",\"share\":" NUMBER
-	",\"low\":" NUMBER ",\"high\":" NUMBER ",\"before\":" NUMBER ",\"after\":" NUMBER ",\"change\":" NUMBER
-	",\"error\":" NUMBER ",\"q\":" NUMBER ",\"verdict\":{\"enum\":[\"noise\",\"real\",\"moved\"]}}}}}}";
+	",\"saved\":" NUMBER ",\"offload\":" NUMBER ",\"accelerator\":{\"type\":\"string\"},\"low\":" NUMBER
+	",\"high\":" NUMBER ",\"before\":" NUMBER ",\"after\":" NUMBER ",\"change\":" NUMBER ",\"error\":" NUMBER
+	",\"q\":" NUMBER ",\"verdict\":{\"enum\":[\"noise\",\"real\",\"moved\"]}}}}}}";
