@@ -80,32 +80,22 @@ check "in order" bash -c 'sort sent | cmp - sent'
 check "and told" within 5 grep -q 'event=push msg="clickhouse takes profiles again' log
 kill -TERM $daemon; wait $daemon
 
-# Debian's server
-command -v clickhouse-server >/dev/null || { skip "Debian's ClickHouse" "clickhouse-server is not installed"; exit 0; }
-real=$((port + 1)); url=http://127.0.0.1:$real; mkdir data tmp
-cat >c.xml <<-EOF
-	<?xml version="1.0"?><yandex><logger><level>warning</level><log>$TMP/ch.log</log><errorlog>$TMP/ch.err</errorlog></logger>
-	<http_port>$real</http_port><tcp_port>$((port + 2))</tcp_port><listen_host>127.0.0.1</listen_host><mark_cache_size>50000000</mark_cache_size>
-	<path>$TMP/data/</path><tmp_path>$TMP/tmp/</tmp_path><users_config>u.xml</users_config><default_profile>default</default_profile><default_database>default</default_database></yandex>
-EOF
-cat >u.xml <<-'EOF'
-	<?xml version="1.0"?><yandex><profiles><default/></profiles><users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
-	<quotas><default><interval><duration>3600</duration><queries>0</queries><errors>0</errors><result_rows>0</result_rows><read_rows>0</read_rows><execution_time>0</execution_time></interval></default></quotas></yandex>
-EOF
-start clickhouse-server --config-file="$TMP/c.xml"
+# what a real engine makes of all of it
 cat >sql.py <<-'EOF'
 	import sys, urllib.request
 	for s in sys.stdin.read().split(";\n\n"):
 	    if s.strip(): sys.stdout.write(urllib.request.urlopen(sys.argv[1], s.encode(), timeout=20).read().decode())
 EOF
 sql() { python3 sql.py "$url"; }
-within 20 bash -c 'echo "SELECT 1" | python3 sql.py "$1"' _ "$url"
-accperf fleet schema >schema.sql
-check "the tables are made" sql <schema.sql
-check "twice does no harm" sql <schema.sql
 asked() { accperf fleet "$1" --clickhouse "$url" --service web "${@:2}"; }
+judge() { # NAME URL
+engine=$1 url=$2
+within 60 bash -c 'echo "SELECT 1" | python3 sql.py "$1"' _ "$url"
+accperf fleet schema >schema.sql
+check "$engine: the tables are made" sql <schema.sql
+check "$engine: twice does no harm" sql <schema.sql
 for h in h1 h2; do asked push --host $h ${kept}1 ${kept}2 >/dev/null; done
-check "a profile's rows come to what its report says" bash -c 'echo "SELECT round(sum(self), 6) FROM accperf_functions FINAL WHERE host = '"'h1'"' AND segment LIKE '"'%1'"'" | python3 sql.py "$1" >self && jq -ne --argjson a "$(cat self)" --argjson b "$(accperf report --json -i "$2" 2>/dev/null | jq "[.functions[].self] | add")" "(\$a - \$b) | fabs < 1e-5"' _ "$url" ${kept}1
+check "$engine: a profile's rows come to what its report says" bash -c 'echo "SELECT round(sum(self), 6) FROM accperf_functions FINAL WHERE host = '"'h1'"' AND segment LIKE '"'%1'"'" | python3 sql.py "$1" >self && jq -ne --argjson a "$(cat self)" --argjson b "$(accperf report --json -i "$2" 2>/dev/null | jq "[.functions[].self] | add")" "(\$a - \$b) | fabs < 1e-5"' _ "$url" ${kept}1
 # 12 hosts, and f costs two points more in the last hour
 cat >planted.sql <<-'EOF'
 	INSERT INTO accperf_segments SELECT concat('p', toString(number % 12)), 'pl', toString(number), now() - 300 - 3600 * (number >= 12), now(), 1, 10000, 0, '', '', '' FROM system.numbers LIMIT 24;
@@ -123,9 +113,9 @@ EOF
 sql <planted.sql
 for i in 1 2; do sql <planted.sql; done # batches that come twice
 accperf fleet report --json --clickhouse "$url" --service pl --since -30m >report.json
-check "shares are those of all hosts, whatever came twice" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .share > 0.36 and .share < 0.39 and .low < .share and .share < .high)' report.json
+check "$engine: shares are those of all hosts, whatever came twice" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .share > 0.36 and .share < 0.39 and .low < .share and .share < .high)' report.json
 accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m >diff.json
-check "a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
+check "$engine: a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
 # what pays: on ten of the twelve hosts half of f, by a hundredth more or less, known to a fifth of it
 python3 - >candidates.sql <<-'EOF'
 	rows = []
@@ -138,10 +128,33 @@ sql <candidates.sql; sql <candidates.sql
 accperf fleet advise --json --clickhouse "$url" --service pl --since -30m >advise.json
 saved() { jq -e '.hosts == 12 and (.functions | length == 1) and (.functions[0] | .name == "f" and .accelerator == "soc/f" and .hosts == 10 and (.saved - 0.125 | fabs) < 1e-3 and (.offload - 0.75 | fabs) < 1e-3
 	and .low < 0.8 * .saved and .low > 0.4 * .saved and .high > 1.2 * .saved and .high < 1.6 * .saved)' advise.json || { cat advise.json; return 1; }; }
-check "what would be saved is of all hosts, its interval no narrower than one host's" saved
+check "$engine: what would be saved is of all hosts, its interval no narrower than one host's" saved
 accperf fleet flame --clickhouse "$url" --service web --since -1d >flame
 folded() { [ "$(awk '{ n += $NF } END { printf "%.0f", n / 1e6 }' flame)" = "$(accperf export --collapsed -o - -i "$1" 2>/dev/null | awk '{ n += $NF } END { printf "%.0f", n * 4 / 1e6 }')" ] && grep -qE '^kv;.*;find_entry [0-9]+$' flame; }
-check "stacks of all hosts come to what each says" folded ${kept}1
+check "$engine: stacks of all hosts come to what each says" folded ${kept}1
 valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json", "advise.json")]'; }
-if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi
-expect_status 1 "a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h
+if python3 -c 'import jsonschema' 2>/dev/null; then check "$engine: by their schema" valid; fi
+expect_status 1 "$engine: a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h
+}
+
+# Debian's server
+if command -v clickhouse-server >/dev/null; then
+real=$((port + 1)); mkdir data tmp
+cat >c.xml <<-EOF
+	<?xml version="1.0"?><yandex><logger><level>warning</level><log>$TMP/ch.log</log><errorlog>$TMP/ch.err</errorlog></logger>
+	<http_port>$real</http_port><tcp_port>$((port + 2))</tcp_port><listen_host>127.0.0.1</listen_host><mark_cache_size>50000000</mark_cache_size>
+	<path>$TMP/data/</path><tmp_path>$TMP/tmp/</tmp_path><users_config>u.xml</users_config><default_profile>default</default_profile><default_database>default</default_database></yandex>
+EOF
+cat >u.xml <<-'EOF'
+	<?xml version="1.0"?><yandex><profiles><default/></profiles><users><default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users>
+	<quotas><default><interval><duration>3600</duration><queries>0</queries><errors>0</errors><result_rows>0</result_rows><read_rows>0</read_rows><execution_time>0</execution_time></interval></default></quotas></yandex>
+EOF
+start clickhouse-server --config-file="$TMP/c.xml"
+judge "Debian's ClickHouse" http://127.0.0.1:$real
+else skip "Debian's ClickHouse" "clickhouse-server is not installed"; fi
+# a current one, in process, behind an HTTP of ours
+chdb=$TOP/build/chdb/node_modules
+if [ -e "$chdb/chdb" ] && need node; then
+	start env NODE_PATH="$chdb" node "$TOP/tests/daemon/chdb.js" $((port + 3)) "$TMP/chdb"
+	judge "chdb" http://127.0.0.1:$((port + 3))
+else skip "a current ClickHouse" "npm's chdb is not in build/chdb: scripts/deps --test --servers"; fi

@@ -118,6 +118,39 @@ static void a_profile_becomes_rows(void **state)
 	assert_true(fleet_rows(&s, (const char *const[]){ "{}", "", "", "", "" }, rows, &e) < 0);
 }
 
+/* Of a candidate its best option, as what would be saved; of stacks the largest, and the rest as one. */
+static void advice_and_stacks_become_rows(void **state)
+{
+	static const char advice[] =
+		"{\"candidates\": [{\"name\": \"f\", \"options\": [{\"accelerator\": \"soc/f\", \"verdict\": \"offload\", "
+		"\"process_speedup\": {\"value\": 2, \"low\": 1, \"high\": 4}}, {\"accelerator\": \"b\"}]}, "
+		"{\"name\": \"g\", \"options\": []}, {\"name\": \"h\", \"options\": [{\"process_speedup\": {\"value\": 0}}]}]}";
+	struct buf rows[FLEET_TABLES] = { { 0 } };
+	struct fleet_segment s = { "h1", "web", "20260101T000000Z-1.000001", 1000 };
+	struct err e = { 0 };
+	AUTO_BUF(stacks);
+	const char *text[FLEET_TEXTS] = { "{\"samples\": 10, \"functions\": []}", "", "", advice };
+	unsigned lines = 0;
+
+	for (unsigned i = 1; i <= 310; i++)
+		buf_addf(&stacks, "main;f%u %u\n", i, i);
+	buf_addstr(&stacks, "nonsense\nmain;-1 -1\nmain;cut off 7"); /* without its end it is none */
+	buf_addch(&stacks, 0);
+	text[FLEET_OF_STACKS] = stacks.data;
+	assert_int_equal(fleet_rows(&s, text, rows, &e), 0);
+	buf_addch(&rows[FLEET_CANDIDATES], 0);
+	buf_addch(&rows[FLEET_STACKS], 0);
+	assert_string_equal(rows[FLEET_CANDIDATES].data,
+			    "h1\tweb\t20260101T000000Z-1.000001\t1000\t1\tf\tsoc/f\toffload\t10\t0.5\t0\t0.75\n");
+	for (const char *at = rows[FLEET_STACKS].data; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, 301);
+	assert_non_null(strstr(rows[FLEET_STACKS].data, "\t1\tmain;f310\t310\n"));
+	assert_non_null(strstr(rows[FLEET_STACKS].data, "\t1\t[other]\t55\n")); /* 1 + 2 + ... + 10 */
+	for (unsigned t = 0; t < FLEET_TABLES; t++)
+		buf_release(&rows[t]);
+}
+
 /* ---- a fleet */
 
 #define HOSTS 50
@@ -227,6 +260,7 @@ int main(void)
 		cmocka_unit_test(urls_are_read_or_refused),
 		cmocka_unit_test(answers_are_taken_apart),
 		cmocka_unit_test(a_profile_becomes_rows),
+		cmocka_unit_test(advice_and_stacks_become_rows),
 		cmocka_unit_test(a_regression_is_found_and_equal_fleets_are_equal),
 		cmocka_unit_test(time_that_moved_within_an_object_is_no_gain),
 		cmocka_unit_test(one_host_tells_no_change),

@@ -277,9 +277,10 @@ int fleet_report(const struct clickhouse *c, const struct fleet_question *q, str
 	from_table(&a, FLEET_FUNCTIONS, &query);
 	buf_addstr(&query, " AND ");
 	within_span("began", q->of, &query);
-	buf_addstr(&query, " GROUP BY host, function, object) ANY INNER JOIN ");
+	buf_addstr(&query, " GROUP BY host, function, object) AS parts_of_host ALL INNER JOIN ");
 	add_host_times(&a, q->of, &query);
-	buf_addf(&query, " USING host GROUP BY function, object ORDER BY parts DESC LIMIT %d", ROWS_MOST);
+	buf_addf(&query, " AS times_of_host USING host GROUP BY function, object ORDER BY parts DESC LIMIT %d",
+		 ROWS_MOST);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 4, take_share, e);
 }
 
@@ -316,9 +317,10 @@ int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, str
 	from_table(&a, FLEET_CANDIDATES, &query);
 	buf_addstr(&query, " AND ");
 	within_span("began", q->of, &query);
-	buf_addstr(&query, " GROUP BY host, function, accelerator) ANY INNER JOIN ");
+	buf_addstr(&query, " GROUP BY host, function, accelerator) AS parts_of_host ALL INNER JOIN ");
 	add_host_times(&a, q->of, &query);
-	buf_addf(&query, " USING host GROUP BY function, accelerator ORDER BY parts DESC LIMIT %d", ROWS_MOST);
+	buf_addf(&query, " AS times_of_host USING host GROUP BY function, accelerator ORDER BY parts DESC LIMIT %d",
+		 ROWS_MOST);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 7, take_saving, e);
 }
 
@@ -394,9 +396,10 @@ int fleet_diff(const struct clickhouse *c, const struct fleet_question *q, struc
 	buf_addstr(&query, "SELECT function, object, count(), sum(pa / ta), sum(pb / tb), sum(pb / tb - pa / ta), "
 			   "sum((pb / tb - pa / ta) * (pb / tb - pa / ta)) AS squares FROM ");
 	add_both(&a, FLEET_FUNCTIONS, q->before, q->of, &query);
-	buf_addstr(&query, " ANY INNER JOIN ");
+	buf_addstr(&query, " AS parts_of_host ALL INNER JOIN ");
 	add_both(&a, FLEET_SEGMENTS, q->before, q->of, &query);
-	buf_addf(&query, " USING host GROUP BY function, object ORDER BY squares DESC LIMIT %d", ROWS_MOST);
+	buf_addf(&query, " AS times_of_host USING host GROUP BY function, object ORDER BY squares DESC LIMIT %d",
+		 ROWS_MOST);
 	if (ask_server(&a, &query, &answer) || take_rows_of(&answer, f, 5, take_change, e))
 		return e->code;
 	fleet_judge(f);
