@@ -20,8 +20,8 @@ static const struct daemon_opts defaults = { .config = CONFIG, .log = "logfmt" }
 #define O(field) offsetof(struct daemon_opts, field)
 static const struct opt options[] = {
 	{ OPT_STRING, 0, "config", O(config), "FILE", "what to record, and what that may cost (" CONFIG ")", 0 },
-	{ OPT_BOOL, 0, "check", O(check), NULL, "look the configuration through, and end: 0, or 2 with every error",
-	  0 },
+	{ OPT_BOOL, 0, "check", O(check), NULL,
+	  "look the configuration through, and end: 0, or 2 with every error; and tell what it meets here", 0 },
 	{ OPT_BOOL, 0, "example", O(example), NULL,
 	  "print a configuration with every key, what it means and its default", 0 },
 	{ OPT_STRING, 0, "log", O(log), "logfmt|json", "how its log is written (logfmt)", 0 },
@@ -41,6 +41,20 @@ static int read_config(const struct daemon_opts *o, struct daemon_config *c)
 	return count ? EXIT_USAGE : EXIT_DONE;
 }
 
+static int check_here(const struct daemon_opts *o, struct daemon_config *c)
+{
+	AUTO_BUF(warnings);
+	AUTO_BUF(out);
+
+	daemon_check(c, &out, &warnings);
+	printf("%s is in order: %zu service%s\n", o->config, c->service_count, c->service_count == 1 ? "" : "s");
+	fputs(out.len && !buf_failed(&out) ? out.data : "", stdout);
+	for (char *at = warnings.data, *end; at && !buf_failed(&warnings) && (end = strchr(at, '\n')); at = end + 1)
+		log_warn("%.*s", (int)(end - at), at);
+	config_release(c);
+	return EXIT_DONE;
+}
+
 static int cmd_daemon(void *opts, int argc, char **argv)
 {
 	const struct daemon_opts *o = opts;
@@ -57,11 +71,8 @@ static int cmd_daemon(void *opts, int argc, char **argv)
 	status = read_config(o, &c);
 	if (status != EXIT_DONE)
 		return status;
-	if (o->check) {
-		printf("%s is in order: %zu service%s\n", o->config, c.service_count, c.service_count == 1 ? "" : "s");
-		config_release(&c);
-		return EXIT_DONE;
-	}
+	if (o->check)
+		return check_here(o, &c);
 	if (!strcmp(o->log, "json"))
 		say_as_json();
 	return daemon_run(o->config, &c, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
@@ -102,6 +113,9 @@ CLI_COMMAND(daemon) = {
 		"seconds since 1970. Without times it is the last complete profile. /diff compares with base_from to base_to,\n"
 		"or with what came before. An address that other machines reach wants the token and TLS (http.tls_cert,\n"
 		"tls_key).\n\n"
+		"--check tells each error by line and column. Where there is none it tells how many processes each service has now,\n"
+		"and warns of what will not work here: the folder, the token, the keys, the user of ClickHouse; its status is 0\n"
+		"then, as recording goes on without them.\n\n"
 		"Needs what `accperf record` needs. What is recorded of a target, and what never, its page tells.",
 	.examples = "accperf daemon --example >daemon.yaml\tA configuration to begin with\n"
 		    "accperf daemon --check --config daemon.yaml\tWhether it is in order\n"

@@ -13,6 +13,9 @@
 
 /* Reads and checks a file: the number of errors, each a line "FILE:LINE:COLUMN: sentence"; *e where it cannot be read. */
 unsigned daemon_read_config(const char *path, struct daemon_config *c, struct buf *errors, struct err *e);
+/* What it would meet on this machine: how many processes each service has now, in `out`; what will not work, a line a
+ * sentence, in `warnings`. */
+void daemon_check(const struct daemon_config *c, struct buf *out, struct buf *warnings);
 /* Until SIGTERM: 0 or -errno. Takes what c holds; path: read again at SIGHUP. */
 int daemon_run(const char *path, struct daemon_config *c, struct err *e);
 

@@ -515,6 +515,21 @@ struct http *http_open(struct daemon *d, struct err *e)
 	return h;
 }
 
+int http_check(const struct daemon_config *c, struct err *e)
+{
+	struct http *h;
+
+	if (!strcmp(c->listen, "none") || !(mhd = http_library(e)))
+		return e->code;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (!read_token(h, c->token_file, e))
+		read_tls(h, c, e);
+	http_free(h);
+	return e->code;
+}
+
 int http_fd(const struct http *h)
 {
 	const union MHD_DaemonInfo *i = h ? mhd->get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;

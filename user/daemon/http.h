@@ -14,10 +14,13 @@
 #include "util/err.h"
 
 struct daemon;
+struct daemon_config;
 struct http;
 
 /* By c.listen; NULL and no error: "none". */
 struct http *http_open(struct daemon *d, struct err *e);
+/* Whether what it would serve with is there: its library, token and keys. No port is taken. */
+int http_check(const struct daemon_config *c, struct err *e);
 /* Readable when there is something to do; -1. */
 int http_fd(const struct http *h);
 void http_run(struct http *h);

@@ -15,6 +15,14 @@ struct http *http_open(struct daemon *d, struct err *e)
 	return NULL;
 }
 
+int http_check(const struct daemon_config *c, struct err *e)
+{
+	struct daemon d = { .c = *c };
+
+	http_open(&d, e);
+	return e->code;
+}
+
 int http_fd(const struct http *h)
 {
 	return -1;
