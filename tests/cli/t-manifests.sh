@@ -39,6 +39,10 @@ cat >judge.py <<-'EOF'
 EOF
 check "the DaemonSet keeps to least rights, and agrees with the unit" python3 judge.py "$TOP"
 check "its configuration is in order" accperf daemon --check --config daemon.yaml
+apparmor() { diff <(sed -n 's/^  capability \(.*\),$/CAP_\U\1/p' "$TOP/user/daemon/accperf-daemon.apparmor" | sort) <(sed -n 's/^CapabilityBoundingSet=//p' "$TOP/user/daemon/accperf-daemon.service" | tr ' ' '\n' | sort); }
+check "AppArmor's profile has the unit's capabilities" apparmor
+# judged as a text: no kernel that enforces it was at hand
+if need apparmor_parser; then check "and is one" apparmor_parser -Q -K -T "$TOP/user/daemon/accperf-daemon.apparmor"; else skip "AppArmor's profile" "apparmor_parser is not installed"; fi
 packages() { ldd "$TOP/build/accperf" | awk '/=> \// { print $3 }' | xargs -r readlink -f | xargs -r -n 1 dpkg-query -S 2>/dev/null | sed 's/[:,].*//' | sort -u; }
 lists_all() { local p; for p in $(packages); do case $p in libc6 | libgcc-s1 | liblzma5 | libbz2-1.0 | libtinfo6 | libgnutls30 | libp11-kit0 | libidn2-0 | libunistring2 | libtasn1-6 | libnettle8 | libhogweed6 | libgmp10 | libffi8) continue ;; esac; grep -qw -- "$p" "$TOP/user/daemon/Containerfile" || { echo "the image lacks $p"; return 1; }; done; }
 if need dpkg-query; then check "the image has every library" lists_all; fi

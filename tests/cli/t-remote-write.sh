@@ -83,13 +83,13 @@ cat >d.yaml <<-EOF
 	EOF
 begin() { accperf daemon --config d.yaml 2>>log & daemon=$!; STARTED+=($daemon); }
 begin
-check "an outage is told" within 9 grep -q 'level=warn event=push msg=".*the server of figures on 127.0.0.1.* answers 503.*figures wait on disk' log
+check "an outage is told" within 40 grep -q 'level=warn event=push msg=".*the server of figures on 127.0.0.1.* answers 503.*figures wait on disk' log
 waiting() { [ "$(ls store/.figures | wc -l)" -ge "$1" ]; }
-check "figures wait on disk" within 20 waiting 3
+check "figures wait on disk" within 40 waiting 3
 kill -9 $daemon; wait $daemon 2>/dev/null; oldest=$(ls store/.figures | head -n 1); waited=$(ls store/.figures | wc -l)
 rm down; begin
 sent() { [ "$(wc -l <got)" -ge "$1" ]; }
-check "after a restart all is sent" within 30 sent $((waited + 2))
+check "after a restart all is sent" within 60 sent $((waited + 2))
 check "the oldest first, nothing twice, by the rules" bash -c '[ "$(head -n 1 got | cut -d" " -f1)" = "$1" ] && cut -d" " -f1 got | sort -uc && [ ! -e wrong ]' _ "$oldest"
 kill -TERM $daemon; wait $daemon
 
