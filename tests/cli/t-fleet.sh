@@ -114,6 +114,13 @@ sql <planted.sql
 for i in 1 2; do sql <planted.sql; done # batches that come twice
 accperf fleet report --json --clickhouse "$url" --service pl --since -30m >report.json
 check "$engine: shares are those of all hosts, whatever came twice" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .share > 0.36 and .share < 0.39 and .low < .share and .share < .high)' report.json
+# one that does what no other does, and one of which half is g
+echo "INSERT INTO accperf_functions VALUES ('p3','pl','3',now() - 300,1,'odd','x.so',0.1,1000),('p5','pl','5',now() - 300,1,'hot','x.so',0.5,5000);
+
+INSERT INTO accperf_functions SELECT concat('p', toString(number)), 'pl', toString(number), now() - 300, 1, 'hot', 'x.so', 0.2, 2000 + number FROM system.numbers WHERE number != 5 LIMIT 11" | sql
+accperf fleet hosts --json --clickhouse "$url" --service pl --since -30m >hosts.json
+differ() { jq -e '[.functions[] | [.name, .host, (.share * 100 | round), (.median * 100 | round)]] == [["hot", "p5", 50, 20], ["odd", "p3", 10, 0]]' hosts.json || { cat hosts.json; return 1; }; }
+check "$engine: which hosts differ is told" differ
 accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m >diff.json
 check "$engine: a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
 # what pays: on ten of the twelve hosts half of f, by a hundredth more or less, known to a fifth of it
@@ -132,7 +139,7 @@ check "$engine: what would be saved is of all hosts, its interval no narrower th
 accperf fleet flame --clickhouse "$url" --service web --since -1d >flame
 folded() { [ "$(awk '{ n += $NF } END { printf "%.0f", n / 1e6 }' flame)" = "$(accperf export --collapsed -o - -i "$1" 2>/dev/null | awk '{ n += $NF } END { printf "%.0f", n * 4 / 1e6 }')" ] && grep -qE '^kv;.*;find_entry [0-9]+$' flame; }
 check "$engine: stacks of all hosts come to what each says" folded ${kept}1
-valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json", "advise.json")]'; }
+valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json", "advise.json", "hosts.json")]'; }
 if python3 -c 'import jsonschema' 2>/dev/null; then check "$engine: by their schema" valid; fi
 expect_status 1 "$engine: a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h
 }

@@ -151,6 +151,35 @@ static void advice_and_stacks_become_rows(void **state)
 		buf_release(&rows[t]);
 }
 
+/* Nine hosts alike but for one; a function that one host alone has; one that all have differently. */
+static void hosts_that_differ_are_found(void **state)
+{
+	struct fleet_function at[] = {
+		{ .function = "f", .object = "o", .host = "a", .share = 0.10 },
+		{ .function = "f", .object = "o", .host = "b", .share = 0.11 },
+		{ .function = "f", .object = "o", .host = "c", .share = 0.11 },
+		{ .function = "f", .object = "o", .host = "d", .share = 0.115 },
+		{ .function = "f", .object = "o", .host = "e", .share = 0.12 },
+		{ .function = "f", .object = "o", .host = "z", .share = 0.40 },
+		{ .function = "g", .object = "o", .host = "b", .share = 0.05 },
+		{ .function = "h", .object = "o", .host = "a", .share = 0.1 },
+		{ .function = "h", .object = "o", .host = "b", .share = 0.2 },
+		{ .function = "h", .object = "o", .host = "c", .share = 0.3 },
+		{ .function = "h", .object = "o", .host = "d", .share = 0.4 },
+		{ .function = "h", .object = "o", .host = "e", .share = 0.5 },
+		{ .function = "i", .object = "o", .host = "a", .share = 0.015 }, /* too little to be a reason */
+	};
+	struct fleet_functions all = { .at = at, .count = sizeof(at) / sizeof(at[0]) }, far = { .hosts = 6 };
+
+	assert_int_equal(fleet_far_hosts(&all, &far), 0);
+	assert_int_equal(far.count, 2);
+	assert_string_equal(far.at[0].host, "z");
+	assert_true(fabs(far.at[0].before - 0.1125) < 1e-9);
+	assert_string_equal(far.at[1].function, "g");
+	assert_true(far.at[1].before == 0);
+	fleet_release(&far);
+}
+
 /* ---- a fleet */
 
 #define HOSTS 50
@@ -260,6 +289,7 @@ int main(void)
 		cmocka_unit_test(urls_are_read_or_refused),
 		cmocka_unit_test(answers_are_taken_apart),
 		cmocka_unit_test(a_profile_becomes_rows),
+		cmocka_unit_test(hosts_that_differ_are_found),
 		cmocka_unit_test(advice_and_stacks_become_rows),
 		cmocka_unit_test(a_regression_is_found_and_equal_fleets_are_equal),
 		cmocka_unit_test(time_that_moved_within_an_object_is_no_gain),

@@ -128,6 +128,7 @@ static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, con
 	struct fleet_view v = { .asked = { .service = o->service, .all = o->cluster },
 				.diff = diff,
 				.advise = !strcmp(verb, "advise"),
+				.differ = !strcmp(verb, "hosts"),
 				.all = o->all,
 				.rows = (size_t)o->rows };
 	struct fleet_functions f = { 0 };
@@ -140,6 +141,8 @@ static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, con
 		return show_flame(c, &v.asked);
 	if (diff)
 		fleet_diff(c, &v.asked, &f, &e);
+	else if (v.differ)
+		fleet_hosts(c, &v.asked, &f, &e);
 	else if (v.advise)
 		fleet_advise(c, &v.asked, &f, &e);
 	else
@@ -158,7 +161,8 @@ static int show_fleet(const struct fleet_cmd *o, const struct clickhouse *c, con
 
 static bool is_question(const char *verb)
 {
-	return !strcmp(verb, "report") || !strcmp(verb, "diff") || !strcmp(verb, "advise") || !strcmp(verb, "flame");
+	return !strcmp(verb, "report") || !strcmp(verb, "diff") || !strcmp(verb, "advise") || !strcmp(verb, "flame") ||
+	       !strcmp(verb, "hosts");
 }
 
 static int cmd_fleet(void *opts, int argc, char **argv)
@@ -182,7 +186,7 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
 	}
 	if (!is_question(verb) && !push)
-		err_set(&e, -EINVAL, "'%s' is none of schema, push, report, diff, advise and flame", verb);
+		err_set(&e, -EINVAL, "'%s' is none of schema, push, report, hosts, diff, advise and flame", verb);
 	else if ((!o->service && !(push && o->remote_write)) || (push ? urls != 1 : !o->clickhouse))
 		err_set(&e, -EINVAL, "%s wants --clickhouse URL%s and --service NAME", verb,
 			push ? ", --otlp URL, --pyroscope URL or --remote-write URL" : "");
@@ -210,7 +214,7 @@ CLI_COMMAND(fleet) = {
 	.schemas = schemas,
 	.min_args = 1,
 	.max_args = -1,
-	.usage = "schema|push|report|diff|advise|flame [options] [FILE...]",
+	.usage = "schema|push|report|hosts|diff|advise|flame [options] [FILE...]",
 	.details =
 		"schema prints the statements that make the tables: of functions, edges, offload calls, candidates, stacks\n"
 		"and profiles, and a view by function and time. push sends profiles, whole: one that is there is not sent again, and one that was\n"
@@ -227,6 +231,8 @@ CLI_COMMAND(fleet) = {
 		"no change. q is the false discovery rate over all functions; real: q <= 0.025; moved: real, but another\n"
 		"function of its object lost what it gained, so the object as a whole did not change. A share may also change\n"
 		"because all others did.\n\n"
+		"hosts shows which hosts differ: those whose share of a function is far from the median over hosts, by two hundredths\n"
+		"of their time and by five times what hosts differ by as a rule. Of five hosts and more.\n\n"
 		"advise shows candidates by what they would save of the CPU time of all hosts. What is not known of an accelerator\n"
 		"is the same on every host, so lows are added to lows and highs to highs, and what hosts differ by comes on top:\n"
 		"more hosts do not make it narrower than that. offload: the part of the time on hosts whose verdict is so.\n\n"

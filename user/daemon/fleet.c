@@ -21,6 +21,8 @@
 #define MEMORY (256u << 20)   /* bytes, for a child that reads; by hand */
 #define JSON_MOST (64u << 20) /* bytes of its answer; by hand */
 #define ROWS_MOST 20000       /* of an answer: more functions than anybody reads */
+#define HOSTS_FLOOR 0.01      /* of a host's time: a function of less is no reason to look at a host */
+#define HOST_ROWS_MOST 500000 /* of 10,000 hosts with fifty such functions each */
 #define MOVED 0.8             /* of a change: where others of its object lost so much, it has only moved */
 #define REAL_Q 0.025          /* under it, fewer than one of twenty comparisons of equal fleets finds anything */
 
@@ -322,6 +324,48 @@ int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, str
 	buf_addf(&query, " AS times_of_host USING host GROUP BY function, accelerator ORDER BY parts DESC LIMIT %d",
 		 ROWS_MOST);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 7, take_saving, e);
+}
+
+/* v: share. Host and function stand in one field, as rows have two names. */
+static void take_host_share(struct fleet_functions *f, struct fleet_function *to, const double *v)
+{
+	char *tab = strchr(to->object, '|');
+
+	(void)f;
+	to->share = v[0];
+	if (!tab)
+		return;
+	snprintf(to->host, sizeof(to->host), "%s", tab + 1);
+	*tab = 0;
+}
+
+int fleet_hosts(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
+{
+	struct asking a = { c, q->service, q->all, e };
+	struct fleet_functions all = { 0 };
+	AUTO_BUF(query);
+	AUTO_BUF(answer);
+
+	if (ask_totals(&a, q->of, &all))
+		return e->code;
+	f->hosts = all.hosts;
+	if (all.hosts && all.hosts < FLEET_HOSTS_LEAST)
+		return err_set(e, -EINVAL, "which of %u hosts differs is not known: it wants %u", all.hosts,
+			       FLEET_HOSTS_LEAST);
+	buf_addstr(&query, "SELECT function, concat(object, '|', host) AS place, p / t AS share FROM "
+			   "(SELECT host, function, object, sum(weight * samples) AS p FROM ");
+	from_table(&a, FLEET_FUNCTIONS, &query);
+	buf_addstr(&query, " AND ");
+	within_span("began", q->of, &query);
+	buf_addstr(&query, " GROUP BY host, function, object) AS parts_of_host ALL INNER JOIN ");
+	add_host_times(&a, q->of, &query);
+	buf_addf(&query, " AS times_of_host USING host WHERE p / t >= %g ORDER BY function, object, share LIMIT %d",
+		 HOSTS_FLOOR, HOST_ROWS_MOST);
+	if (!ask_server(&a, &query, &answer) && !take_rows_of(&answer, &all, 1, take_host_share, e) &&
+	    fleet_far_hosts(&all, f))
+		err_set(e, -ENOMEM, "out of memory");
+	fleet_release(&all);
+	return e->code;
 }
 
 int fleet_flame(const struct clickhouse *c, const struct fleet_question *q, struct buf *out, struct err *e)

@@ -50,9 +50,10 @@ struct fleet_span {
 
 struct fleet_function {
 	char function[256], object[256]; /* object: of advise the accelerator */
+	char host[128];                  /* of fleet_hosts() */
 	double share, low, high;         /* of the CPU time of all; of advise what would be saved of it */
 	double offload;                  /* of advise: part of that time on hosts where the verdict is to offload */
-	double before, after;            /* diff */
+	double before, after;            /* diff; before is the median over hosts of fleet_hosts() */
 	double change, error, q;         /* of diff: after less before, its standard error */
 	unsigned hosts;
 	enum { FLEET_NOISE, FLEET_REAL, FLEET_MOVED } verdict;
@@ -77,6 +78,12 @@ int fleet_report(const struct clickhouse *c, const struct fleet_question *q, str
 /* Candidates: what of the CPU time of all hosts would be saved. What is not known of an accelerator or a copy is the
  * same on every host, so lows are added to lows and highs to highs, and how hosts differ comes on top. */
 int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+#define FLEET_HOSTS_LEAST 5u /* of so few one that differs is no outlier yet */
+/* Which hosts differ: those whose share of a function is far from the median over hosts, the furthest first. Functions
+ * of a hundredth of a host's time at least. -EINVAL: of fewer than FLEET_HOSTS_LEAST hosts that is not known. */
+int fleet_hosts(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e);
+/* What fleet_hosts() makes of `all`: sorted by function and object, of hosts that have the function. Pure. */
+int fleet_far_hosts(const struct fleet_functions *all, struct fleet_functions *f);
 /* Stacks of all hosts as lines of "frame;frame nanoseconds", the largest first. */
 int fleet_flame(const struct clickhouse *c, const struct fleet_question *q, struct buf *out, struct err *e);
 /* Pairs each host's shares before and after. */

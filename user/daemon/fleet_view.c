@@ -39,9 +39,10 @@ void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, str
 	size_t shown = 0, noise = 0;
 
 	buf_addf(out, "service %s, %u host%s\n\n%s\n", v->asked.service, f->hosts, f->hosts == 1 ? "" : "s",
-		 v->advise ? "saved %   low  high  offload %  hosts  function  accelerator"
-		 : v->diff ? " before %  after %  change  +-      q  verdict  function  object"
-			   : "share %   low  high  hosts  function  object");
+		 v->differ   ? "share %  median  host  function  object"
+		 : v->advise ? "saved %   low  high  offload %  hosts  function  accelerator"
+		 : v->diff   ? " before %  after %  change  +-      q  verdict  function  object"
+			     : "share %   low  high  hosts  function  object");
 	for (size_t i = 0; i < f->count; i++) {
 		const struct fleet_function *o = &f->at[i];
 
@@ -55,6 +56,11 @@ void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, str
 			percent_column(o->change, 8, 3, true, out);
 			percent_column(1.96 * o->error, 7, 3, false, out);
 			buf_addf(out, "  %.3f  %-7s", o->q, verdicts[o->verdict]);
+		} else if (v->differ) {
+			percent_column(o->share, 7, 2, false, out);
+			percent_column(o->before, 8, 2, false, out);
+			buf_addstr(out, "  ");
+			clean_add(out, o->host, CLEAN_TEXT);
 		} else if (v->advise) {
 			percent_column(o->share, 7, 2, false, out);
 			percent_column(o->low, 6, 2, false, out);
@@ -105,6 +111,10 @@ void fleet_json(const struct fleet_view *v, const struct fleet_functions *f, str
 				json_str(&j, "accelerator", o->object);
 				json_f64(&j, "offload", o->offload);
 			}
+			if (v->differ) {
+				json_str(&j, "host", o->host);
+				json_f64(&j, "median", o->before);
+			}
 			json_f64(&j, v->advise ? "saved" : "share", o->share);
 			json_f64(&j, "low", o->low);
 			json_f64(&j, "high", o->high);
@@ -129,6 +139,7 @@ const char fleet_view_schema[] =
 	"\"hosts\":" COUNT ",\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"name\",\"hosts\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"hosts\":" COUNT ",\"share\":" NUMBER
-	",\"saved\":" NUMBER ",\"offload\":" NUMBER ",\"accelerator\":{\"type\":\"string\"},\"low\":" NUMBER
+	",\"saved\":" NUMBER ",\"offload\":" NUMBER
+	",\"accelerator\":{\"type\":\"string\"},\"host\":{\"type\":\"string\"},\"median\":" NUMBER ",\"low\":" NUMBER
 	",\"high\":" NUMBER ",\"before\":" NUMBER ",\"after\":" NUMBER ",\"change\":" NUMBER ",\"error\":" NUMBER
 	",\"q\":" NUMBER ",\"verdict\":{\"enum\":[\"noise\",\"real\",\"moved\"]}}}}}}";

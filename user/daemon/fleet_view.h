@@ -7,8 +7,8 @@
 
 struct fleet_view {
 	struct fleet_question asked;
-	bool diff, advise, all; /* all: what may be noise, too */
-	size_t rows;            /* at most, of the text */
+	bool diff, advise, differ, all; /* all: what may be noise, too */
+	size_t rows;                    /* at most, of the text */
 };
 
 void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, struct buf *out);
