@@ -116,7 +116,6 @@ struct sample {
 
 typedef int (*sample_fn)(void *ctx, const struct sample *s);
 
-#define STACK_PAGE 4096u
 #define STACK_PAGES 32 /* bits of stack_absent */
 
 /* What of the stack is known without a gap. */
@@ -124,7 +123,7 @@ static inline uint32_t sample_stack_known(const struct sample *s, uint64_t sp)
 {
 	for (unsigned i = 0; i < STACK_PAGES; i++)
 		if (s->stack_absent >> i & 1) {
-			uint64_t known = i ? i * STACK_PAGE - sp % STACK_PAGE : 0;
+			uint64_t known = i ? i * SAMPLE_PAGE - sp % SAMPLE_PAGE : 0;
 
 			return known < s->stack_bytes ? (uint32_t)known : s->stack_bytes;
 		}

@@ -270,7 +270,7 @@ static void test_cut(void **state)
 
 /* ---- pages that are not present ---- */
 
-#define HOLLOW (5 * STACK_PAGE)
+#define HOLLOW (5 * SAMPLE_PAGE)
 
 /* A large array of which little is used: most of its pages may never have been touched. */
 __attribute__((noinline)) static int hollow(void)
@@ -291,9 +291,9 @@ static void lose(struct taken *t, uint64_t from, uint64_t to)
 {
 	uint64_t sp = t->regs[7];
 
-	for (uint64_t page = from / STACK_PAGE; page * STACK_PAGE < to; page++) {
-		t->absent |= 1u << (page - sp / STACK_PAGE);
-		memset(t->stack + (page * STACK_PAGE - sp), 0, STACK_PAGE);
+	for (uint64_t page = from / SAMPLE_PAGE; page * SAMPLE_PAGE < to; page++) {
+		t->absent |= 1u << (page - sp / SAMPLE_PAGE);
+		memset(t->stack + (page * SAMPLE_PAGE - sp), 0, SAMPLE_PAGE);
 	}
 }
 
@@ -317,8 +317,8 @@ static void test_absent(void **state)
 		if (!t->array || flags != FMT_STACK_COMPLETE || t->array < sp)
 			continue;
 		assert_true(find(frames, n, 0, (void *)hollow) > 0);
-		from = (t->array + 2 * STACK_PAGE - 1) & ~(uint64_t)(STACK_PAGE - 1);
-		to = (t->array + HOLLOW) & ~(uint64_t)(STACK_PAGE - 1);
+		from = (t->array + 2 * SAMPLE_PAGE - 1) & ~(uint64_t)(SAMPLE_PAGE - 1);
+		to = (t->array + HOLLOW) & ~(uint64_t)(SAMPLE_PAGE - 1);
 		lose(t, from, to);
 		assert_int_equal(unwind_taken(i, frames, &flags), n);
 		assert_int_equal(flags, FMT_STACK_COMPLETE);

@@ -534,7 +534,7 @@ static void fit_host_curve(const struct offload_item *it, struct advise_function
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
 		err = points_add(&pts, RUN_ACCEL, pts.run[RUN_HOST].at[i].g, pts.run[RUN_HOST].at[i].t, false, &e);
 	if (!err) {
-		points_thin(&pts, 12);
+		points_thin(&pts);
 		err = fit_logca(&pts, &opts, &fit, &e);
 	}
 	points_release(&pts);

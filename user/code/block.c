@@ -11,7 +11,6 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAX_INSN_BYTES 15
 #define RED_ZONE 128
 #define KEY_BITS 44 /* of an address; the rest is the code's id */
 
@@ -166,7 +165,7 @@ void block_work_add(struct block_work *w, const struct dec_insn *d)
 /* Decodes from `from` to the end of the block around ip. */
 static struct block *decode_block(const struct block_code *code, uint64_t from, const struct function *f)
 {
-	uint8_t bytes[BLOCK_MAX_INSNS * MAX_INSN_BYTES];
+	uint8_t bytes[BLOCK_MAX_INSNS * DEC_MAX_BYTES];
 	struct dec_insn insn[BLOCK_MAX_INSNS];
 	uint32_t off[BLOCK_MAX_INSNS];
 	size_t have = 0, at = 0;
@@ -174,7 +173,7 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 	struct block *b;
 
 	while (n < BLOCK_MAX_INSNS) {
-		if (have - at < MAX_INSN_BYTES && have < sizeof(bytes)) {
+		if (have - at < DEC_MAX_BYTES && have < sizeof(bytes)) {
 			size_t want = sizeof(bytes) - have;
 
 			have += code->read(code->ctx, from + have, bytes + have, want > 256 ? 256 : want);
@@ -247,7 +246,7 @@ static bool remember(struct block_cache *c, uint64_t key, struct block *b)
 
 static bool unchanged(const struct block_code *code, const struct block *b)
 {
-	uint8_t now[BLOCK_MAX_INSNS * MAX_INSN_BYTES];
+	uint8_t now[BLOCK_MAX_INSNS * DEC_MAX_BYTES];
 
 	return code->read(code->ctx, b->start, now, b->bytes) == b->bytes && !memcmp(now, b->code, b->bytes);
 }
@@ -403,7 +402,7 @@ static void emit_insn(struct block_cache *c, unsigned i, unsigned at, unsigned o
 			if (counted && !n)
 				continue;
 			a.size = counted ? n * mem->size : 0;
-			if (s->regs[WREG_FLAGS] & (1u << 10)) {
+			if (s->regs[WREG_FLAGS] & EVAL_FLAG_DF) {
 				if (counted)
 					a.addr -= (n - 1) * mem->size;
 				else
@@ -471,7 +470,7 @@ int block_previous(struct block_cache *c, const struct block_code *code, uint64_
 		   uint64_t *addr)
 {
 	const struct function *f = cached_function_of(c, code, code_ip - 1);
-	uint8_t bytes[MAX_INSN_BYTES];
+	uint8_t bytes[DEC_MAX_BYTES];
 	uint32_t lo = 0, hi, want;
 	size_t have;
 

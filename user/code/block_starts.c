@@ -7,7 +7,6 @@
 #include "code/block_starts.h"
 #include "util/grow.h"
 
-#define TABLE_MAX 4096
 #define TABLE_ENTRIES_MAX (1u << 20) /* of one function: hostile code names the same table everywhere */
 
 struct body {
@@ -72,7 +71,7 @@ static unsigned mark_table(const struct block_code *code, struct leaders *l, uin
 {
 	unsigned n = 0;
 
-	for (; n < TABLE_MAX; n++) {
+	for (; n < CODE_TABLE_MAX; n++) {
 		uint64_t target = 0;
 		int32_t rel;
 

@@ -193,7 +193,7 @@ static uint64_t target_of(const struct cfg *c, uint32_t insn, const struct dec_i
 
 static int add_table(struct builder *b, uint32_t jump)
 {
-	uint32_t target[CFG_TABLE_MAX], n = cfg_table_find(b->c, b->code, jump, target);
+	uint32_t target[CODE_TABLE_MAX], n = cfg_table_find(b->c, b->code, jump, target);
 	int rc = 0;
 
 	if (!n)

@@ -5,10 +5,8 @@
 
 #include "code/cfg.h"
 
-#define CFG_TABLE_MAX 4096
-
 /* Targets of the indirect jump at instruction `insn`, as instruction indices, at most
- * CFG_TABLE_MAX; 0: no table was recognised. */
+ * CODE_TABLE_MAX; 0: no table was recognised. */
 uint32_t cfg_table_find(const struct cfg *c, const struct block_code *code, uint32_t insn, uint32_t *target);
 /* Index of the instruction at addr, CFG_NONE if none starts there. */
 uint32_t cfg_insn_at(const struct cfg *c, uint64_t addr);

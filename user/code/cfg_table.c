@@ -53,7 +53,7 @@ static bool find_base(const struct cfg *c, uint32_t before, uint8_t reg, uint64_
 	return false;
 }
 
-/* Entries as the comparison before tells, CFG_TABLE_MAX where none is found. The comparison may
+/* Entries as the comparison before tells, CODE_TABLE_MAX where none is found. The comparison may
  * name a register that was copied into the index since. */
 static uint32_t find_length(const struct cfg *c, uint32_t load, uint8_t index)
 {
@@ -63,18 +63,18 @@ static uint32_t find_length(const struct cfg *c, uint32_t load, uint8_t index)
 		if (cfg_decode(c, load - i, &d))
 			break;
 		if (d.compared == index)
-			return d.compared_to >= 0 && d.compared_to < CFG_TABLE_MAX ? (uint32_t)d.compared_to + 1
-										   : CFG_TABLE_MAX;
+			return d.compared_to >= 0 && d.compared_to < CODE_TABLE_MAX ? (uint32_t)d.compared_to + 1
+										    : CODE_TABLE_MAX;
 		if (!(d.writes >> index & 1))
 			continue;
 		if (d.effect.op == DEC_OP_AND && d.effect.dst == index && d.effect.src_kind == DEC_SRC_IMM &&
-		    d.effect.imm >= 0 && d.effect.imm < CFG_TABLE_MAX)
+		    d.effect.imm >= 0 && d.effect.imm < CODE_TABLE_MAX)
 			return (uint32_t)d.effect.imm + 1;
 		if (d.effect.op != DEC_OP_MOV || d.effect.src_kind != DEC_SRC_REG)
 			break;
 		index = d.effect.src;
 	}
-	return CFG_TABLE_MAX;
+	return CODE_TABLE_MAX;
 }
 
 uint32_t cfg_table_find(const struct cfg *c, const struct block_code *code, uint32_t insn, uint32_t *target)
@@ -112,7 +112,7 @@ uint32_t cfg_table_find(const struct cfg *c, const struct block_code *code, uint
 			break;
 	}
 	/* an entry that leads elsewhere belongs to the table where its length is known: not understood */
-	if (n < length && length < CFG_TABLE_MAX && n + 1 < length)
+	if (n < length && length < CODE_TABLE_MAX && n + 1 < length)
 		return 0;
 	return n > 1 ? n : 0;
 }

@@ -17,9 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEC_NOREG 0xff  /* no such part in the address */
-#define DEC_BADREG 0xfe /* a part that general registers do not give: vector index, gs base */
-#define DEC_MAX_MEM 3
+#define DEC_NOREG 0xff     /* no such part in the address */
+#define DEC_BADREG 0xfe    /* a part that general registers do not give: vector index, gs base */
+#define DEC_MAX_BYTES 15   /* of an instruction; x86-64 knows no longer one */
+#define DEC_MAX_MEM 3      /* operands of an instruction in memory: push and pop of one have two; lea's is the last */
 #define DEC_SIZE_UNKNOWN 0 /* masked, or depending on data */
 
 enum dec_mem_flags {

@@ -3,8 +3,6 @@
 
 #include "code/eval.h"
 
-#define FLAG_DF (1ull << 10)
-
 static inline bool full(const struct eval_state *s, unsigned r)
 {
 	return s->full >> r & 1;
@@ -221,7 +219,8 @@ static void apply_string(const struct eval_state *before, struct eval_state *aft
 
 		if (!(d->writes >> r & 1) || !full(before, r))
 			continue;
-		set_register(after, r, before->r[WREG_FLAGS] & FLAG_DF ? before->r[r] - step : before->r[r] + step);
+		set_register(after, r,
+			     before->r[WREG_FLAGS] & EVAL_FLAG_DF ? before->r[r] - step : before->r[r] + step);
 	}
 }
 
@@ -325,7 +324,7 @@ static void invert(const struct eval_run *run, unsigned i, const struct eval_sta
 		for (unsigned r = WREG_SI; r <= WREG_DI; r++) {
 			if (!(d->writes >> r & 1) || !full(a, r))
 				continue;
-			v = a->r[WREG_FLAGS] & FLAG_DF ? a->r[r] + f->width : a->r[r] - f->width;
+			v = a->r[WREG_FLAGS] & EVAL_FLAG_DF ? a->r[r] + f->width : a->r[r] - f->width;
 			set_register(b, r, v);
 		}
 		return;

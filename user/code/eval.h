@@ -13,6 +13,8 @@
 #include "abi.h"
 #include "code/decode.h"
 
+#define EVAL_FLAG_DF (1u << 10) /* of WREG_FLAGS: instructions on strings go down */
+
 /* Before an instruction. `low` says that the low 32 bits are known; `full` implies `low`. */
 struct eval_state {
 	uint32_t full, low;

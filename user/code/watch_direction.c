@@ -5,7 +5,6 @@
 #include "code/watch_direction.h"
 #include "format.h"
 
-#define FLAG_DF (1u << 10)
 #define RET_IMM_MAX 256
 
 static bool access_covers(const struct hit *h, uint64_t addr, uint64_t size)
@@ -22,7 +21,7 @@ static uint32_t direction(const struct dec_insn *d, const struct dec_mem *m)
 /* The element a string instruction has just moved, from its registers afterwards. */
 static uint32_t string_direction(const struct hit *h, const struct dec_insn *d)
 {
-	bool down = h->regs[WREG_FLAGS] & FLAG_DF;
+	bool down = h->regs[WREG_FLAGS] & EVAL_FLAG_DF;
 	uint32_t flags = 0;
 
 	for (unsigned m = 0; m < d->mem_cnt; m++) {

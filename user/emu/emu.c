@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "code/decode.h"
 #include "emu/emu_ops.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/random.h"
 
 #define CODE_MAX (1u << 16) /* decoded instructions */
-#define INSN_BYTES 15
 #define FRAMES 512
 #define PAIRS 4096 /* a power of two */
 #define GUESS_LEAST 16
@@ -148,7 +148,7 @@ void emu_free(struct emu *e)
 
 static struct code *decode_at(struct emu *e, uint64_t ip)
 {
-	uint8_t bytes[INSN_BYTES] = { 0 };
+	uint8_t bytes[DEC_MAX_BYTES] = { 0 };
 	size_t len = e->env.code(e->env.ctx, ip, bytes, sizeof(bytes));
 	struct code *c;
 

@@ -10,8 +10,6 @@
 #include "symbol/locals.h"
 #include "exact/classify.h"
 
-#define MAX_QUESTION 4096
-
 /* Divisions and roots are the instructions whose cost stands out. Quarter cycles, in the range of processors of the
  * last ten years; a unit for floating point works off 16 bytes at a time. */
 #define DIV_WIDE 72   /* 18 cycles, operands of 8 bytes */
@@ -126,8 +124,8 @@ static int answer_locals(int in, int out)
 
 int exact_answer(int in, int out)
 {
-	static uint8_t code[MAX_QUESTION][XS_CODE_BYTES];
-	static struct xs_class answer[MAX_QUESTION];
+	static uint8_t code[XS_MAX_INSNS][XS_CODE_BYTES];
+	static struct xs_class answer[XS_MAX_INSNS];
 	uint32_t n;
 	int err = transfer(in, &n, sizeof(n), false);
 
@@ -137,7 +135,7 @@ int exact_answer(int in, int out)
 		err = answer_locals(in, out);
 		return err == -EPIPE ? 0 : err ? err : 1;
 	}
-	if (n > MAX_QUESTION)
+	if (n > XS_MAX_INSNS)
 		return -EBADMSG;
 	err = transfer(in, code, (size_t)n * XS_CODE_BYTES, false);
 	for (uint32_t i = 0; !err && i < n; i++) {

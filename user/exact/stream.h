@@ -53,7 +53,8 @@ struct xs_local {
 #define XS_MAX_LOCALS 256
 
 enum xs_class_kind { XS_OTHER = 0, XS_COMPUTE = 1, XS_TRANSFER = 2, XS_CONTROL = 3 };
-#define XS_CODE_BYTES 16
+#define XS_CODE_BYTES 16 /* of an instruction: its length, then up to 15 */
+#define XS_MAX_INSNS 512 /* asked about at once: those of a block, which valgrind ends after 60; by hand */
 
 struct xs_class {
 	uint8_t kind;

@@ -72,7 +72,8 @@ size_t points_sizes(const struct point_list *l)
 	return distinct;
 }
 
-#define BINS 4096 /* quarter octaves from 2^-512 to 2^511 */
+#define BINS 4096   /* quarter octaves from 2^-512 to 2^511 */
+#define PER_BIN 12u /* points that stay of one: a fit takes no more from it; by hand */
 
 static size_t size_bin(double g)
 {
@@ -81,7 +82,7 @@ static size_t size_bin(double g)
 	return b < 0 ? 0 : b >= BINS ? BINS - 1 : (size_t)b;
 }
 
-size_t points_thin(struct points *p, unsigned per_bin)
+size_t points_thin(struct points *p)
 {
 	size_t *seen = calloc(2 * BINS, sizeof(*seen)), *have = seen + BINS, dropped = 0;
 
@@ -97,8 +98,8 @@ size_t points_thin(struct points *p, unsigned per_bin)
 		for (size_t i = 0; i < l->count; i++) {
 			size_t b = size_bin(l->at[i].g), n = seen[b]++;
 
-			/* the n-th of `have` is kept when it begins a new step of have / per_bin */
-			if (have[b] <= per_bin || n * per_bin / have[b] != (n + 1) * per_bin / have[b])
+			/* the n-th of `have` is kept when it begins a new step of have / PER_BIN */
+			if (have[b] <= PER_BIN || n * PER_BIN / have[b] != (n + 1) * PER_BIN / have[b])
 				l->at[kept++] = l->at[i];
 		}
 		dropped += l->count - kept;

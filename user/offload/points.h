@@ -47,9 +47,9 @@ int points_add(struct points *p, enum run_kind k, double g, double t, bool switc
 /* Different sizes among the points that may enter a fit. */
 size_t points_sizes(const struct point_list *l);
 
-/* Keeps at most per_bin points of each kind in each quarter octave of size, evenly spread over their
+/* Keeps at most PER_BIN points of each kind in each quarter octave of size, evenly spread over their
  * order: a fit needs no more, and its time grows with them. Returns how many were left out. */
-size_t points_thin(struct points *p, unsigned per_bin);
+size_t points_thin(struct points *p);
 
 /* Leaves out the sizes (quarter octaves) of which the middle call takes less than `floor`: such times are not
  * told from nothing. All calls of a size go together; the slow ones alone would make a false curve. */

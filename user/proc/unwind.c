@@ -158,7 +158,7 @@ static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64
 
 static bool absent(const struct walk *w, uint64_t addr)
 {
-	uint64_t page = addr / STACK_PAGE - w->stack_start / STACK_PAGE;
+	uint64_t page = addr / SAMPLE_PAGE - w->stack_start / SAMPLE_PAGE;
 
 	return addr >= w->stack_start && page < STACK_PAGES && w->stack.absent >> page & 1;
 }

@@ -5,10 +5,10 @@
 
 /* A sanitizer's run time reads /proc, reserves terabytes and writes to stderr: it is left to. */
 #if defined(__SANITIZE_ADDRESS__)
-#define CONFINE_SANITIZED 1
+#define CONFINE_SANITIZED
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define CONFINE_SANITIZED 1
+#define CONFINE_SANITIZED
 #endif
 #endif
 

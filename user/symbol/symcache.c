@@ -9,6 +9,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "symbol/dwfl.h"
 #include "util/buf.h"
 #include "util/cachedir.h"
 #include "util/grow.h"
@@ -17,7 +18,6 @@
 #define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
 #define MAX_FILE (32u << 20)
 #define MAX_TOTAL (256ull << 20)
-#define MAX_FRAMES 32
 
 /* File: head, entries, frames, string bytes. Offsets into the strings; 0 is the empty one = none. */
 struct head {
@@ -55,7 +55,7 @@ static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_
 	bool added;
 	uint64_t *slot;
 
-	if (!count || count > MAX_FRAMES || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
+	if (!count || count > DWFL_MAX_CHAIN || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
 	    !GROW_TO(c->frames, c->frame_count + count, c->frame_cap, 64))
 		return;
 	slot = map_put(&c->index, addr, &added);
@@ -94,12 +94,12 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 	frames = entries + h.entries * sizeof(struct entry);
 	strings = (const char *)frames + h.frames * sizeof(struct frame);
 	for (uint32_t i = 0; i < h.entries; i++) {
-		struct symbol_frame out[MAX_FRAMES];
+		struct symbol_frame out[DWFL_MAX_CHAIN];
 		bool named = true;
 		struct entry e;
 
 		memcpy(&e, entries + i * sizeof(e), sizeof(e));
-		if (!e.count || e.count > MAX_FRAMES || e.first > h.frames || e.count > h.frames - e.first)
+		if (!e.count || e.count > DWFL_MAX_CHAIN || e.first > h.frames || e.count > h.frames - e.first)
 			continue;
 		for (uint32_t k = 0; k < e.count; k++) {
 			struct frame f;

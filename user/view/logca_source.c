@@ -72,12 +72,11 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 }
 
 #define MANY_POINTS 4096
-#define PER_BIN 12
 
 static int from_points(struct logca_source *s, const struct logca_request *r, int err, struct err *e)
 {
 	if (!err && s->pts.run[RUN_HOST].count + s->pts.run[RUN_ACCEL].count > MANY_POINTS)
-		s->thinned = points_thin(&s->pts, PER_BIN);
+		s->thinned = points_thin(&s->pts);
 	if (!err)
 		err = fit_logca(&s->pts, &r->fit, &s->fit, e);
 	if (err) {

@@ -14,7 +14,6 @@
 #include "offload/points.h"
 
 #define MOST 64
-#define PER_BIN 12
 #define RESAMPLES 100 /* enough for the 5 % and 95 % of a break-even, and a tenth of a second */
 
 static bool concerns(const struct offload_item *it)
@@ -39,7 +38,7 @@ static void find_break_even(struct offload_whatif *w, const struct logca *accel)
 		r = points_add(&pts, RUN_ACCEL, g, logca_accel(accel, g), false, &e);
 	}
 	if (!r) {
-		points_thin(&pts, PER_BIN);
+		points_thin(&pts);
 		r = fit_logca(&pts, &opts, &f, &e);
 	}
 	points_release(&pts);

@@ -283,7 +283,9 @@ typedef struct Edge {
 Edge *edge_get(UInt key);
 extern Edge **edges;
 extern UInt edge_count;
-#define UBLK_SHIFT 10
+#define UBLK_SHIFT 10 /* log2 of the bytes of a block, which has a bit for each: two lines of the cache; by hand */
+#define UBLK_BYTES (1u << UBLK_SHIFT)
+#define UBLK_WORDS (UBLK_BYTES / 64)
 ULong *ubits_get(ULong key);
 void ubits_expect(ULong key); /* it will be asked for soon */
 #define PATH_SETS (1u << 25)  /* sets from this index on are x_path.c's */

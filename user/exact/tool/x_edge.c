@@ -64,7 +64,6 @@ typedef struct {
 } USlot;
 static USlot *uset;
 static ULong uset_cap, uset_used;
-#define UWORDS ((1u << UBLK_SHIFT) / 64)
 
 static ULong mix64(ULong k)
 {
@@ -109,9 +108,9 @@ ULong *ubits_get(ULong key)
 		if (uset[s].key == key)
 			return uset[s].bits;
 	uset[s].key = key;
-	uset[s].bits = shadow_kept(UWORDS * 8);
-	shadow_bytes -= UWORDS * 8; /* counted here instead */
-	unique_bytes += UWORDS * 8;
+	uset[s].bits = shadow_kept(UBLK_WORDS * 8);
+	shadow_bytes -= UBLK_WORDS * 8; /* counted here instead */
+	unique_bytes += UBLK_WORDS * 8;
 	uset_used++;
 	return uset[s].bits;
 }
@@ -159,7 +158,7 @@ static ULong population(const ULong *b)
 {
 	ULong n = 0;
 
-	for (UInt i = 0; i < UWORDS; i++)
+	for (UInt i = 0; i < UBLK_WORDS; i++)
 		n += __builtin_popcountll(b[i]);
 	return n;
 }
@@ -169,12 +168,12 @@ static void unite(Ref *r, ULong n, ULong (*out)[3])
 {
 	VG_(ssort)(r, n, sizeof(*r), ref_cmp);
 	for (ULong i = 0; i < n;) {
-		ULong bits[UWORDS];
+		ULong bits[UBLK_WORDS];
 		ULong j = i;
 
 		VG_(memset)(bits, 0, sizeof(bits));
 		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
-			for (UInt k = 0; k < UWORDS; k++)
+			for (UInt k = 0; k < UBLK_WORDS; k++)
 				bits[k] |= r[j].bits[k];
 		out[r[i].group >> 1][r[i].group & 1] += population(bits);
 		i = j;
@@ -184,12 +183,12 @@ static void unite(Ref *r, ULong n, ULong (*out)[3])
 		r[i].group &= ~1ull;
 	VG_(ssort)(r, n, sizeof(*r), ref_cmp);
 	for (ULong i = 0; i < n;) {
-		ULong bits[UWORDS];
+		ULong bits[UBLK_WORDS];
 		ULong j = i;
 
 		VG_(memset)(bits, 0, sizeof(bits));
 		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
-			for (UInt k = 0; k < UWORDS; k++)
+			for (UInt k = 0; k < UBLK_WORDS; k++)
 				bits[k] |= r[j].bits[k];
 		out[r[i].group >> 1][2] += population(bits);
 		i = j;

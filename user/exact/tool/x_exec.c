@@ -238,8 +238,6 @@ INLINE void do_store(Ev *e, Addr a, UInt n, const UInt mode)
  * For quad, unique and ke in chunks of 4 bytes, nothing else: what is measured unless told otherwise.
  */
 
-#define BLOCK_MASK ((1u << UBLK_SHIFT) - 1)
-
 /* Addresses have 47 bits: above them stand the epoch and the function that the access belongs to. */
 INLINE ULong block_of(Addr a, UInt stack, ULong mix)
 {
@@ -280,7 +278,7 @@ INLINE Bool written_by(const UShort *w, const UInt n, ULong pattern)
 /* False where it is not the same block, writer and alignment: nothing has been counted then. */
 INLINE Bool load_again(Ev *e, Addr a, const UInt n, ULong mix)
 {
-	UInt stack = a - X.lo <= X.span, off = a & BLOCK_MASK;
+	UInt stack = a - X.lo <= X.span, off = a & (UBLK_BYTES - 1);
 	Edge *ed = e->edge;
 	ULong *k;
 
@@ -307,7 +305,7 @@ INLINE Bool load_again(Ev *e, Addr a, const UInt n, ULong mix)
 
 INLINE Bool store_again(Ev *e, Addr a, const UInt n, ULong mix)
 {
-	UInt stack = a - X.lo <= X.span, off = a & BLOCK_MASK;
+	UInt stack = a - X.lo <= X.span, off = a & (UBLK_BYTES - 1);
 
 	if (UNLIKELY_(e->block != block_of(a, stack, mix) || off & (n - 1)))
 		return False;
@@ -329,7 +327,7 @@ INLINE Bool store_again(Ev *e, Addr a, const UInt n, ULong mix)
 static __attribute__((noinline)) void access_anew(Ev *e, Addr a, ULong mix)
 {
 	const UInt mode = M_QUAD | M_UNIQUE | M_KE;
-	UInt stack = a - X.lo <= X.span, off = a & SEC_MASK & ~BLOCK_MASK;
+	UInt stack = a - X.lo <= X.span, off = a & SEC_MASK & ~(UBLK_BYTES - 1);
 	ULong plain = block_of(a, stack, 0);
 	Bool known;
 	Sec *s = sec_get(a);

@@ -20,9 +20,8 @@ typedef struct {
 	UInt len;
 } Mark;
 
-#define MAX_INS 512
-static Mark marks[MAX_INS];
-static struct xs_class classes[MAX_INS];
+static Mark marks[XS_MAX_INSNS];
+static struct xs_class classes[XS_MAX_INSNS];
 static UInt n_marks;
 
 static Ev evs[4096];
@@ -46,7 +45,7 @@ static Bool read_full(Int fd, void *buf, UInt n)
 /* Asks the driver, which has a real decoder, what these instructions do. */
 static void ask_driver_for_classes(void)
 {
-	static UChar q[4 + MAX_INS * XS_CODE_BYTES];
+	static UChar q[4 + XS_MAX_INSNS * XS_CODE_BYTES];
 	UInt i;
 
 	VG_(memset)(classes, 0, n_marks * sizeof(classes[0]));
@@ -270,7 +269,7 @@ static void add_guarded_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExp
 }
 
 /* What each Flush needs beyond the block, kept until the block's arrays are allocated. */
-static Flush *pending_flush[MAX_INS * 2];
+static Flush *pending_flush[XS_MAX_INSNS * 2];
 static UInt n_flush;
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
@@ -422,7 +421,7 @@ static void add_statements(Gen *g, const IRSB *in, Int i)
 			continue;
 		if (st->tag == Ist_IMark) {
 			ip = st->Ist.IMark.addr;
-			if (n_marks < MAX_INS) {
+			if (n_marks < XS_MAX_INSNS) {
 				marks[n_marks].addr = ip;
 				marks[n_marks++].len = st->Ist.IMark.len;
 			}

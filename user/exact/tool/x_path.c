@@ -418,9 +418,8 @@ static void add_edges(void)
 	}
 }
 
-#define WORDS ((1u << UBLK_SHIFT) / 64)
 typedef struct {
-	ULong bits[DIRS][2][WORDS];
+	ULong bits[DIRS][2][UBLK_WORDS];
 } Block;
 
 /* The sets of one block of addresses, united by function; counted when the next block begins. */
@@ -434,7 +433,7 @@ static ULong ones(const ULong *a, const ULong *b)
 {
 	ULong n = 0;
 
-	for (UInt i = 0; i < WORDS; i++)
+	for (UInt i = 0; i < UBLK_WORDS; i++)
 		n += __builtin_popcountll(a[i] | (b ? b[i] : 0));
 	return n;
 }
@@ -474,7 +473,7 @@ static void unite_set(UInt index, UInt stack, ULong address, const ULong *bits)
 			block.used[block.count++] = f;
 		}
 		to = block.of[f]->bits[sides.dir[k]][stack];
-		for (UInt i = 0; i < WORDS; i++)
+		for (UInt i = 0; i < UBLK_WORDS; i++)
 			to[i] |= bits[i];
 	}
 }

@@ -6,8 +6,6 @@
  */
 #include "x.h"
 
-#define BLOCK (1u << UBLK_SHIFT)
-#define WORDS (BLOCK / 64)
 #define MAX_CELLS 8192 /* of the map: more than a picture has points */
 
 typedef struct {
@@ -16,7 +14,7 @@ typedef struct {
 } Slot;
 static Slot *slots;
 static ULong slot_cap, slot_used;
-static ULong full[WORDS]; /* blocks that are in a set as a whole share it */
+static ULong full[UBLK_WORDS]; /* blocks that are in a set as a whole share it */
 
 /* By number: what the last access met saves the look-up. */
 typedef struct {
@@ -115,12 +113,12 @@ static void set_add(UInt id, Addr a, SizeT n)
 {
 	while (n) {
 		Set *s = &sets[id];
-		UInt off = a & (BLOCK - 1);
-		SizeT k = n < BLOCK - off ? n : BLOCK - off;
+		UInt off = a & (UBLK_BYTES - 1);
+		SizeT k = n < UBLK_BYTES - off ? n : UBLK_BYTES - off;
 
 		if (UNLIKELY_(s->blk != a >> UBLK_SHIFT)) {
 			s->blk = a >> UBLK_SHIFT;
-			s->bits = bits_of(id, s->blk, k == BLOCK);
+			s->bits = bits_of(id, s->blk, k == UBLK_BYTES);
 		}
 		a += k;
 		n -= k;
@@ -227,7 +225,7 @@ static UInt count(const ULong *b)
 {
 	UInt n = 0;
 
-	for (UInt i = 0; i < WORDS; i++)
+	for (UInt i = 0; i < UBLK_WORDS; i++)
 		n += __builtin_popcountll(b[i]);
 	return n;
 }
@@ -235,16 +233,16 @@ static UInt count(const ULong *b)
 /* Of the blocks r[0..n), which are one: what is in the sets. */
 static void sum_block(const Ref *r, ULong n, Sum *sum)
 {
-	ULong bits[4][WORDS];
+	ULong bits[4][UBLK_WORDS];
 
 	VG_(memset)(bits, 0, sizeof(bits));
 	for (ULong i = 0; i < n; i++)
-		for (UInt k = 0; k < WORDS; k++)
+		for (UInt k = 0; k < UBLK_WORDS; k++)
 			bits[sets[r[i].set].what][k] |= r[i].bits[k];
 	sum->written += count(bits[SET_WRITTEN]);
 	sum->read += count(bits[SET_READ]);
 	sum->allocated += count(bits[SET_ALLOCATED]);
-	for (UInt k = 0; k < WORDS; k++)
+	for (UInt k = 0; k < UBLK_WORDS; k++)
 		sum->unread += __builtin_popcountll(bits[SET_WRITTEN][k] & ~bits[SET_READ][k]);
 }
 
@@ -303,7 +301,7 @@ static void write_map(Ref *r, ULong n)
 			sum_block(r + k, j - k, &sum);
 		}
 		m.addr = cell << shift << UBLK_SHIFT;
-		m.len = (ULong)BLOCK << shift;
+		m.len = (ULong)UBLK_BYTES << shift;
 		m.allocated = m.region == FMT_X_R_HEAP || m.region == FMT_X_R_GLOBAL ? sum.allocated : FMT_X_UNKNOWN;
 		m.written = sum.written;
 		m.read = sum.read;
