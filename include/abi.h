@@ -84,7 +84,7 @@ struct wire_sample {
 	__u32 absent, pad;
 	/* __u8 stack[stack_bytes]; */
 };
-#define WIRE_CODE_WORDS 4
+#define WIRE_CODE_WORDS 4 /* words of 8 bytes: two instructions of the longest kind; by hand */
 
 /* Code that is generated while the program runs may be other code by the time user space reads it. Never 0. */
 static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w)
@@ -105,11 +105,11 @@ struct wire_back {
 };
 _Static_assert(sizeof(struct wire_back) == 40, "wire_back");
 
-#define WIRE_PAGE_BYTES 4096
-#define WIRE_PAGES 256   /* with one sample, as asked for... */
-#define WIRE_POINTERS 16 /* ...and those that general registers point into... */
-#define WIRE_SLOTS 16    /* ...and those that pointers in memory point into, where these lie */
-#define WIRE_SEEN (1u << 14)
+#define WIRE_PAGE_BYTES 4096 /* a page of x86-64 */
+#define WIRE_PAGES 256       /* with one sample, as asked for... */
+#define WIRE_POINTERS 16     /* ...and those that general registers point into... */
+#define WIRE_SLOTS 16        /* ...and those that pointers in memory point into, where these lie */
+#define WIRE_SEEN (1u << 14) /* bits: wire_seen_bit() keeps 14 of its product; few of WIRE_PAGES meet in one */
 #define WIRE_PAGES_ALL (WIRE_PAGES + WIRE_POINTERS + WIRE_SLOTS)
 
 struct wire_page {

@@ -12,10 +12,10 @@
 #include <linux/types.h>
 #endif
 
-#define EXECWIN_SLOTS 4
-#define EXECWIN_LOG 1024 /* a power of two */
-#define EXECWIN_NO_REG 255
-#define EXECWIN_FOREIGN 64
+#define EXECWIN_SLOTS 4    /* breakpoints of a window: x86-64 has four of a thread */
+#define EXECWIN_LOG 1024   /* hits of one window that are kept: 48 KiB; a power of two */
+#define EXECWIN_NO_REG 255 /* above every WREG_* */
+#define EXECWIN_FOREIGN 64 /* hits of other processes, which each of them slows, until a window on CPUs ends; by hand */
 
 enum execwin_closed { EXECWIN_OPEN = 0, EXECWIN_FULL = 1, EXECWIN_TOO_LATE = 2, EXECWIN_SHUT = 3, EXECWIN_CROWDED = 4 };
 

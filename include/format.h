@@ -22,9 +22,9 @@
 
 #define FMT_MAGIC 0x3146525046434341ull /* "ACCFPRF1" */
 #define FMT_CHUNK_MAGIC 0x4b4e4843u     /* "CHNK" */
-#define FMT_MAJOR 1
-#define FMT_MINOR 0
-#define FMT_MAX_CHUNK (64u << 20) /* raw bytes; a larger claim is corruption */
+#define FMT_MAJOR 1                     /* readers refuse every other one */
+#define FMT_MINOR 0                     /* of additions, which older readers pass over: none refuses it */
+#define FMT_MAX_CHUNK (64u << 20)       /* raw bytes; a larger claim is corruption */
 
 struct fmt_file {
 	uint64_t magic;
@@ -134,7 +134,7 @@ enum fmt_module_kind {
 	FMT_MOD_VDSO = 4,
 	FMT_MOD_ANON = 5, /* executable memory without a file or a map */
 };
-#define FMT_KERNEL_OTHER 0xffffffffull
+#define FMT_KERNEL_OTHER 0xffffffffull /* an address above all numbers of system calls: in the kernel, but in no call */
 
 struct fmt_module {
 	uint32_t id; /* from 1 */

@@ -61,7 +61,7 @@ enum probe_ok { /* which returned values are success */
 
 enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
 
-#define PROBE_EVENTS 4
+#define PROBE_EVENTS 4 /* of one wait: a record has room for so many, the rest is WO_MORE_EVENTS; by hand */
 
 struct probe_spec {
 	struct probe_expr in, out, items;
@@ -186,7 +186,7 @@ struct probe_alg_sock {
 #define PROBE_ALONE 0x20000u    /* nothing sees it: the entry is all there is */
 
 #define PROBE_MAX 512 /* attached (library, symbol) pairs; also the size of arrays in BPF */
-#define PROBE_LIBS 64
+#define PROBE_LIBS 64 /* libraries with probes in them; also the size of an array in BPF; by hand */
 
 /* A call under way, and those of a thread: the kernel side's own, read by user space when a recording ends. */
 #define PROBE_SLOTS 3

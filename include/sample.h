@@ -73,7 +73,7 @@ struct sample_build_id {
 	uint8_t id[20];
 };
 
-#define SAMPLE_PAGE 4096u
+#define SAMPLE_PAGE 4096u /* bytes of a page of x86-64 */
 
 struct sample_page {
 	uint64_t addr; /* a multiple of SAMPLE_PAGE */

@@ -126,7 +126,7 @@ check "no function has an ill shape without a reason" scripts/shape
 # A newcomer who searches for a name finds one thing.
 check "static functions of one name in different files do the same" scripts/shape --names
 check "what a header declares, more than one file names" scripts/shape --unshared
-check "numbers in the rooms that decide have their unit and reason beside them" scripts/shape --constants
+check "numbers have their unit and reason beside them" scripts/shape --constants
 check "no circle of files uses each other, but where a comment says why" scripts/shape --cycles
 
 licensed() { ! git ls-files '*.c' '*.h' | xargs awk 'FNR == 1 { found = 0 } FNR <= 3 && /SPDX-License-Identifier: GPL-2.0-or-later/ { found = 1 } FNR == 3 && !found { print FILENAME }' | grep .; }

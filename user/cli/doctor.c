@@ -12,7 +12,7 @@
 #include "kmod-free/stray_trap.h"
 #include "view/doctor.h"
 
-#define LOOK_US 100000
+#define LOOK_US 100000 /* us between two looks at a trial: its line changes ten times a second */
 
 struct doctor_cmd {
 	bool json, breakpoints;

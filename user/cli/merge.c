@@ -9,8 +9,8 @@
 #include "profile/profile.h"
 #include "util/labels.h"
 
-#define MAX_FILES 256
-#define MOST_WEIGHT 1e12
+#define MAX_FILES 256    /* profiles at once; by hand */
+#define MOST_WEIGHT 1e12 /* times that a profile counts: sums stay below where doubles lose whole numbers */
 
 struct merge_cmd {
 	const char *output;

@@ -19,7 +19,7 @@
 
 /* of --measure-cost: shorter, and attaching and the first windows, dearer than the rest, are most of it */
 #define LEAST_TURN_S 1.0
-#define COST_DURATION_S 64.0
+#define COST_DURATION_S 64.0 /* s: COST_PAIRS pairs of turns of 4 s each; by hand */
 #define COST_PAIRS 8
 
 static const struct record_opts defaults = {

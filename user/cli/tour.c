@@ -20,10 +20,10 @@
 #include "util/rights.h"
 #include "view/text.h"
 
-#define BATCH 65536u
-#define RECORD 64u
-#define PAUSE_US 2000
-#define WORDS_MOST 12
+#define BATCH 65536u  /* bytes of one turn of the service: several milliseconds of work; by hand */
+#define RECORD 64u    /* bytes of each record in a batch; by hand */
+#define PAUSE_US 2000 /* us between two turns: the service waits at times, as services do; by hand */
+#define WORDS_MOST 12 /* of a station's command line, with a NULL behind them; the longest has 11 */
 
 struct tour_cmd {
 	const char *output;

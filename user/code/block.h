@@ -21,9 +21,9 @@
 
 struct map;
 
-#define BLOCK_MAX_INSNS 256
-#define BLOCK_MAX_ACCESSES 320
-#define CODE_TABLE_MAX 4096 /* entries of one jump table whose length no code tells; by hand */
+#define BLOCK_MAX_INSNS 256    /* of one block; what is longer is cut; by hand */
+#define BLOCK_MAX_ACCESSES 320 /* of one block; others are counted, not kept; by hand */
+#define CODE_TABLE_MAX 4096    /* entries of a jump table whose length no code tells; by hand */
 
 /* One body of code: a module (addresses = its ELF virtual addresses) or a process's JIT memory. */
 struct block_code {

@@ -9,10 +9,10 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define LEAF_BYTES 2048 /* callees whose effect on registers is looked up: how long, how many */
-#define LEAVES_MAX 1024
-#define COLD_MAX 1024 /* places elsewhere that one function jumps to */
-#define COLD_BYTES (1u << 16)
+#define LEAF_BYTES 2048        /* of a callee whose effect on registers is looked up; by hand */
+#define LEAVES_MAX 1024        /* such callees of one function: they cost about what its own code does; by hand */
+#define COLD_MAX 1024          /* places elsewhere that one function jumps to */
+#define COLD_BYTES (1u << 16)  /* of the code around one of them that is read; by hand */
 #define COLD_BACK_MAX 32       /* places where one of them comes back */
 #define COLD_BUDGET (1u << 20) /* instructions looked at for all of them */
 

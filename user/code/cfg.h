@@ -18,9 +18,9 @@
 #include "code/block.h"
 
 #define CFG_NONE UINT32_MAX
-#define CFG_MAX_BLOCKS (1u << 17)
-#define CFG_MAX_EDGES (1u << 20)
-#define CFG_CALLER_SAVED 0x0f37u /* WREG bits: ax dx cx si di r8-r11; ABI of calls */
+#define CFG_MAX_BLOCKS (1u << 17) /* of a function: one of a hundred thousand is looked at, more is refused */
+#define CFG_MAX_EDGES (1u << 20)  /* eight of each block: code that names one table everywhere ends, too */
+#define CFG_CALLER_SAVED 0x0f37u  /* WREG bits: ax dx cx si di r8-r11; ABI of calls */
 
 enum cfg_block_flags {
 	CFG_RETURNS = 1,

@@ -6,7 +6,7 @@
 #include "abi.h"
 #include "code/induction.h"
 
-#define REGS 16
+#define REGS 16 /* general registers of x86-64 */
 
 enum { UNSEEN, UNKNOWN, LINEAR, CONSTANT, LOADED };
 
@@ -289,7 +289,7 @@ static int common_advances(struct flow *f, struct advance *a)
 
 /* ---- ways past the loop, from what leads to it to where it ends ---- */
 
-#define PAST_BLOCKS 64
+#define PAST_BLOCKS 64 /* of all ways past one loop; with more of them nothing is claimed; by hand */
 
 struct past {
 	struct state end; /* of what leads to the loop: as in there, or registers' own values, numbered from REGS */

@@ -29,7 +29,7 @@ struct induct_exit {
 	int64_t add;       /* reg there = the induction's value at the header + add */
 };
 
-#define INDUCT_EXITS 8
+#define INDUCT_EXITS 8 /* of one loop; others are not told of; by hand */
 
 struct induct {
 	uint8_t reg;    /* at the header */

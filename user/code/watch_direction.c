@@ -5,7 +5,7 @@
 #include "code/watch_direction.h"
 #include "format.h"
 
-#define RET_IMM_MAX 256
+#define RET_IMM_MAX 256 /* bytes of arguments that a callee takes off the stack; by hand */
 
 static bool access_covers(const struct hit *h, uint64_t addr, uint64_t size)
 {

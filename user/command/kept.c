@@ -18,8 +18,8 @@
 #include "util/openfile.h"
 #include "util/rights.h"
 
-#define MAX_INPUTS 2
-#define PAGED 1u /* flags of an answer: through the pager, on a terminal */
+#define MAX_INPUTS 2 /* profiles of one command: diff has two */
+#define PAGED 1u     /* flags of an answer: through the pager, on a terminal */
 
 struct kept {
 	int dir;

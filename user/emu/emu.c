@@ -11,15 +11,16 @@
 #include "util/random.h"
 
 #define CODE_MAX (1u << 16) /* decoded instructions */
-#define FRAMES 512
-#define PAIRS 4096 /* a power of two */
-#define GUESS_LEAST 16
-#define SKIPS_MOST 4096
-#define SPINS_MOST 256 /* `pause` without end: it waits for somebody who is not there */
+#define FRAMES 512          /* calls that have not returned; of more the older half is forgotten; by hand */
+#define PAIRS 4096          /* slots for calls, found by both addresses; a power of two */
+#define GUESS_LEAST 16      /* times that a branch was known in other runs: fewer tell little of its ways; by hand */
+#define SKIPS_MOST 4096     /* calls left in the midst in one run, which then knows little; by hand */
+#define SPINS_MOST 256      /* `pause` without end: it waits for somebody who is not there */
+/* By the ABI of calls. */
 #define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
-#define SAFES 24
-#define SAFE_APART 400 /* instructions: so many that were right are lost at most, where a run goes back */
-#define IO_MOST (1u << 30)
+#define SAFES 24           /* places of one run: with SAFE_APART its first 10,000 instructions; by hand */
+#define SAFE_APART 400     /* instructions: so many that were right are lost at most, where a run goes back */
+#define IO_MOST (1u << 30) /* bytes of one call: a larger size is a register that holds something else; by hand */
 
 struct code {
 	struct emu_insn i;

@@ -13,11 +13,11 @@
 #include "emu/emu_vec_priv.h"
 
 #define FUNCTION_MOST 8192 /* bytes: one look must cost less than a run */
-#define KEPT 64
-#define RECIPES 512
-#define PASSES 12
-#define READS 4
-#define CHAINS 256
+#define KEPT 64            /* functions; of 16, some were forgotten that came again */
+#define RECIPES 512        /* of one function: FUNCTION_MOST bytes seldom write vectors more often; by hand */
+#define PASSES 12    /* over the blocks until nothing changes: one for each loop within a loop, and more; by hand */
+#define READS 4      /* registers of one instruction: three operands and a mask */
+#define CHAINS 256   /* two recipes in each */
 #define REGISTERS 40 /* vectors, then masks */
 
 enum { NOTHING = 0, NOT_MET = UINT16_MAX };

@@ -5,11 +5,11 @@
 
 #include "emu/emu_priv.h"
 
-#define PAGES_MAX 512u
+#define PAGES_MAX 512u        /* that one run may touch: 2 MiB of them, and their marks; by hand */
 #define SLOTS (2 * PAGES_MAX) /* a power of two */
 #define WORDS (EMU_PAGE / 64)
 #define GRANULES (EMU_PAGE / EMU_GRANULE)
-#define LOADED_WORD 8
+#define LOADED_WORD 8             /* bytes: what was read is compared in such words */
 #define FRESH_AROUND (4ull << 20) /* bytes: allocators grow by less, but for large blocks */
 #define LOADED_MOST 4096          /* of one run; later ones are believed unseen */
 

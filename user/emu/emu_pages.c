@@ -8,9 +8,9 @@
 
 #define KEEP 0.97 /* a run counts half after twenty-three others */
 #define LEAST 0.033
-#define UNIT_MOST 1e9
-#define MOST 2048   /* addresses that are remembered */
-#define LATE_MOST 8 /* pages of one run whose pointers are looked for: the first ones */
+#define UNIT_MOST 1e9 /* of a score: then all are scaled down, long before doubles end */
+#define MOST 2048     /* addresses that are remembered */
+#define LATE_MOST 8   /* pages of one run whose pointers are looked for: the first ones */
 
 struct hot {
 	uint64_t addr;

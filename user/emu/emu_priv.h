@@ -14,9 +14,9 @@
 #include "abi.h"
 #include "emu/emu.h"
 
-#define EMU_OPERANDS 4
-#define EMU_VEC_BYTES 64
-#define EMU_NOREG 0xff
+#define EMU_OPERANDS 4   /* that an instruction names; one with more is not carried out */
+#define EMU_VEC_BYTES 64 /* of a vector register: AVX-512 */
+#define EMU_NOREG 0xff   /* DEC_NOREG, as emu_decode.c holds */
 
 /* Flags, as bits of their own: known one by one. */
 enum emu_flag {

@@ -8,8 +8,8 @@
 
 #include "emu/emu_ops.h"
 
-#define LEGACY 576 /* what every processor saves, with the header */
-#define COMPONENTS 63
+#define LEGACY 576    /* what every processor saves, with the header */
+#define COMPONENTS 63 /* of the state, by their bits in XCR0; bit 63 is none */
 
 struct component {
 	uint32_t size, offset;

@@ -10,7 +10,7 @@
 #include "util/clean.h"
 #include "util/grow.h"
 
-#define MAX_NAME 65536
+#define MAX_NAME 65536 /* bytes: a longer one is a damaged log; by hand */
 
 static void dump_functions(FILE *in, FILE *out, bool *cut)
 {
@@ -45,7 +45,7 @@ struct names {
 	size_t cap;
 };
 
-#define MOST_NAMES (1u << 22)
+#define MOST_NAMES (1u << 22) /* a higher number is a damaged log: the table takes 32 MiB at most; by hand */
 
 static bool name_put(struct names *n, uint32_t id, const char *text)
 {

@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #define KE_MAGIC 0x474c454bu /* "KELG" */
-#define KE_VERSION 1
+#define KE_VERSION 1         /* changes with the layout */
 
 enum ke_kind { KE_FUNCTION = 1, KE_SUBCALLS = 2, KE_ICOUNT = 3, KE_XFERS = 4, KE_ACCESSES = 5 };
-#define KE_KINDS 5
+#define KE_KINDS 5 /* of enum ke_kind */
 
 struct ke_head {
 	uint32_t magic;
@@ -55,7 +55,7 @@ struct ke_access {
 	uint32_t function, object; /* 0 unknown */
 	uint32_t size, flags;
 };
-#define KE_NAME_MAX 2000
+#define KE_NAME_MAX 2000 /* bytes; longer ones are cut; by hand */
 
 _Static_assert(sizeof(struct ke_access) == 40, "log layout");
 _Static_assert(sizeof(struct ke_head) == 16 && sizeof(struct ke_subcall) == 24 && sizeof(struct ke_icount) == 24 &&

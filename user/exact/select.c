@@ -24,8 +24,8 @@
 #include "util/suggest.h"
 
 #define LIST_FILE_MOST (16u << 20) /* bytes */
-#define OFFERED 3
-#define FILES_MOST 256 /* program and libraries */
+#define OFFERED 3                  /* names like one that no function has; more help nobody */
+#define FILES_MOST 256             /* program and libraries */
 
 void exact_select_release(struct exact_select *s)
 {

@@ -12,9 +12,9 @@
 
 #include <stdint.h>
 
-#define XS_MAGIC 0x53584341u /* "ACXS" */
-#define XS_SNAP_BEGIN 0xfff0u
-#define XS_SNAP_END 0xfff1u /* tail: reason it is incomplete, empty when the program ended */
+#define XS_MAGIC 0x53584341u  /* "ACXS" */
+#define XS_SNAP_BEGIN 0xfff0u /* above all sections of format.h */
+#define XS_SNAP_END 0xfff1u   /* tail: reason it is incomplete, empty when the program ended */
 
 struct xs_block {
 	uint32_t magic;
@@ -50,7 +50,7 @@ struct xs_local {
 	uint64_t size;
 	char name[48];
 };
-#define XS_MAX_LOCALS 256
+#define XS_MAX_LOCALS 256 /* of one function's frame; others have no name; by hand */
 
 enum xs_class_kind { XS_OTHER = 0, XS_COMPUTE = 1, XS_TRANSFER = 2, XS_CONTROL = 3 };
 #define XS_CODE_BYTES 16 /* of an instruction: its length, then up to 15 */

@@ -16,8 +16,8 @@
 
 #include "util/clock.h"
 
-#define REQUEST_MOST 8192
-#define PATIENCE_MS 5000 /* with one visitor in all; Ctrl-C waits for that at most */
+#define REQUEST_MOST 8192 /* bytes: a browser's request with its headers has about one thousand; by hand */
+#define PATIENCE_MS 5000  /* with one visitor in all; Ctrl-C waits for that at most */
 #define COOKIE "accperf"
 
 static int make_secret(char out[LOOPBACK_SECRET + 1])

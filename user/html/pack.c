@@ -8,8 +8,8 @@
 #include "util/clean.h"
 #include "util/map.h"
 
-#define ROWS_WORTH_IT 3
-#define DEEPEST 60
+#define ROWS_WORTH_IT 3 /* rows: of fewer, columns are no shorter */
+#define DEEPEST 60      /* levels of JSON, each a call; what commands print has a dozen */
 
 static bool pack(const json_t *v, unsigned depth, struct buf *out);
 

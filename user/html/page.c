@@ -54,7 +54,7 @@ static json_t *all_parts(const struct html_part *parts, size_t count, struct err
 	return all;
 }
 
-#define ROWS_LEAST 100
+#define ROWS_LEAST 100 /* rows that a list keeps where the page is too long; by hand */
 
 /* A list of a part that is long, and its bytes as the page has it. */
 struct long_list {

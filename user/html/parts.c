@@ -22,8 +22,8 @@
 #include "profile/shared.h"
 #include "util/json.h"
 
-#define MOST_AT_ONCE 4
-#define NOTE_MOST 2000
+#define MOST_AT_ONCE 4    /* commands, of which each holds a flow in memory; by hand */
+#define NOTE_MOST 2000    /* bytes of what a command said; by hand */
 #define TIMELINE_ROWS 500 /* each has a figure for every slice: several kilobytes */
 #define SHARING_ROWS 1000 /* functions and edges stand in the part `flow` */
 

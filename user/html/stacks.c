@@ -11,8 +11,8 @@
 #include "util/json.h"
 #include "util/map.h"
 
-#define SLICES 120
-#define SLICES_LEAST 15
+#define SLICES 120      /* of the profile's time: a screen's width shows each; by hand */
+#define SLICES_LEAST 15 /* fewer show no course of time; by hand */
 #define NO_NODE UINT32_MAX
 
 struct node {

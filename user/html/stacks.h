@@ -12,6 +12,7 @@
 #include "profile/in_order.h"
 #include "util/buf.h"
 
+/* Both bound what the part takes of the page: some hundred kilobytes; by hand. */
 #define NODES_MOST 12000
 #define CELLS_MOST 40000
 

@@ -8,12 +8,12 @@
 #include "html/page.h"
 #include "util/clean.h"
 
-#define ROWS_MOST 100
-#define NAME_MOST 160
-#define WIDTH 1160.0
-#define ROW_HEIGHT 18
-#define DEEPEST 48
-#define HUES 8
+#define ROWS_MOST 100 /* of a table that nobody can sort or search; by hand */
+#define NAME_MOST 160 /* bytes; longer ones are cut; by hand */
+#define WIDTH 1160.0  /* of the flame graph, in units of its viewBox; by hand */
+#define ROW_HEIGHT 18 /* such units: a line of its text */
+#define DEEPEST 48    /* rows of bars: more are higher than two screens; by hand */
+#define HUES 8        /* page.css has hue0 to hue7 */
 
 enum form { TEXT, SHARE, NUMBER, BYTES, TIME };
 

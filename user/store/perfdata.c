@@ -16,10 +16,10 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAGIC 0x32454c4946524550ull /* "PERFILE2" */
-#define MAGIC_SWAPPED 0x50455246494c4532ull
-#define MAX_EVENTS 512
-#define MAX_IDS (1u << 20)
+#define MAGIC 0x32454c4946524550ull         /* "PERFILE2" */
+#define MAGIC_SWAPPED 0x50455246494c4532ull /* of the other byte order */
+#define MAX_EVENTS 512                      /* of one recording; more is an attack; by hand */
+#define MAX_IDS (1u << 20) /* of events by CPU and thread, and of build-ids; more is an attack; by hand */
 /* Bytes: of all compressed records together, a part of the recording being as many times what is in the file, more is
  * an attack. Stacks that are mostly zeros come to some 100 times. */
 #define INFLATED_SLACK (1u << 20)
@@ -52,7 +52,7 @@ enum {
 	FEAT_MAX = 256
 };
 
-#define MISC_BUILD_ID_SIZE (1u << 15)
+#define MISC_BUILD_ID_SIZE (1u << 15) /* perf's PERF_RECORD_MISC_BUILD_ID_SIZE */
 
 struct section {
 	uint64_t off, size;

@@ -19,7 +19,7 @@
 #include "util/map.h"
 
 #define AHEAD 2 /* slots: one is read from, the other is filled meanwhile; each is as large as a chunk, some MB */
-#define WORTH_A_THREAD (4u << 20)
+#define WORTH_A_THREAD (4u << 20) /* bytes of the file: less is unpacked in milliseconds; by hand */
 
 /* A chunk as on disk and unpacked. */
 struct unpacked {

@@ -20,7 +20,7 @@
 #include "util/map.h"
 #include "util/newfile.h"
 
-#define SECTIONS 128
+#define SECTIONS 128            /* above every number of enum fmt_section */
 #define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 

@@ -17,7 +17,7 @@
 #include "symbol/confine.h"
 #include "util/clock.h"
 
-#define BUFFER 65536
+#define BUFFER 65536     /* bytes that one write() takes: a pipe's own size */
 #define LOOK_MS 1000u    /* whether it is past its time */
 #define WALL_SECONDS 300 /* where the job names no other; the CPU limits are below half of it */
 

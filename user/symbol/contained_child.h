@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CONTAINED_FDS 3
+#define CONTAINED_FDS 3 /* of one job: a file, its debug file, and what dwz moved elsewhere */
 #define CONTAINED_NO_FDS                                                                                               \
 	{                                                                                                              \
 		-1, -1, -1                                                                                             \
@@ -45,6 +45,6 @@ void contained_meanwhile(unsigned (*round)(void *ctx), void *ctx);
 uint64_t contained_cpu_ns(void);
 /* One record of at most APART_MAX bytes. */
 void contained_put(struct contained_out *out, const void *record, size_t size);
-#define APART_MAX (1u << 20)
+#define APART_MAX (1u << 20) /* bytes: a chain of 32 frames with three strings of 4 KiB has 400,000 */
 
 #endif

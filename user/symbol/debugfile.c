@@ -15,8 +15,8 @@
 #include "util/rights.h"
 
 #define DEBUG_ROOT "/usr/lib/debug"
-#define LOOK_SECONDS 10 /* of CPU, for headers and two notes: a millisecond */
-#define LOOK_MEMORY (1ull << 30)
+#define LOOK_SECONDS 10          /* of CPU, for headers and two notes: a millisecond */
+#define LOOK_MEMORY (1ull << 30) /* bytes: sections that a hostile file inflates end there; by hand */
 
 struct traits {
 	uint8_t build_id[20];

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DWFL_MAX_CHAIN 32
+#define DWFL_MAX_CHAIN 32 /* frames inlined at one address; deeper ones are left out; by hand */
 
 struct dwfl_frame {
 	const char *name;    /* DW_AT_name; NULL: none */

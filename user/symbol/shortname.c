@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_PARTS 64
+#define MOST_PARTS 64 /* of a name, between its ::; the last ones tell most; by hand */
 #define HASH_LEN 19   /* ::h and 16 digits, which Rust's compiler ends names with */
 #define OBJECT_MIN 10 /* columns of an object that is cut */
 

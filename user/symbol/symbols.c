@@ -18,9 +18,9 @@
 #include "proc/syscalls.h"
 #include "util/buf.h"
 
-#define MAX_NAME 1024
-#define FILE_SECONDS 120 /* of CPU for one file; 50 MB of DWARF take half a second */
-#define FILE_MEMORY (4ull << 30)
+#define MAX_NAME 1024            /* bytes of a name in words; longer ones are cut; by hand */
+#define FILE_SECONDS 120         /* of CPU for one file; 50 MB of DWARF take half a second */
+#define FILE_MEMORY (4ull << 30) /* bytes, and three times the files' own: a hostile file ends there; by hand */
 
 struct symbols {
 	bool use_cache, use_dwarf, absolute;

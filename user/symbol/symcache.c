@@ -16,8 +16,8 @@
 #include "util/map.h"
 
 #define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
-#define MAX_FILE (32u << 20)
-#define MAX_TOTAL (256ull << 20)
+#define MAX_FILE (32u << 20)        /* bytes; more is not kept; by hand */
+#define MAX_TOTAL (256ull << 20)    /* bytes of all files, the oldest of which go first; by hand */
 
 /* File: head, entries, frames, string bytes. Offsets into the strings; 0 is the empty one = none. */
 struct head {

@@ -11,8 +11,8 @@
 #include "kmod-free/elffile.h"
 #include "util/grow.h"
 
-#define MAX_SYMBOLS 8000000u
-#define MAX_NAME 4096
+#define MAX_SYMBOLS 8000000u /* of one table; more is an attack; by hand */
+#define MAX_NAME 4096        /* bytes of a symbol; longer ones are cut; by hand */
 
 static int add_entry(struct symtab *t, uint64_t start, uint64_t end, const char *name, size_t len, uint8_t rank,
 		     bool sized)

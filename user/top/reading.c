@@ -31,8 +31,8 @@
 #define NICE 5         /* readers give way to what is observed */
 #define SAVE_TRIES 600 /* of a tenth of a second */
 #define HURRY_TRIES 40 /* of a quarter of a second: it may be in the midst of a large file's names */
-#define SAID_MOST 4000
-#define NAMES_PART 60 /* looking for names takes one such part of the time at most */
+#define SAID_MOST 4000 /* bytes of what the recorder said; by hand */
+#define NAMES_PART 60  /* looking for names takes one such part of the time at most */
 
 /* ---- the recorder */
 

@@ -12,7 +12,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define ESCAPE_MS 25
+#define ESCAPE_MS 25 /* ms for the rest of a key's bytes; of the usual 1000, Escape alone would be slow */
 
 static SCREEN *screen;
 static struct termios found;

@@ -25,11 +25,11 @@
 #define LOOK_SOON_MS 100 /* while one is waited for */
 /* CPU time that readings may take before their share has come: looking for names is dear at first. */
 #define AHEAD_NS 600000000
-#define AHEAD_THOROUGH_NS 60000000
-#define THOROUGH_PART 0.2  /* of what readings take: time is refreshed each second before all */
+#define AHEAD_THOROUGH_NS 60000000 /* ns: bytes and verdicts may come later than the first rows; by hand */
+#define THOROUGH_PART 0.2          /* of what readings take: time is refreshed each second before all */
 #define NEW_PART_WANTS 0.1 /* of a part's length, until its bytes and verdicts replace those of the part before */
 #define LEAST_DELAY_S 0.2
-#define LEAST_WINDOW_S 2.0
+#define LEAST_WINDOW_S 2.0 /* s: a profile of less has too few samples for a table; by hand */
 #define ARGUMENTS 300
 #define PATIENCE_NS 5000000000ull /* until a table without a row is worth printing */
 

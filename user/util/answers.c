@@ -10,9 +10,9 @@
 #include "util/cachedir.h"
 
 #define MAGIC 0x313052574e414341ull /* "ACANWR01": changes with the layout */
-#define MAX_FILE (16u << 20)
-#define MAX_TOTAL (64ull << 20)
-#define MAX_PATH 4096u
+#define MAX_FILE (16u << 20)        /* bytes of one answer; more is not kept; by hand */
+#define MAX_TOTAL (64ull << 20)     /* bytes of all answers, the oldest of which go first; by hand */
+#define MAX_PATH 4096u              /* bytes: PATH_MAX, whatever a system calls so */
 
 /* File: head, seen files each followed by its path, log, text. */
 struct head {

@@ -143,7 +143,7 @@ bool map_next(const struct map *m, size_t *pos, uint64_t *key, uint64_t **value)
 	return false;
 }
 
-#define BLOCK_SIZE (64u << 10)
+#define BLOCK_SIZE (64u << 10) /* bytes for short strings at once; by hand */
 
 struct intern_slot {
 	uint32_t id;

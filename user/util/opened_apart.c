@@ -28,7 +28,7 @@
 #define KEEP_MS 60000u           /* an answer that nobody fetches */
 #define MOST_COPIES (1ull << 30) /* bytes of all, or an eighth of the memory */
 #define COPY_NAME "accperf-copy"
-#define PIECE (256u << 10)
+#define PIECE (256u << 10) /* bytes of one read; by hand */
 
 struct answer {
 	uint32_t number;

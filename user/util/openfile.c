@@ -19,9 +19,9 @@
 #include "util/mounts.h"
 #include "util/opened_apart.h"
 
-#define END_BYTES 65536 /* hashed of each end: headers stand there, and most symbol tables */
-#define PIECE_BYTES 4096
-#define PIECES 64 /* of the middle: 384 KiB read in all, a millisecond */
+#define END_BYTES 65536  /* hashed of each end: headers stand there, and most symbol tables */
+#define PIECE_BYTES 4096 /* of each piece: a page */
+#define PIECES 64        /* of the middle: 384 KiB read in all, a millisecond */
 
 /* Files of the kernel's own systems call themselves regular, but reading them acts or waits: the kernel's
  * log, a trace pipe. */

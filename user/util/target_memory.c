@@ -14,10 +14,10 @@
 #include "util/mounts.h"
 #include "util/rights.h"
 
-#define PAGE 4096u
-#define PRESENT (1ull << 63)
-#define SWAPPED (1ull << 62)
-#define LOOK_NS 1000000000u /* a file system that was mounted since then is known so much later */
+#define PAGE 4096u           /* bytes of x86-64 */
+#define PRESENT (1ull << 63) /* in an entry of /proc/PID/pagemap */
+#define SWAPPED (1ull << 62) /* there, too */
+#define LOOK_NS 1000000000u  /* a file system that was mounted since then is known so much later */
 
 /* Of the process whose memory was read last. */
 static struct {

@@ -6,10 +6,10 @@
 #include "view/advise.h"
 
 #define CANDIDATES 6 /* of one screen */
-#define OPTIONS 2
-#define REASONS 8
-#define BRIEF 2
-#define SIZES 8 /* with more of them, those under SMALL of the calls stand together */
+#define OPTIONS 2    /* of a candidate: the best ones; --all has the others */
+#define REASONS 8    /* functions that are none, with why; --all has the others */
+#define BRIEF 2      /* verdicts below the table of report; by hand */
+#define SIZES 8      /* with more of them, those under SMALL of the calls stand together */
 #define SMALL .03
 
 static void advise_add_duration(struct buf *b, double ns)

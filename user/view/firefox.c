@@ -22,7 +22,7 @@
 #define DRAIN_AT (64u << 10) /* bytes of text before they are handed on */
 #define RESOURCE_LIBRARY 1   /* ResourceType.Library */
 #define MARKER_INSTANT 0     /* MarkerPhase */
-#define MARKER_INTERVAL 1
+#define MARKER_INTERVAL 1    /* MarkerPhase, too */
 /* A sample stands for the CPU time before it. Where a thread had none for longer than this many times that
  * long it was not running, or not sampled; timers of CPUs that are out of step leave up to twice. */
 #define IDLE_PERIODS 3

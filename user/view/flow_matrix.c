@@ -8,6 +8,7 @@
 #include "view/flow_figures.h"
 #include "view/svg.h"
 
+/* Functions with a row and a column: unless told, and at most, where cells are yet points; by hand. */
 #define TOP 10
 #define TOP_MOST 200
 

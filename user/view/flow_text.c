@@ -6,7 +6,7 @@
 #include "view/flow.h"
 #include "view/flow_threads.h"
 
-#define NAME_COLUMNS 26
+#define NAME_COLUMNS 26 /* of a terminal of 80: the rest holds twelve functions; by hand */
 
 static void add_percent_short(struct buf *out, double share)
 {

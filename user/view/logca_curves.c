@@ -9,8 +9,8 @@
 #include "view/logca_plane.h"
 #include "view/svg.h"
 
-#define SAMPLES 240
-#define NAME_COLUMNS 28
+#define SAMPLES 240     /* points of a curve from which its extent is taken; by hand */
+#define NAME_COLUMNS 28 /* of the table's 80; by hand */
 
 void logca_curves_of_improvements(struct logca_curves *c, const struct logca_view *v)
 {

@@ -8,7 +8,7 @@
 
 #include "view/logca.h"
 
-#define LOGCA_MOST_CURVES 19
+#define LOGCA_MOST_CURVES 19 /* the paper's table has so many rows */
 
 struct logca_curves {
 	const char *title;

@@ -8,6 +8,7 @@
 
 #include "view/logca.h"
 
+/* Units of the viewBox: the picture, and the plane's sides in it, with room for labels around; by hand. */
 #define PLANE_WIDTH 860
 #define PLANE_HEIGHT 520
 #define X0 74

@@ -6,6 +6,7 @@
 
 #include "view/logca.h"
 
+/* Characters: the plot's lines, the columns of its axis, the longest line; by hand. */
 #define ROWS 15
 #define LEFT 9
 #define MAX_COLUMNS 200

@@ -71,7 +71,7 @@ static int from_catalogue(struct logca_source *s, const struct logca_request *r,
 	return from_entry(s, entry);
 }
 
-#define MANY_POINTS 4096
+#define MANY_POINTS 4096 /* more of them are thinned out: a fit's time grows with them; by hand */
 
 static int from_points(struct logca_source *s, const struct logca_request *r, int err, struct err *e)
 {

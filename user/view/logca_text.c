@@ -6,7 +6,7 @@
 
 #include "view/logca.h"
 
-#define LABEL 25
+#define LABEL 25 /* columns before a value: two blanks, a label, a blank; by hand */
 
 static void add_parameter_label(struct buf *b, const char *s)
 {

@@ -9,16 +9,16 @@
 #include "view/svg.h"
 #include "view/text.h"
 
-#define PAGE_SHIFT 12
+#define PAGE_SHIFT 12   /* log2 of a page's bytes */
 #define ROWS 100        /* of addresses: touched pages alone, so that gaps take no room */
 #define COLUMNS 120     /* of time */
 #define KNOWN 8         /* functions with a colour of their own, the same in both halves */
 #define PLACE 122       /* units for an address of 14 digits in letters of 12, and a gap */
 #define NAME_COLUMNS 26 /* of a name beside it */
 #define LABEL_ROWS 3    /* a line of 12 is higher than two rows */
-#define LEFT 330
-#define TOP 60
-#define CELL 6
+#define LEFT 330        /* units of the viewBox, for names; by hand */
+#define TOP 60          /* such units; by hand */
+#define CELL 6          /* such units: a half is 720 wide and 600 high; by hand */
 #define HALF (ROWS * CELL)
 #define GAP 60 /* between the halves */
 

@@ -99,10 +99,10 @@ void object_map_json(const struct flow_input *in, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define LEFT 250
+#define LEFT 250 /* units of the viewBox, for names; by hand */
 #define CELLS 96 /* in a line */
-#define CELL 8
-#define LINE 12
+#define CELL 8   /* such units wide; by hand */
+#define LINE 12  /* such units high; by hand */
 
 /* What most of a cell's bytes are. */
 static const char *cell_hue(const struct fmt_x_map *m)

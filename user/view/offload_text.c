@@ -6,7 +6,7 @@
 #include "util/clean.h"
 #include "view/offload.h"
 
-#define SITES 5
+#define SITES 5 /* call sites of one function; the others are in --json; by hand */
 /* of the target's CPU time: what probes may take and samples still say what the program does */
 #define PROBES_LITTLE .05
 #define SAMPLES_TELL 20 /* with a function on their stacks: its share is known within some 45 % */

@@ -12,7 +12,7 @@
 #include "view/report_flow.h"
 #include "view/run_time_code.h"
 
-#define WORTH_TELLING 0.005
+#define WORTH_TELLING 0.005 /* of the CPU time: less is no line of the head; by hand */
 
 struct ordering {
 	const struct profile *p;

@@ -40,7 +40,7 @@ enum report_column {
 	RC_WAITS,
 	RC_COLUMNS,
 };
-#define REPORT_MAX_COLUMNS 32
+#define REPORT_MAX_COLUMNS 32 /* all of RC_COLUMNS, and some that are named twice */
 
 /* Names with commas between them, or a set: time, flat, flow, callees, all. How many; -EINVAL with *e. */
 int report_columns(const char *text, unsigned *out, struct err *e);

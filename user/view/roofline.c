@@ -7,7 +7,7 @@
 #include "util/json.h"
 #include "view/svg.h"
 
-#define CURVE 49
+#define CURVE 49 /* points of a roof's line, evenly in the logarithm; by hand */
 #define SHOWN 24 /* functions of a picture */
 
 static void add_roof_rate(struct buf *out, double v, const char *unit)

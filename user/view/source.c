@@ -12,7 +12,7 @@
 #include "util/openfile.h"
 
 #define MOST_BYTES (16u << 20) /* larger ones are made by programs for programs */
-#define TAB 4
+#define TAB 4                  /* columns: of eight, lines run out of a narrow view; by hand */
 
 static const char *const suffixes[] = { "c",     "h",   "cc",  "cpp", "cxx", "c++", "hh",  "hpp", "hxx", "h++",
 					"inc",   "inl", "ipp", "tcc", "def", "S",   "s",   "asm", "rs",  "go",

@@ -8,14 +8,15 @@
 #include "view/svg.h"
 #include "view/text.h"
 
+/* Units of the viewBox, where no other is named: names, then the axis, then a sentence; by hand. */
 #define LEFT 250.
 #define WIDE 330.
 #define SAYS 12. /* from the axis' end */
 #define ROW 38.
 #define TOP 44.
-#define NAME_MOST 36
-#define SAYS_MOST 66
-#define SAYS_LINES 2
+#define NAME_MOST 36 /* columns: what fits before LEFT */
+#define SAYS_MOST 66 /* bytes of a line: what fits behind the axis */
+#define SAYS_LINES 2 /* of the sentence */
 #define LINE 14.
 #define WIDTH 1040
 

@@ -5,8 +5,8 @@
 
 #include "view/svg.h"
 
-#define COLOURS_MOST 64
-#define TOKEN_MOST 32
+#define COLOURS_MOST 64 /* of one picture; further ones stay as they are; by hand */
+#define TOKEN_MOST 32   /* bytes: stroke="#aabbcc" has 16 */
 
 static double hue_part(double p, double q, double t)
 {

@@ -114,9 +114,9 @@ static void cut_middle(struct buf *b, const char *s, unsigned max, unsigned colu
 
 /* ---- names that are cut: each its own label ---- */
 
-#define LABELS_MOST (1u << 16)
-#define LABEL_TRIES 1000
-#define DIFFERS 10 /* columns around the place where a name differs from the one that has its label */
+#define LABELS_MOST (1u << 16) /* names whose labels are remembered; then all are forgotten; by hand */
+#define LABEL_TRIES 1000       /* numbers behind one beginning, until two names may look alike; by hand */
+#define DIFFERS 10             /* columns around the place where a name differs from the one that has its label */
 
 /* By width and name: what was shown for it, as long as one text is made, so that two names are never one. */
 static struct {

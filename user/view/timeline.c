@@ -256,7 +256,7 @@ static void svg_text(struct buf *out, const char *s)
 }
 
 #define LEFT 220 /* of the picture: names */
-#define WIDE 720
+#define WIDE 720 /* and slices, of its viewBox; by hand */
 
 /* The intervals of the slices, behind them; cut where they leave the row. */
 static void svg_band(const struct timeline_view *v, const struct timeline_row *r, double base, double scale,

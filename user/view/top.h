@@ -18,6 +18,7 @@
 #include "util/err.h"
 #include "util/map.h"
 
+/* Rows of one moment: more than anybody scrolls through, and a moment stays below a megabyte; by hand. */
 #define TOP_FUNCTIONS 1000
 #define TOP_CALLS 4000
 #define TOP_FLOWS 1000
@@ -127,9 +128,10 @@ struct top_view {
 	const char *file;                     /* what is observed, in words */
 };
 
+/* Characters, below which the table says that it is too small; by hand. */
 #define TOP_LEAST_WIDTH 60u
 #define TOP_LEAST_HEIGHT 10u
-#define TOP_DEFAULT_SORT 1u
+#define TOP_DEFAULT_SORT 1u /* a column of top_lines.c: self */
 
 enum top_look { TOP_PLAIN, TOP_HOT, TOP_WARM, TOP_DIM, TOP_BOLD };
 

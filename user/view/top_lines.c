@@ -9,10 +9,10 @@
 #include "view/text.h"
 #include "view/top.h"
 
-#define NAME_LEAST 18u
-#define NAME_MOST 64u /* figures lie beside their names on the widest terminal, too */
-#define HOT 0.05
-#define WARM 0.005
+#define NAME_LEAST 18u /* columns: columns of figures give way before it; by hand */
+#define NAME_MOST 64u  /* figures lie beside their names on the widest terminal, too */
+#define HOT 0.05       /* of the CPU time: red from there on; by hand */
+#define WARM 0.005     /* of the CPU time: green from there on; by hand */
 #define NO_FIGURE TOP_FIGURES
 
 enum form { SHARE, INTERVAL, NUMBER, BYTES, RATIO, TEXT, OBJECT };

@@ -214,7 +214,7 @@ typedef struct {
 	};
 } Flush;
 
-#define EVBUF 512
+#define EVBUF 512 /* addresses that one call works off: a block's and those of its parts; by hand */
 extern ULong evbuf[EVBUF];
 extern ULong ret_value; /* RAX at the last return */
 extern ULong call_args[3];
@@ -228,8 +228,8 @@ extern Bool counts_packed; /* by exec_pick() */
 
 /* ---- shadow memory ---- */
 
-#define SEC_SHIFT 14
-#define SEC_SIZE (1u << SEC_SHIFT)
+#define SEC_SHIFT 14 /* log2 of the bytes whose shadow comes into being at once: few tables, little unused; by hand */
+#define SEC_SIZE (1u << SEC_SHIFT) /* bytes */
 #define SEC_MASK (SEC_SIZE - 1)
 #define PM_BITS (37 - SEC_SHIFT) /* 128 GiB directly, the rest through a hash */
 
@@ -283,8 +283,8 @@ typedef struct Edge {
 Edge *edge_get(UInt key);
 extern Edge **edges;
 extern UInt edge_count;
-#define UBLK_SHIFT 10 /* log2 of the bytes of a block, which has a bit for each: two lines of the cache; by hand */
-#define UBLK_BYTES (1u << UBLK_SHIFT)
+#define UBLK_SHIFT 10                 /* log2 of the bytes of a block: its bits fill two lines of the cache; by hand */
+#define UBLK_BYTES (1u << UBLK_SHIFT) /* whose set has one bit for each */
 #define UBLK_WORDS (UBLK_BYTES / 64)
 ULong *ubits_get(ULong key);
 void ubits_expect(ULong key); /* it will be asked for soon */

@@ -7,7 +7,7 @@ Fn **fns;
 UInt fn_count;
 static UInt fn_cap;
 ULong lost_functions;
-#define FN_HASH 65536
+#define FN_HASH 65536 /* chains: of most programs a function has one of its own */
 static Fn *fn_hash[FN_HASH];
 static Module *modules;
 static UInt module_count;

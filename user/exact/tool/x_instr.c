@@ -12,7 +12,7 @@ ULong evbuf[EVBUF];
 ULong ret_value;
 ULong call_args[3];
 
-#define BB_HASH 65536
+#define BB_HASH 65536 /* chains: of most programs a block has one of its own */
 static BB *bb_hash[BB_HASH];
 
 typedef struct {
@@ -121,9 +121,9 @@ typedef struct {
 	UInt origin; /* 0: not known */
 	Long off;
 } Place;
-#define MAX_PLACES 4096
+#define MAX_PLACES 4096          /* temporaries of one block that are followed; others are not told; by hand */
 static Place places[MAX_PLACES]; /* by temporary */
-#define RED_ZONE 128
+#define RED_ZONE 128             /* bytes below the stack pointer that the ABI gives a function */
 
 typedef struct {
 	IRSB *out;

@@ -21,7 +21,7 @@ typedef struct Inv {
 
 static Inv *free_invs;
 
-#define LOG_BUF 65536
+#define LOG_BUF 65536 /* bytes that one write() takes; by hand */
 typedef struct {
 	Int fd;
 	UInt len;

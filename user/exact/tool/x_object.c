@@ -42,7 +42,7 @@ typedef struct Chain {
 	Addr base;
 	Bucket b;
 } Chain;
-#define BUCKETS 65536
+#define BUCKETS 65536 /* chains: 4 GiB of addresses before two buckets share one */
 static Chain *buckets[BUCKETS];
 
 typedef struct Key {
@@ -50,7 +50,7 @@ typedef struct Key {
 	ULong key;
 	UInt obj;
 } Key;
-#define KEYS 16384
+#define KEYS 16384 /* chains of objects by what they are; by hand */
 static Key *keys[KEYS];
 
 static UInt region_of_kind(UInt kind)
@@ -192,7 +192,7 @@ static Range *range_at(Addr a)
 
 /* ---- heap ---- */
 
-#define MAX_BLOCKS (1u << 20)
+#define MAX_BLOCKS (1u << 20) /* of the heap, told to a profile: 48 MiB; others are lost_blocks; by hand */
 static UInt blocks_told;
 ULong lost_blocks;
 
@@ -494,7 +494,7 @@ static UInt rest_object(Addr a)
 
 /* ---- uses ---- */
 
-#define USE_HASH 65536
+#define USE_HASH 65536      /* chains of uses by function and object; by hand */
 #define CONSUMER_USE 0xfffd /* sets that are no edges */
 static Use *uses[USE_HASH];
 static UInt use_count;

@@ -2,7 +2,7 @@
 #include "x.h"
 #include "../stream.h"
 
-#define OUT_BUF (256 * 1024)
+#define OUT_BUF (256 * 1024) /* bytes that one write() takes; by hand */
 
 static Int out_fd = -1;
 static UChar out_buf[OUT_BUF];
@@ -98,7 +98,7 @@ typedef struct StackEnt {
 	ULong hash;
 	UInt id, n;
 } StackEnt;
-#define STACK_HASH 16384
+#define STACK_HASH 16384 /* chains of stacks; by hand */
 static StackEnt *stack_hash[STACK_HASH];
 static UInt stack_count;
 
@@ -128,7 +128,7 @@ typedef struct SymEnt {
 	struct SymEnt *next;
 	Addr ip;
 } SymEnt;
-#define SYM_HASH 16384
+#define SYM_HASH 16384 /* chains of addresses that are named; by hand */
 static SymEnt *sym_hash[SYM_HASH];
 
 void out_symbol(Module *m, Addr ip, ULong vaddr, Fn *fn)

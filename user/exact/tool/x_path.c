@@ -13,7 +13,7 @@
  */
 #include "x.h"
 
-#define PATHS_MOST 2000000u
+#define PATHS_MOST 2000000u /* then paths end in their parents, as lost_paths says; by hand */
 
 typedef struct Path {
 	UInt id;    /* from 1; 0 is nobody */
@@ -37,7 +37,7 @@ Bool paths_on;
 ULong lost_paths;
 static Path **paths;
 static UInt path_count, path_cap;
-#define PATH_HASH 65536
+#define PATH_HASH 65536 /* chains of paths by parent and function; by hand */
 static Path *path_hash[PATH_HASH];
 static PathEdge **pedges;
 static UInt pedge_count, pedge_cap, pedge_slots;

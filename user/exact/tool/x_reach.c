@@ -34,7 +34,7 @@ struct Reach {
 	Addr low, high;
 	UInt began, bytes; /* sets: where accesses began, and all that they touched */
 };
-#define REACHES 16384
+#define REACHES 16384 /* chains: 4,096 functions with four regions each */
 static Reach *reaches[REACHES];
 static UInt allocated[2]; /* sets, of heap and variables; + 1 */
 

@@ -8,7 +8,7 @@
 
 #define MODEL_CYCLES_PER_NS 3 /* the cost model's clock */
 
-#define WINDOW_LEN 4
+#define WINDOW_LEN 4 /* bytes that one window watches: the larger of record's --watch-length */
 
 static ULong rng_state;
 
@@ -48,7 +48,7 @@ void sample_init(void)
 		win_filter = VG_(calloc)("x.filter", 1, 65536);
 }
 
-#define MAX_FRAMES 128
+#define MAX_FRAMES 128 /* of a stack; deeper ones are FMT_STACK_CUT; by hand */
 
 static UInt current_stack(Addr ip)
 {
@@ -496,8 +496,8 @@ void sample_cycles(Flush *f)
 
 /* ---- cost model: 32 KiB and 1 MiB, 8 ways, least recently used; in quarter cycles ---- */
 
-#define L1_SETS 64
-#define L2_SETS 2048
+#define L1_SETS 64   /* of 8 lines of 64 bytes: 32 KiB */
+#define L2_SETS 2048 /* 1 MiB */
 static ULong l1[L1_SETS][8], l2[L2_SETS][8];
 
 static Bool lookup(ULong *set, ULong line)

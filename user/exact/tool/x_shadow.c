@@ -23,10 +23,10 @@ typedef struct High {
 	Addr base;
 	Sec *sec;
 } High;
-#define HIGH_HASH 4096
+#define HIGH_HASH 4096 /* chains of what lies there; by hand */
 static High *high[HIGH_HASH];
 
-#define RESERVE (48u << 20)
+#define RESERVE (48u << 20) /* bytes, for writing the figures when memory has run out; by hand */
 static void *reserve;
 
 /* What valgrind takes for itself at once; where it finds none it ends without asking anybody. */

@@ -12,7 +12,7 @@ ULong lost_nodes, lost_invocations;
 Node **nodes;
 UInt node_count;
 static UInt node_cap;
-#define NODE_HASH 65536
+#define NODE_HASH 65536 /* chains of nodes by parent and function; by hand */
 static Node *node_hash[NODE_HASH];
 #define NODE_MAX 2000000u /* beyond it paths end in one node per function */
 static Thread **threads;
