@@ -37,31 +37,6 @@ struct builder {
 	size_t edge_len, edge_cap;
 };
 
-int cfg_decode(const struct cfg *c, uint32_t insn, struct dec_insn *out)
-{
-	return dec_decode(c->bytes + c->insn[insn], (size_t)(c->end - c->start) - c->insn[insn], out);
-}
-
-uint32_t cfg_insn_at(const struct cfg *c, uint64_t addr)
-{
-	uint32_t lo = 0, hi = c->insns, want;
-
-	if (addr < c->start || addr >= c->end)
-		return CFG_NONE;
-	want = (uint32_t)(addr - c->start);
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->insn[mid] == want)
-			return mid;
-		if (c->insn[mid] < want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return CFG_NONE;
-}
-
 static uint32_t block_of_insn(const struct cfg *c, uint32_t insn)
 {
 	uint32_t lo = 0, hi = c->blocks;

@@ -110,7 +110,10 @@ static inline uint64_t cfg_block_addr(const struct cfg *c, uint32_t block)
 	return cfg_insn_addr(c, c->block[block].insn);
 }
 /* Decodes instruction `insn` again: graphs stay small. */
-int cfg_decode(const struct cfg *c, uint32_t insn, struct dec_insn *out);
+static inline int cfg_decode(const struct cfg *c, uint32_t insn, struct dec_insn *out)
+{
+	return dec_decode(c->bytes + c->insn[insn], (size_t)(c->end - c->start) - c->insn[insn], out);
+}
 
 /* Every way from the entry to b leads through a. False where one of them is not reached. */
 bool cfg_dominates(const struct cfg *c, uint32_t a, uint32_t b);

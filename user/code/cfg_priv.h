@@ -9,7 +9,25 @@
  * CODE_TABLE_MAX; 0: no table was recognised. */
 uint32_t cfg_table_find(const struct cfg *c, const struct block_code *code, uint32_t insn, uint32_t *target);
 /* Index of the instruction at addr, CFG_NONE if none starts there. */
-uint32_t cfg_insn_at(const struct cfg *c, uint64_t addr);
+static inline uint32_t cfg_insn_at(const struct cfg *c, uint64_t addr)
+{
+	uint32_t lo = 0, hi = c->insns, want;
+
+	if (addr < c->start || addr >= c->end)
+		return CFG_NONE;
+	want = (uint32_t)(addr - c->start);
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (c->insn[mid] == want)
+			return mid;
+		if (c->insn[mid] < want)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return CFG_NONE;
+}
 /* Dominators, loops, exits: everything after the edges. */
 int cfg_loops_find(struct cfg *c);
 

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Which table an indirect jump goes through: the sequences that gcc and clang emit for switch.
- *
- * cycle: a jump table is read from the blocks that cfg.c has decoded so far, and its entries are further blocks to
- * decode.
- */
+/* Which table an indirect jump goes through: the sequences that gcc and clang emit for switch. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -60,6 +60,8 @@ static inline bool counts_is_rate(const struct counts_link *l)
 	return l->ratio.how == COUNTS_RATE;
 }
 
+/* Parents first; a link that closes a cycle is left out, and its child becomes of unknown scale. 0, -ENOMEM. */
+int counts_order(struct counts_solver *s);
 void counts_run_tree(struct counts_solver *s);
 /* d log(observation k) / d error, by error, into s->pull. */
 void counts_row(struct counts_solver *s, uint32_t k);

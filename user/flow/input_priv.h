@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between input.c (reads) and input_resolve.c (names, regions, order). Included by these two only. */
+/* Between input.c (reads), input_code.c (whose code), input_resolve.c (order) and their parts. Included by these. */
 #ifndef ACCPERF_FLOW_INPUT_PRIV_H
 #define ACCPERF_FLOW_INPUT_PRIV_H
 
@@ -129,6 +129,13 @@ int input_full(const struct raw *r, size_t count);
 /* One more record of the file at the end of an array. 0 or -errno, with r->e filled. */
 #define INPUT_PUSH(r, array, count, cap, ...)                                                                          \
 	((count) < INPUT_MOST && PUSH(array, count, cap, 256, __VA_ARGS__) ? 0 : input_full(r, count))
+static inline const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
 int input_resolve(struct raw *r);
 /* Does the part that is asked for have this thread? What has not is left out; before sites are resolved. */
 bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid);
@@ -161,11 +168,31 @@ int input_stacks(struct raw *r);
 int input_locals(struct raw *r);
 /* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
 int input_compute(struct raw *r, const uint32_t *func_of_cell);
+void find_main_module(struct raw *r);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
+/* By the file's number. */
+uint32_t func_by_record(struct raw *r, uint32_t function);
+/* The nearest frame in the main image: who stands for library code with --attribute main. */
+uint32_t main_caller(struct raw *r, uint32_t stack);
 /* Of the i-th frame of a stack. */
 uint32_t func_of_frame(struct raw *r, uint32_t stack, uint32_t i);
-int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
-		    uint32_t *out);
+/* An allocation site or a variable, one entry for all its blocks. */
+static inline int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function,
+				  uint64_t size, uint32_t *out)
+{
+	struct flow_input *in = r->in;
+
+	*out = (uint32_t)in->object_site_count;
+	return INPUT_PUSH(r, in->object_site, in->object_site_count, in->object_site_cap,
+			  (struct in_object_site){
+				  .id = id,
+				  .kind = kind,
+				  .name = name ? name : "",
+				  .function = function ? function : "",
+				  .size = size,
+				  .blocks = 1,
+			  });
+}
 /* NULL: none of this id. */
 const struct profile_module *raw_module(const struct raw *r, uint32_t id);
 /* Its file, opened once; NULL: none, or another build. Until raw_close_modules(). */

@@ -2,8 +2,6 @@
 /*
  * What the address space is made of: mappings, refined by the sections and variables of the files
  * behind them (an ELF file is hostile input: libelf checks its bounds, the rest is checked here).
- *
- * cycle: the heap gives regions, and its sites become objects as those of regions do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,24 +80,6 @@ static enum in_region_kind region_kind_of(const struct raw *r, const struct fmt_
 	if (name && name[0] == '/')
 		return m->prot & 2 ? IN_R_FILE : IN_R_READONLY;
 	return IN_R_OTHER;
-}
-
-/* An allocation site or a variable, one entry for all its blocks. */
-int add_object_site(struct raw *r, uint32_t id, uint32_t kind, const char *name, const char *function, uint64_t size,
-		    uint32_t *out)
-{
-	struct flow_input *in = r->in;
-
-	*out = (uint32_t)in->object_site_count;
-	return INPUT_PUSH(r, in->object_site, in->object_site_count, in->object_site_cap,
-			  (struct in_object_site){
-				  .id = id,
-				  .kind = kind,
-				  .name = name ? name : "",
-				  .function = function ? function : "",
-				  .size = size,
-				  .blocks = 1,
-			  });
 }
 
 static int add_object(struct raw *r, struct in_object o)

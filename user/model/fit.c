@@ -131,21 +131,6 @@ static void fit_accel(struct fit_work *w, struct fit *out)
 	curve_fit_at(c, w->f1.columns, beta, ACCEL_ROUNDS, &w->f1);
 }
 
-void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double slope_known, struct logca *p)
-{
-	double slope = isnan(slope_known) ? f1->c[1] : slope_known;
-
-	*p = (struct logca){
-		.t0 = f0->c[0],
-		.C = f0->c[2],
-		.beta = f0->beta,
-		.o = f1->c[0],
-		.L = slope,
-		.kind = slope > 0 ? LOGCA_DEP : LOGCA_INDEP,
-		.A = f1->c[2] > 0 ? f0->c[2] / f1->c[2] : INFINITY,
-	};
-}
-
 /* Sizes where they repeat; where they hardly do (a profile), quarter octaves: a single call's noise is
  * no misfit of the model. */
 static size_t size_group_of(const struct curve *c, size_t i, bool repeat)

@@ -10,6 +10,7 @@
 #ifndef ACCPERF_FIT_H
 #define ACCPERF_FIT_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "model/curve.h"
@@ -103,6 +104,20 @@ struct fit_work {
 void fit_profile(struct fit_work *w, struct fit *out);
 void fit_bootstrap(struct fit_work *w, struct fit *out);
 /* p's parameters and everything read off the curves, from the coefficients. */
-void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double slope_known, struct logca *p);
+static inline void fit_derive(const struct curve_fit *f0, const struct curve_fit *f1, double slope_known,
+			      struct logca *p)
+{
+	double slope = isnan(slope_known) ? f1->c[1] : slope_known;
+
+	*p = (struct logca){
+		.t0 = f0->c[0],
+		.C = f0->c[2],
+		.beta = f0->beta,
+		.o = f1->c[0],
+		.L = slope,
+		.kind = slope > 0 ? LOGCA_DEP : LOGCA_INDEP,
+		.A = f1->c[2] > 0 ? f0->c[2] / f1->c[2] : INFINITY,
+	};
+}
 
 #endif

@@ -2,8 +2,6 @@
 /*
  * Intervals, nominally 90 %. A and L by profile: they are the ones that may have no upper bound, which
  * a bootstrap cannot say. The rest by resampling calls within each size.
- *
- * cycle: an interval is made by fitting again, and a fit ends with its intervals.
  */
 #include "model/fit.h"
 

@@ -51,10 +51,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 void flow_json(const struct flow_view *v, struct buf *out); /* accperf.flow/1; not cut by min_share unless set */
 void flow_dot(const struct flow_view *v, struct buf *out);
 void flow_xml(const struct flow_view *v, struct buf *out);
-/* Parts of flow_text(). */
-void flow_text_map(const struct flow_view *v, const struct text_style *s, struct buf *out);
-void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out);
-/* Instead of flow_text_edges(): with --per, or by distinct bytes. */
+/* A part of flow_text(), instead of the list of edges: with --per, or by distinct bytes. */
 void flow_per_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
 void flow_per_json(const struct flow_per *p, struct json *j);
 void flow_per_json_edge(const struct flow_per *p, const struct flow *f, const struct flow_edge *e, struct json *j);

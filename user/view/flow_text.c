@@ -76,7 +76,7 @@ static struct rank *ranked(const struct flow_view *v, uint32_t *count)
 	return r;
 }
 
-void flow_text_map(const struct flow_view *v, const struct text_style *s, struct buf *out)
+static void show_flow_map(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
@@ -129,7 +129,7 @@ static void add_edge_interval(struct buf *out, const struct flow *f, const struc
 	text_pad_left(out, b.data ? b.data : "", 14);
 }
 
-void flow_text_edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
+static void show_edges(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
 	double total = flow_whole(v->flow), rest = 0;
@@ -344,6 +344,25 @@ static bool any_shown(const struct flow_view *v)
 	return false;
 }
 
+/* Bytes between them are a flow, too. */
+static void show_threads(const struct flow_view *v, const struct text_style *s, struct buf *out)
+{
+	struct flow_view threads = *v;
+
+	threads.flow = &v->threads->flow;
+	threads.threads = NULL;
+	threads.producer = threads.consumer = NULL;
+	threads.filter = NULL; /* threads are no code */
+	buf_addstr(out, "Between threads\n\n");
+	if (!(flow_total(threads.flow) > 0)) {
+		buf_addstr(out, "no bytes between threads were seen\n\n");
+	} else {
+		show_flow_map(&threads, s, out);
+		show_edges(&threads, s, out);
+	}
+	flow_threads_lines(v, s, out);
+}
+
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
@@ -361,17 +380,17 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		buf_addstr(out, "no edge passes --producer, --consumer, --min-share and the filter\n");
 		return;
 	}
-	flow_text_map(v, s, out);
+	show_flow_map(v, s, out);
 	if (v->per || v->by_unique)
 		flow_per_text(v, s, out);
 	else
-		flow_text_edges(v, s, out);
+		show_edges(v, s, out);
 	show_functions(v, s, out);
 	show_calls_table(v, s, out);
 	if (f->inclusive)
 		show_inclusive(v, s, out);
 	if (v->threads)
-		flow_threads_text(v, s, out);
+		show_threads(v, s, out);
 	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics),
 		 flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* cycle: threads stand in the page of the flow, and bytes between them are a flow that its map and list show. */
 #include "view/flow_threads.h"
 
 #include <math.h>
@@ -34,7 +33,7 @@ static uint64_t rounded(double v)
 	return whole_number(whole_number(v / unit) * unit);
 }
 
-static void lines(const struct flow_view *v, const struct text_style *s, struct buf *out)
+void flow_threads_lines(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow_threads *t = v->threads;
 	unsigned rows = v->rows ? v->rows : 20;
@@ -78,24 +77,6 @@ static void lines(const struct flow_view *v, const struct text_style *s, struct 
 		buf_addf(out, "%zu more lines; --rows N lists more\n", t->line_count - rows);
 	buf_addf(out, "%zu line%s shared truly: the same bytes, one thread writing\n\n", t->truly,
 		 t->truly == 1 ? " is" : "s are");
-}
-
-void flow_threads_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
-{
-	struct flow_view threads = *v;
-
-	threads.flow = &v->threads->flow;
-	threads.threads = NULL;
-	threads.producer = threads.consumer = NULL;
-	threads.filter = NULL; /* threads are no code */
-	buf_addstr(out, "Between threads\n\n");
-	if (!(flow_total(threads.flow) > 0)) {
-		buf_addstr(out, "no bytes between threads were seen\n\n");
-	} else {
-		flow_text_map(&threads, s, out);
-		flow_text_edges(&threads, s, out);
-	}
-	lines(v, s, out);
 }
 
 /* "thread 12" has its number beside it; pseudo-functions have none. */

@@ -7,7 +7,8 @@
 #include "util/json.h"
 #include "view/flow.h"
 
-void flow_threads_text(const struct flow_view *v, const struct text_style *s, struct buf *out);
+/* Lines of the cache that threads share. */
+void flow_threads_lines(const struct flow_view *v, const struct text_style *s, struct buf *out);
 /* threads, thread_edges, shared_lines, lines_truly_shared; nulls where v->threads is NULL. */
 void flow_threads_json(const struct flow_view *v, struct json *j);
 #define FLOW_THREADS_SCHEMA                                                                                                                          \
