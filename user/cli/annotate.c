@@ -35,78 +35,19 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-/* All that is joined, from one walk over the file. */
-struct loaded {
-	struct profile *p;
-	struct flow_input in;
-	struct counts_record counts;
-};
-
-static int read_annotated(struct loaded *l, const char *path, struct err *e)
-{
-	const struct flow_input_opts io = { 0 };
-	struct section_reader readers[FLOW_INPUT_READERS + 1];
-	struct err why = { 0 };
-	struct raw *r;
-	int err;
-
-	l->p = profile_open(path, e);
-	if (!l->p)
-		return -EIO;
-	r = flow_input_begin(&l->in, l->p, &io, readers, &why);
-	if (!r)
-		return err_set(e, -ENOMEM, "out of memory");
-	readers[FLOW_INPUT_READERS] = counts_record_reader(&l->counts, e);
-	err = profile_read(l->p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, FLOW_INPUT_READERS + 1, e);
-	if (flow_input_end(r, err) && !err)
-		err = err_set(e, why.code ? why.code : -ENOMEM, "%s: %s", path, why.code ? why.text : "out of memory");
-	else if (err && !e->code)
-		err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
-	if (!err)
-		counts_record_end(&l->counts, l->p);
-	return err;
-}
-
-static void unload(struct loaded *l)
-{
-	flow_input_release(&l->in);
-	counts_record_release(&l->counts);
-	profile_free(l->p);
-}
-
-static const char *own_code(const struct profile *p, uint32_t frame)
-{
-	const struct profile_frame *f = &p->frames[frame];
-
-	return f->count ? p->functions[p->lines[f->first + f->count - 1].function].name : NULL;
-}
-
 static const char *nth_own(const void *ctx, size_t i)
 {
-	return own_code(ctx, (uint32_t)i + 1);
-}
-
-/* The first function that the asked one was inlined into; NULL: none. */
-static const char *inlined_into(const struct profile *p, const char *name)
-{
-	for (uint32_t i = 1; i < p->frame_count; i++) {
-		const struct profile_frame *f = &p->frames[i];
-
-		for (uint32_t k = 0; k + 1 < f->count; k++)
-			if (!strcmp(p->functions[p->lines[f->first + k].function].name, name))
-				return own_code(p, i);
-	}
-	return NULL;
+	return annotate_own_code(ctx, (uint32_t)i + 1);
 }
 
 static void not_there(const struct annotate_cmd *o, const char *name, const struct profile *p, struct err *e)
 {
-	const char *into = inlined_into(p, name);
+	const char *into = annotate_inlined_into(p, name);
 	bool elsewhere = false;
 	AUTO_BUF(near);
 
 	for (uint32_t i = 1; i < p->frame_count; i++)
-		elsewhere |= own_code(p, i) && !strcmp(own_code(p, i), name);
+		elsewhere |= annotate_own_code(p, i) && !strcmp(annotate_own_code(p, i), name);
 	if (elsewhere) {
 		err_set(e, -ENOENT, "%s has '%s' in other objects than --dso names", o->input, name);
 	} else if (into) {
@@ -121,8 +62,8 @@ static void not_there(const struct annotate_cmd *o, const char *name, const stru
 	}
 }
 
-static int show_annotation(const struct annotate_cmd *o, const struct filter *f, const char *name, struct loaded *l,
-			   int *status, struct err *e)
+static int show_annotation(const struct annotate_cmd *o, const struct filter *f, const char *name,
+			   struct annotate_loaded *l, int *status, struct err *e)
 {
 	const struct annotate_opts ao = {
 		.function = name, .filter = f, .intel = !strcmp(o->syntax, "intel"), .all = o->all
@@ -166,7 +107,7 @@ static int show_annotation(const struct annotate_cmd *o, const struct filter *f,
 static int cmd_annotate(void *opts, int argc, char **argv)
 {
 	struct annotate_cmd *o = opts;
-	struct loaded l = { 0 };
+	struct annotate_loaded l = { 0 };
 	struct err e = { 0 };
 	struct filter f;
 	int status = EXIT_DONE, err;
@@ -180,14 +121,14 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 	}
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	err = read_annotated(&l, o->input, &e);
+	err = annotate_load(&l, o->input, &e);
 	err = err ? err : filter_check_profile(&f, l.p, o->input, &e);
 	err = err ? err : show_annotation(o, &f, argv[0], &l, &status, &e);
 	if (!err && *l.p->recovery) {
 		log_warn("%s: %s", o->input, l.p->recovery);
 		status = EXIT_DEGRADED;
 	}
-	unload(&l);
+	annotate_unload(&l);
 	filter_release(&f);
 	return err ? cli_fail(&e, EXIT_FAILED) : status;
 }

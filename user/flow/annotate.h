@@ -103,4 +103,19 @@ static inline const char *annotation_text(const struct annotation *a, const stru
 	return i->len ? a->text.data + i->text : "";
 }
 
+/* All that is joined, from one walk over the file. */
+struct annotate_loaded {
+	struct profile *p;
+	struct flow_input in;
+	struct counts_record counts;
+};
+
+/* With struct annotate_loaded zeroed; 0 or -errno with *e. Unloaded in either case. */
+int annotate_load(struct annotate_loaded *l, const char *path, struct err *e);
+void annotate_unload(struct annotate_loaded *l);
+/* The function whose code a frame of the profile lies in, whatever was inlined there; NULL: unknown. */
+const char *annotate_own_code(const struct profile *p, uint32_t frame);
+/* The first function that `name` was inlined into; NULL: none. */
+const char *annotate_inlined_into(const struct profile *p, const char *name);
+
 #endif
