@@ -11,8 +11,8 @@
 /* below it, it tells how much code there is and no longer how fast it runs (.05: the worst program was .021 above
  * plain time) */
 #define LEAST 0.1
-/* the same, where bursts told how the instructions of the time around are parted, so that how much code there is matters
- * less: .05 instead of .2 took .014 from the mean TV of ten real programs, five got better, perl worse by .004 */
+/* the same, where bursts told how the instructions of the time around are parted, so that how much code there is
+ * matters less: .05 instead of .2 took .014 from the mean TV of ten real programs, perl was worse by .004 */
 #define LEAST_TOLD 0.05
 
 double counts_pace(uint64_t samples, double same, double cost, bool told)

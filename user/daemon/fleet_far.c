@@ -19,7 +19,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median_of(double *v, size_t n)
+static double median_over_hosts(double *v, size_t n)
 {
 	qsort(v, n, sizeof(*v), by_value);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
@@ -44,10 +44,10 @@ static int far_of_function(const struct fleet_function *at, size_t count, double
 
 	for (size_t i = 0; i < f->hosts; i++)
 		v[i] = i < count ? at[i].share : 0;
-	median = median_of(v, f->hosts);
+	median = median_over_hosts(v, f->hosts);
 	for (size_t i = 0; i < f->hosts; i++)
 		v[i] = fabs((i < count ? at[i].share : 0) - median);
-	deviation = OF_MAD * median_of(v, f->hosts);
+	deviation = OF_MAD * median_over_hosts(v, f->hosts);
 	for (size_t i = 0; i < count; i++) {
 		struct fleet_function one = at[i];
 		double distance = fabs(one.share - median);
