@@ -617,6 +617,39 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 	flow_input_release(&in);
 }
 
+/* A call filled memory once that a function writes all the time since: each fill is seen, and of its stores a few. */
+static void what_a_call_filled_long_ago_others_have_written(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct fmt_sysio fill = {
+		.addr = 0x60000, .len = 65536, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES
+	};
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	uint64_t x = 88172645463325252ull;
+
+	(void)state;
+	plant_begin(&p, "0");
+	for (uint64_t i = 0; i < 40; i++) /* memory is written ten times in a millisecond */
+		plant_window(&p, SETTER, 0x20000000 + 4096 * i, 300000, 100000);
+	fill.time = p.now++;
+	store_put(p.w, FMT_SYSIO, &fill, sizeof(fill));
+	for (int i = 0; i < 400; i++) {
+		p.now += 1000000;
+		plant(&p, WRITER_A, 0x60000 + random_next(&x) % 16384 * 4, FMT_A_STORE | FMT_A_TIME, 1e6);
+		plant(&p, READER, 0x60000 + random_next(&x) % 16384 * 4, FMT_A_LOAD | FMT_A_TIME, 1e6);
+	}
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+#ifdef __x86_64__
+	assert_true(share(&f, "(kernel:read)", "reader") < 0.02);
+	assert_true(share(&f, "writer_a", "reader") > 0.9);
+#endif
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 /* Four of eight bursts met calls; the kernel counted ten times what they saw. That nobody was seen to write half of it
  * is not "(outside)". */
 static void calls_stand_for_what_the_kernel_counted(void **state)
@@ -974,6 +1007,7 @@ int main(void)
 		cmocka_unit_test(windows_overrule_records),
 		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
 		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
+		cmocka_unit_test(what_a_call_filled_long_ago_others_have_written),
 		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
 		cmocka_unit_test(calls_of_sockets_stand_for_cpu_time),
 		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),

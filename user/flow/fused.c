@@ -197,6 +197,16 @@ static double told_right(const struct fit *f, uint32_t site, uint64_t addr, cons
 	return fields_judge(&f->fields, site, addr, a, right);
 }
 
+/* How likely it is that whom a record names writes there, whenever that is. Of stores a few are seen, drawn like the
+ * writes of all others there; what a system call fills is seen each time: it is one of all writes since. */
+static double writes_there(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
+{
+	double right = a->near < NEAR_NONE ? told_right(f, site, addr, a) : 0;
+	bool call = a->site == FLOW_NONE && a->near > NEAR_CONSTANT && !a->overwritten;
+
+	return call && f->c.time_bias ? right / (1 + rewrite_rate_writes(&f->still, site, a->age)) : right;
+}
+
 static double chance_valid(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
 {
 	double v = told_right(f, site, addr, a);
@@ -307,9 +317,7 @@ static int count_site_reads(struct fit *f)
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, cell_kind_of(f, &c->reads[i].a));
 		f->read_valid[i] = chance_valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
-		f->read_right[i] = c->reads[i].a.near < NEAR_NONE
-					   ? told_right(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a)
-					   : 0;
+		f->read_right[i] = writes_there(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
 		f->beside_cell[i] = FLOW_NONE;
 		if (c->reads[i].beside != FLOW_NONE)
 			f->beside_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].beside, KNOWN);
@@ -343,21 +351,13 @@ static int take_bursts(struct fit *f)
 	return f->burst_cell ? err : -ENOMEM;
 }
 
-static uint32_t first_writer(const struct flow_input *in, const struct in_window *w)
-{
-	for (uint32_t i = 0; i < w->count; i++)
-		if (in->hit[w->first + i].flags & FMT_A_STORE)
-			return in->hit[w->first + i].func;
-	return FLOW_NONE;
-}
-
 static int use_window(struct fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
 	const struct answer *start = &f->c.window_start[index];
 	bool stores = w->arm.flags & FMT_A_STORE;
 	enum cell_kind kind = stores ? KNOWN : cell_kind_of(f, start);
-	uint32_t cur = stores ? w->arm.func : start->producer, next = first_writer(f->in, w),
+	uint32_t cur = stores ? w->arm.func : start->producer, next = window_delay_writer(f->in, w),
 		 other = kind == KNOWN || next == FLOW_NONE ? cur : next;
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
 	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index)

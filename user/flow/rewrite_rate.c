@@ -178,9 +178,14 @@ double rewrite_rate_site(const struct rewrite_rate *s, uint32_t site)
 	return site < s->sites ? s->site[site] : s->usual;
 }
 
+double rewrite_rate_writes(const struct rewrite_rate *s, uint32_t site, uint64_t age)
+{
+	return (double)age * (site < s->sites ? s->rate[site] : s->usual_rate);
+}
+
 double rewrite_rate_valid(const struct rewrite_rate *s, uint32_t site, uint64_t age)
 {
-	return exp(-(double)age * (site < s->sites ? s->rate[site] : s->usual_rate));
+	return exp(-rewrite_rate_writes(s, site, age));
 }
 
 void rewrite_rate_release(struct rewrite_rate *s)

@@ -21,7 +21,8 @@ struct rewrite_rate {
 
 int rewrite_rate_learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o);
 double rewrite_rate_window(const struct rewrite_rate *s, uint32_t window);
-/* Probability that what this instruction reads was not written for so long. */
+/* How often what this instruction reads is written in so long; the probability that it was not. */
+double rewrite_rate_writes(const struct rewrite_rate *s, uint32_t site, uint64_t age);
 double rewrite_rate_valid(const struct rewrite_rate *s, uint32_t site, uint64_t age);
 double rewrite_rate_site(const struct rewrite_rate *s, uint32_t site);
 void rewrite_rate_release(struct rewrite_rate *s);

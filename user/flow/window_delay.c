@@ -81,3 +81,11 @@ double window_delay_undisturbed(const struct flow_input *in, const struct in_win
 		writes += (in->hit[w->first + i].flags & FMT_A_STORE) != 0;
 	return w->armed > w->arm.time ? exp(-writes / open * (double)(w->armed - w->arm.time)) : 1;
 }
+
+uint32_t window_delay_writer(const struct flow_input *in, const struct in_window *w)
+{
+	for (uint32_t i = 0; i < w->count; i++)
+		if (in->hit[w->first + i].flags & FMT_A_STORE)
+			return in->hit[w->first + i].func;
+	return FLOW_NONE;
+}

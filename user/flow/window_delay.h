@@ -19,5 +19,7 @@ bool *window_delay_apply(const struct flow_input *in);
 /* A window opens a while after the access that chose it. If this memory is written as often then as it was while
  * the window was open: the probability that nobody did before it opened. */
 double window_delay_undisturbed(const struct flow_input *in, const struct in_window *w);
+/* Who is the first that it sees write; FLOW_NONE: nobody. */
+uint32_t window_delay_writer(const struct flow_input *in, const struct in_window *w);
 
 #endif
