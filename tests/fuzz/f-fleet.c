@@ -28,7 +28,7 @@ static void check_rows(const struct buf *rows, unsigned columns)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const unsigned columns[FLEET_TABLES] = { 9, 11, 14, 11 };
+	static const unsigned columns[FLEET_TABLES] = { 9, 11, 14, 12, 7, 11 };
 	struct fleet_segment s = { "h", "s", "20260101T000000Z-1.000001", 1000 };
 	struct buf rows[FLEET_TABLES] = { { 0 } };
 	char *text = malloc(size + 1);
