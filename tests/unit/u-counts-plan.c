@@ -696,7 +696,7 @@ static void bursts_tell_ratios(void **state)
 	}
 	assert_int_equal(seen, 3);
 	/* of many bursts of one link several are one window */
-	assert_in_range(r.windows, 3 * 512, 3 * 1400);
+	assert_in_range(r.windows, 3 * 40, 3 * 150);
 	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
 	ratio = said(w, &r, &b, walk, walk_loop, FMT_CN_LOOP);
 	assert_int_equal(ratio.how, COUNTS_REPLAY);

@@ -8,9 +8,10 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-/* of one link, each a burst; later ones are of several, so that a long recording stays small */
-#define SINGLE_WINDOWS 512
-#define MORE_WINDOWS 256
+/* of one link, each a burst; later ones are of several, so that a recording stays small: eight tell how they differ, and
+ * links that are met less often are written as they are */
+#define SINGLE_WINDOWS 8
+#define MORE_WINDOWS 8
 #define MOST_HELD 64
 #define ENTRIES 8.0 /* of one function, all of a burst count as so many: they are from one place */
 
