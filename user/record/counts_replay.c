@@ -8,8 +8,8 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-/* of one link, each a burst; later ones are of several, so that a recording stays small: eight tell how they differ, and
- * links that are met less often are written as they are */
+/* of one link, each a burst; later ones are of several, so that a recording stays small: eight tell how they differ,
+ * and links that are met less often are written as they are */
 #define SINGLE_WINDOWS 8
 #define MORE_WINDOWS 8
 #define MOST_HELD 64

@@ -16,8 +16,8 @@
 #define RED_ZONE 128          /* bytes below the stack pointer that the ABI leaves to leaf functions */
 #define MOST_SITES (1u << 16) /* instructions that moved data; by hand */
 #define MOST_PAIRS (1u << 17) /* of a reader and a writer; by hand */
-/* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them. Of 100
- * bursts that is 20 parts, enough to tell how bursts differ; 64 took 7 KB a second of a busy interpreter's profile. */
+/* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them. Of
+ * 100 bursts that is 20 parts, enough to tell how bursts differ; 64 took 7 KB a second of a busy interpreter. */
 #define PARTS 4
 #define PIECE 2048 /* items of a part in one record */
 #define NOWHERE UINT32_MAX
