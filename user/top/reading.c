@@ -58,10 +58,13 @@ static bool begin_child(pid_t parent, int end_by)
 	sigset_t unread;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	/* what ends a recorder waits until it reads its signals: sent before, it would leave the folder behind */
+	/* what ends a recorder waits until it reads its signals: sent before, it would leave the folder behind. One
+	 * that is stopped when we end is sent SIGHUP besides, as nobody is left to wake it. */
 	sigemptyset(&unread);
-	if (end_by == SIGTERM)
+	if (end_by == SIGTERM) {
 		sigaddset(&unread, SIGTERM);
+		sigaddset(&unread, SIGHUP);
+	}
 	sigprocmask(SIG_SETMASK, &unread, NULL);
 	signal(SIGINT, SIG_DFL);
 	signal(SIGWINCH, SIG_DFL);
