@@ -137,11 +137,11 @@ cat >busy.py <<-'EOF'
 	    json.loads(json.dumps({"seen": list(seen.values()), "text": "x" * len(seen)}))
 	EOF
 start python3 busy.py; busy=$!
-accperf record -q -p $busy --duration 5s -o briefly.data 2>/dev/null & brief=$!
+accperf record -q -p $busy --duration 15s -o briefly.data 2>/dev/null & brief=$!
 accperf record -q -p $busy -o busy.data 2>/dev/null & long=$!
 wait $brief # which takes as long as the machine lets it
-# then for eight seconds of the interpreter's CPU time, which may be many more where it gets a part of a CPU; code is met
-# for the first time in the seconds before
+# then for eight seconds of the interpreter's CPU time, which may be many more where it gets a part of a CPU. In the
+# seconds before most code is met for the first time, whose graph is written once: some 24 KB a second on a fast machine.
 cpu_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; }
 had=$(cpu_ms $busy); for _ in $(seq 600); do [ $(($(cpu_ms $busy) - had)) -ge 8000 ] && break; sleep 0.1; done
 kill -INT $long; wait $long; kill $busy
