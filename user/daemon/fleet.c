@@ -266,6 +266,27 @@ static int ask_totals(const struct asking *a, struct fleet_span of, struct fleet
 	return 0;
 }
 
+/* What each host has of something, named by columns of a table, beside its time. */
+struct parts_of_hosts {
+	enum fleet_table table;
+	const char *key, *sums; /* sums: over hosts, besides those of p */
+	const char *parts;      /* of one host; p among them */
+};
+
+static void ask_parts(const struct asking *a, struct fleet_span of, const struct parts_of_hosts *p, struct buf *query)
+{
+	buf_addf(
+		query,
+		"SELECT %s, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t)%s FROM (SELECT host, %s, %s FROM ",
+		p->key, p->sums, p->key, p->parts);
+	from_table(a, p->table, query);
+	buf_addstr(query, " AND ");
+	within_span("began", of, query);
+	buf_addf(query, " GROUP BY host, %s) AS parts_of_host ALL INNER JOIN ", p->key);
+	add_host_times(a, of, query);
+	buf_addf(query, " AS times_of_host USING host GROUP BY %s ORDER BY parts DESC LIMIT %d", p->key, ROWS_MOST);
+}
+
 int fleet_report(const struct clickhouse *c, const struct fleet_question *q, struct fleet_functions *f, struct err *e)
 {
 	struct asking a = { c, q->service, q->all, e };
@@ -274,15 +295,9 @@ int fleet_report(const struct clickhouse *c, const struct fleet_question *q, str
 
 	if (ask_totals(&a, q->of, f))
 		return e->code;
-	buf_addstr(&query, "SELECT function, object, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t) FROM "
-			   "(SELECT host, function, object, sum(weight * samples) AS p FROM ");
-	from_table(&a, FLEET_FUNCTIONS, &query);
-	buf_addstr(&query, " AND ");
-	within_span("began", q->of, &query);
-	buf_addstr(&query, " GROUP BY host, function, object) AS parts_of_host ALL INNER JOIN ");
-	add_host_times(&a, q->of, &query);
-	buf_addf(&query, " AS times_of_host USING host GROUP BY function, object ORDER BY parts DESC LIMIT %d",
-		 ROWS_MOST);
+	ask_parts(&a, q->of,
+		  &(struct parts_of_hosts){ FLEET_FUNCTIONS, "function, object", "", "sum(weight * samples) AS p" },
+		  &query);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 4, take_share, e);
 }
 
@@ -310,19 +325,12 @@ int fleet_advise(const struct clickhouse *c, const struct fleet_question *q, str
 
 	if (ask_totals(&a, q->of, f))
 		return e->code;
-	buf_addstr(
-		&query,
-		"SELECT function, accelerator, count() AS hosts, sum(p) AS parts, sum(p * p), sum(p * t), sum(l), sum(h), "
-		"sum(o) FROM (SELECT host, function, accelerator, sum(weight * samples * saved) AS p, "
-		"sum(weight * samples * low) AS l, sum(weight * samples * high) AS h, "
-		"sumIf(weight * samples, verdict = 'offload') AS o FROM ");
-	from_table(&a, FLEET_CANDIDATES, &query);
-	buf_addstr(&query, " AND ");
-	within_span("began", q->of, &query);
-	buf_addstr(&query, " GROUP BY host, function, accelerator) AS parts_of_host ALL INNER JOIN ");
-	add_host_times(&a, q->of, &query);
-	buf_addf(&query, " AS times_of_host USING host GROUP BY function, accelerator ORDER BY parts DESC LIMIT %d",
-		 ROWS_MOST);
+	ask_parts(&a, q->of,
+		  &(struct parts_of_hosts){ FLEET_CANDIDATES, "function, accelerator", ", sum(l), sum(h), sum(o)",
+					    "sum(weight * samples * saved) AS p, sum(weight * samples * low) AS l, "
+					    "sum(weight * samples * high) AS h, "
+					    "sumIf(weight * samples, verdict = 'offload') AS o" },
+		  &query);
 	return ask_server(&a, &query, &answer) ? e->code : take_rows_of(&answer, f, 7, take_saving, e);
 }
 

@@ -26,7 +26,7 @@ struct answer {            /* there is one in each read: without a hole */
 	uint64_t addr;     /* that it wrote */
 	uint32_t producer; /* function */
 	uint32_t stack;    /* of its store, index of in->stack + 1; 0 unknown */
-	uint32_t site;     /* of its store; FLOW_NONE unknown */
+	uint32_t site;     /* of its store; FLOW_NONE: the kernel's, or not told by one store */
 	/* told by the neighbourhood: so many records there in a row, one not counted, say the same */
 	uint16_t row;
 	uint8_t near:7;     /* enum near */
