@@ -73,6 +73,7 @@ static void test_overlap(void **state)
 	struct sample s;
 	struct place where;
 	struct process *proc;
+	uint64_t code;
 
 	/* pids beyond the largest: /proc has none of them */
 	s = mmap_event(4000000, 0x10000, 0x8000, "/nowhere/a");
@@ -99,8 +100,19 @@ static void test_overlap(void **state)
 	assert_true(procmap_lookup(p, 4000001, 0x13000, &where));
 	assert_string_equal(where.module->path, "/nowhere/b");
 	assert_ptr_equal(procmap_process(p, 4000001)->space, proc->space);
+	code = procmap_code(proc);
+	assert_int_not_equal(code, 0);
+	assert_true(procmap_code(procmap_process(p, 4000001)) == code);
+	/* data may lie elsewhere: the same code */
+	s = mmap_event(4000001, 0x90000, 0x1000, "/nowhere/data");
+	s.flags = 0;
+	s.prot = PROT_READ;
+	assert_int_equal(procmap_event(p, &s), 0);
+	assert_true(procmap_code(procmap_process(p, 4000001)) == code);
 	s = mmap_event(4000001, 0x13000, 0x1000, "/nowhere/c");
 	assert_int_equal(procmap_event(p, &s), 0);
+	assert_true(procmap_code(procmap_process(p, 4000001)) != code);
+	assert_true(procmap_code(proc) == code);
 	assert_ptr_not_equal(procmap_process(p, 4000001)->space, proc->space);
 	assert_true(procmap_lookup(p, 4000001, 0x13000, &where));
 	assert_string_equal(where.module->object, "c");

@@ -96,8 +96,9 @@ static bool page(void *ctx, uint64_t addr, uint8_t *buf)
 	return code(ctx, addr, buf, EMU_PAGE) == EMU_PAGE;
 }
 
-static void another_process(void *ctx, uint32_t pid)
+static bool another_process(void *ctx, uint32_t pid)
 {
+	return false;
 }
 
 static bool readable(void *ctx)

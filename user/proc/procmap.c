@@ -323,6 +323,22 @@ const struct mapping *procmap_at(const struct process *proc, unsigned i)
 	return &proc->space->maps[i];
 }
 
+uint64_t procmap_code(const struct process *proc)
+{
+	uint64_t h = 0;
+
+	for (unsigned i = 0; i < procmap_count(proc); i++) {
+		const struct mapping *m = procmap_at(proc, i);
+		const uint64_t part[] = { m->start, m->end, m->pgoff, (uint64_t)m->module << 32 | m->prot };
+
+		for (unsigned k = 0; (m->prot & MAP_EXEC) && k < sizeof(part) / sizeof(part[0]); k++) {
+			h = (h ^ part[k]) * 0x9e3779b97f4a7c15ull;
+			h ^= h >> 29;
+		}
+	}
+	return h;
+}
+
 const struct procmap_counters *procmap_counters(const struct procmaps *p)
 {
 	return &p->counters;

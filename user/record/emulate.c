@@ -118,11 +118,10 @@ static void tally_burst(struct emulate *r, const struct plan_burst *b)
 
 static void of_process(struct emulate *r, uint32_t pid)
 {
-	if (r->sees.pid == pid)
+	if (emulate_env_process(&r->sees, pid))
 		return;
 	forget_run(r);
 	emu_pages_forget(r->likely);
-	r->sees.pid = pid;
 }
 
 /* What nobody can write needs no second look. */
@@ -239,8 +238,7 @@ int emulate_event(struct emulate *r, const struct sample *m)
 {
 	if (!r || (m->kind != SAMPLE_MMAP && m->kind != SAMPLE_EXIT && !(m->flags & SF_EXEC)))
 		return 0;
-	if (m->pid == r->sees.pid)
-		forget_run(r);
+	r->sees.stale |= m->pid == r->sees.pid;
 	return revisits_forget(r->revisits, m->pid);
 }
 

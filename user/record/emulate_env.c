@@ -15,6 +15,20 @@ bool emulate_env_find(const struct emulate_env *r, uint64_t addr, struct place *
 	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
 }
 
+bool emulate_env_process(struct emulate_env *r, uint32_t pid)
+{
+	const struct process *proc;
+	uint64_t before = r->code;
+
+	if (r->pid == pid && !r->stale)
+		return true;
+	r->pid = pid;
+	r->stale = false;
+	proc = procmap_process(attr_procmaps(session_attr(r->s)), pid);
+	r->code = proc ? procmap_code(proc) : 0;
+	return r->code && r->code == before;
+}
+
 /* Only what nobody can write: anything else may be rewritten while it runs. */
 size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {

@@ -12,9 +12,15 @@
 
 struct emulate_env {
 	struct session *s;
-	uint32_t pid; /* whose memory is read */
-	bool denied;  /* it may not be */
+	uint32_t pid;  /* whose memory is read */
+	bool denied;   /* it may not be */
+	bool stale;    /* its mappings may have changed */
+	uint64_t code; /* procmap_code() of it */
 };
+
+/* This process is seen from now on. False: other code lies there than before, or nobody knows: what was decoded is of
+ * no use. Children that forked, as servers have, are all alike. */
+bool emulate_env_process(struct emulate_env *sees, uint32_t pid);
 
 /* sees: must live as long. */
 struct emu_env emulate_env_of(struct emulate_env *sees);

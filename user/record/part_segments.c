@@ -82,12 +82,12 @@ struct segments_part {
 
 /* ---- what is seen of the target ---- */
 
-static void see_process(void *ctx, uint32_t pid)
+static bool see_process(void *ctx, uint32_t pid)
 {
 	struct segments_part *g = ctx;
 
-	g->sees.pid = pid;
-	g->sees.denied = false;
+	g->sees.denied &= g->sees.pid == pid;
+	return emulate_env_process(&g->sees, pid);
 }
 
 static bool is_denied(void *ctx)
@@ -394,9 +394,8 @@ static int segments_part_sample(void *part, struct session *s, const struct samp
 {
 	struct segments_part *g = part;
 
-	if (m->pid == segment_run_process(g->run) &&
-	    (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || m->flags & SF_EXEC))
-		segment_run_forget(g->run);
+	g->sees.stale |=
+		m->pid == g->sees.pid && (m->kind == SAMPLE_MMAP || m->kind == SAMPLE_EXIT || m->flags & SF_EXEC);
 	/* until a segment has told more */
 	if (!g->pid && m->kind == SAMPLE_TICK)
 		g->pid = m->pid;
@@ -451,7 +450,7 @@ static int segments_part_begun(void *part, struct session *s, struct err *e)
 {
 	struct segments_part *g = part;
 
-	segment_run_forget(g->run);
+	g->sees.stale = true;
 	return 0;
 }
 

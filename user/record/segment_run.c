@@ -27,7 +27,6 @@ struct segment_run {
 	struct segment_env env;
 	struct emu *emu;
 	struct emu_pages *likely; /* of the process */
-	uint32_t pid;
 	struct outcome last;
 };
 
@@ -55,24 +54,12 @@ void segment_run_free(struct segment_run *r)
 	free(r);
 }
 
-void segment_run_forget(struct segment_run *r)
-{
-	emu_forget(r->emu);
-}
-
-uint32_t segment_run_process(const struct segment_run *r)
-{
-	return r->pid;
-}
-
 static void change_process(struct segment_run *r, uint32_t pid)
 {
-	if (r->pid == pid)
+	if (r->env.process(r->env.ctx, pid))
 		return;
 	emu_forget(r->emu);
 	emu_pages_forget(r->likely);
-	r->pid = pid;
-	r->env.process(r->env.ctx, pid);
 }
 
 bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t pid)

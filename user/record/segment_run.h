@@ -18,8 +18,8 @@
 /* What the caller knows of the target, besides what the emulator sees. */
 struct segment_env {
 	struct emu_env sees;
-	/* Another process is meant from now on. */
-	void (*process)(void *ctx, uint32_t pid);
+	/* This process is meant from now on. False: another one, or its code may have changed. */
+	bool (*process)(void *ctx, uint32_t pid);
 	bool (*denied)(void *ctx); /* its memory may not be read */
 	void *ctx;
 };
@@ -29,9 +29,6 @@ struct segment_run;
 /* NULL: no memory. */
 struct segment_run *segment_run_new(const struct segment_env *env);
 void segment_run_free(struct segment_run *r);
-/* Code or mappings of the present process may have changed. */
-void segment_run_forget(struct segment_run *r);
-uint32_t segment_run_process(const struct segment_run *r);
 /* What the next one is likely to touch, of this process; returns what call_segments_want() does. */
 bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t pid);
 /* It was drawn: carries it on. 0, -ENOMEM. */
