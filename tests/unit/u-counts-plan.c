@@ -97,9 +97,30 @@ __asm__(".text\n"
 	"	.cfi_adjust_cfa_offset -8\n"
 	"	ret\n"
 	"	.cfi_endproc\n"
-	".size again, . - again\n");
-extern char again[], again_site[], walk[], walk_loop[], walk_rare[], walk_end[], count[], count_loop[], count_end[],
-	knot[], knot_first[], knot_busy[], knot_on[], caller[], caller_site[], __executable_start[];
+	".size again, . - again\n"
+	/* as linkers lay them out: a table with its header, one without */
+	"lazy_stubs: .cfi_startproc\n"
+	"	push slots+8(%rip)\n"
+	"	jmp *slots+16(%rip)\n"
+	"	nopl 0(%rax)\n"
+	"lazy_stub: jmp *slots+24(%rip)\n"
+	"	push $0\n"
+	"	jmp lazy_stubs\n"
+	"	.cfi_endproc\n"
+	"bound_stubs: .cfi_startproc\n"
+	"	endbr64\n"
+	"	bnd jmp *slots+24(%rip)\n"
+	"	nopl 0(%rax,%rax,1)\n"
+	"bound_stub: endbr64\n"
+	"	bnd jmp *slots+32(%rip)\n"
+	"	nopl 0(%rax,%rax,1)\n"
+	"	.cfi_endproc\n"
+	".data\n"
+	"slots: .zero 40\n"
+	".text\n");
+extern char lazy_stub[], bound_stub[], again[], again_site[], walk[], walk_loop[], walk_rare[], walk_end[], count[],
+	count_loop[], count_end[], knot[], knot_first[], knot_busy[], knot_on[], caller[], caller_site[],
+	__executable_start[];
 
 struct world {
 	struct modules *modules;
@@ -845,9 +866,28 @@ static void what_calls_itself(void **state)
 	counts_record_release(&r);
 }
 
+/* A linkage table is no function: neither time nor bursts make it one. */
+static void stubs_are_no_functions(void **state)
+{
+	struct world *w = *state;
+	struct emu_count ran[] = { { (uintptr_t)walk, 1 }, { (uintptr_t)lazy_stub, 1 }, { (uintptr_t)bound_stub, 1 } };
+	struct plan_burst b = { .time = 2, .ip = (uintptr_t)walk, .count = ran, .counts = 3 };
+
+	assert_true(plan_in_stub(w->plan, w->self, vaddr(w, lazy_stub)));
+	assert_true(plan_in_stub(w->plan, w->self, vaddr(w, bound_stub)));
+	assert_false(plan_in_stub(w->plan, w->self, vaddr(w, walk)));
+	assert_false(plan_in_stub(w->plan, w->self, vaddr(w, caller)));
+	spend_time(w, lazy_stub, 3);
+	spend_time(w, bound_stub, 3);
+	assert_int_equal(plan_stats(w->plan)->functions, 0);
+	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
+	assert_int_equal(plan_stats(w->plan)->functions, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(stubs_are_no_functions, begin, end),
 		cmocka_unit_test_setup_teardown(jobs_keep_to_the_code, begin, end),
 		cmocka_unit_test_setup_teardown(late_windows_wait_longer, begin, end),
 		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),

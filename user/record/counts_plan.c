@@ -98,6 +98,7 @@ void plan_free(struct plan *p)
 	map_release(&p->call_at);
 	map_release(&p->lines);
 	map_release(&p->met);
+	map_release(&p->linkage);
 	free(p);
 }
 
@@ -139,6 +140,40 @@ static uint32_t add_plan_func(struct plan *p, struct module *m, uint64_t start, 
 	return p->funcs++;
 }
 
+/* A procedure linkage table, which unwind tables take for one function: its header, or stubs from its first byte on. */
+static bool is_linkage(struct module *m, uint64_t start)
+{
+	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa }, push[] = { 0xff, 0x35 }, jump[] = { 0xff, 0x25 };
+	uint8_t b[16];
+	size_t at = 0;
+
+	if (module_read(m, start, b, sizeof(b)) != sizeof(b))
+		return false;
+	if (!memcmp(b, endbr, sizeof(endbr)))
+		at = sizeof(endbr);
+	else if (!memcmp(b, push, sizeof(push)))
+		at = 6;
+	at += b[at] == 0xf2; /* bnd */
+	return !memcmp(b + at, jump, sizeof(jump));
+}
+
+static bool starts_linkage(struct plan *p, struct module *m, uint64_t start)
+{
+	bool added;
+	uint64_t *v = map_put(&p->linkage, (uint64_t)m->id << 48 ^ start, &added);
+
+	if (v && added)
+		*v = is_linkage(m, start);
+	return v && *v;
+}
+
+bool plan_in_stub(struct plan *p, struct module *m, uint64_t vaddr)
+{
+	uint64_t start, end;
+
+	return bounds_in_file(m, vaddr, &start, &end) && starts_linkage(p, m, start);
+}
+
 /* Code without bounds is one function a module: its time is known, no more. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 {
@@ -148,6 +183,8 @@ uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 	bool added;
 
 	if (bounds_in_file(m, vaddr, &start, &end)) {
+		if (starts_linkage(p, m, start))
+			return PLAN_NONE;
 		k.addr = start;
 	} else {
 		flags = in_file(m) ? FMT_CF_BARE : FMT_CF_VOLATILE;

@@ -69,9 +69,10 @@ struct plan_timing {
 struct plan {
 	struct store_writer *store;
 	double hit_ns, near;
-	struct map lines; /* module and EXECBP_NEAR bytes -> ns of samples there */
-	double sampled;   /* ns, of all samples */
-	struct map met;   /* module and instruction -> samples of it */
+	struct map lines;   /* module and EXECBP_NEAR bytes -> ns of samples there */
+	double sampled;     /* ns, of all samples */
+	struct map met;     /* module and instruction -> samples of it */
+	struct map linkage; /* module and function -> 1: a table of stubs, 0: none */
 	uint64_t random;
 	struct plan_func *func;
 	uint32_t funcs, func_cap;

@@ -374,12 +374,23 @@ static bool in_window(const struct counts_part *p, const struct sample *m)
 	return false;
 }
 
-static void look_at_callers(struct counts_part *p)
+/* What a stub of a linkage table takes is its caller's, as for the exact engine. */
+static void add_sample(struct counts_part *p, const struct located *at, double ns)
 {
 	struct attr *a = session_attr(p->s);
 	const struct fmt_frame *frame;
-	unsigned count = attr_walked(a, &frame);
+	unsigned count = at->stack ? attr_walked(a, &frame) : 0;
+	struct module *m = at->module;
+	uint64_t vaddr = at->vaddr;
 
+	if (m && plan_in_stub(p->plan, m, vaddr)) {
+		m = count > 1 ? modules_get(attr_modules(a), frame[1].module) : NULL;
+		vaddr = m ? frame[1].addr : 0;
+		frame += count > 1;
+		count -= count > 1;
+	}
+	if (m)
+		plan_sample(p->plan, m, vaddr, ns);
 	if (count > 1)
 		plan_stack(p->plan, attr_modules(a), frame, count);
 }
@@ -397,10 +408,7 @@ static int counts_on_sample(void *part, struct session *s, const struct sample *
 		p->n.in_windows++;
 		return 0;
 	}
-	if (at->module)
-		plan_sample(p->plan, at->module, at->vaddr, (double)m->period);
-	if (at->stack)
-		look_at_callers(p);
+	add_sample(p, at, (double)m->period);
 	return 0;
 }
 
