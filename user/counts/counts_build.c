@@ -19,8 +19,7 @@
 #define BURSTS_LEAST 30     /* activations that bursts saw begin: a share of fewer is known to a fifth, 1 / sqrt(30) */
 #define STAY_PRIOR 2.0      /* bursts: before there are some, a function is taken to be left as soon as others */
 #define WHOLE 4             /* activations in each burst: of fewer, those that are cut off are too many */
-#define DOUBT_SD 3    /* standard deviations between two statements of one link, from which both are doubted; by hand */
-#define MOST_COST 1e6 /* of a node: more is the outcome of a damaged file */
+#define DOUBT_SD 3 /* standard deviations between two statements of one link, from which both are doubted; by hand */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
 
 static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
@@ -364,28 +363,6 @@ static int fill_tree(struct builder *b, struct counts_built *out)
 	return 0;
 }
 
-/* Usual instructions that one of each function's takes as long as, where its time is spent. */
-static int cost_by_function(const struct counts_record *r, double *cost)
-{
-	double *instructions = calloc(r->funcs + 1, sizeof(*instructions));
-
-	if (!instructions)
-		return -ENOMEM;
-	for (size_t n = 1; n < r->nodes; n++) {
-		const struct fmt_counts_node *k = &r->node[n];
-
-		if (k->function == UINT32_MAX || !(k->cost >= 1 && k->cost < MOST_COST) || !(k->self_ns > 0) ||
-		    isinf(k->self_ns))
-			continue;
-		cost[k->function] += k->self_ns;
-		instructions[k->function] += k->self_ns / k->cost * fmin(k->instructions, k->cost);
-	}
-	for (size_t g = 0; g < r->funcs; g++)
-		cost[g] = instructions[g] > 0 ? cost[g] / instructions[g] : 1;
-	free(instructions);
-	return 0;
-}
-
 struct bursts {
 	double begun, stayed;
 };
@@ -430,29 +407,6 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 	return true;
 }
 
-/* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording
- * that did not look where samples fell, all have the same. */
-static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
-{
-	double *cost = calloc(r->funcs + 1, sizeof(*cost)), time = 0, paced = 0, same = 0;
-	int rc = cost ? cost_by_function(r, cost) : -ENOMEM;
-
-	for (size_t g = 0; g < r->funcs; g++)
-		same += r->func[g].same;
-	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
-		const struct fmt_counts_func *f = &r->func[g];
-
-		time += t->group[g].time;
-		t->group[g].time /= counts_pace(f->samples, f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same,
-						cost[g], t->told);
-		paced += t->group[g].time;
-	}
-	for (size_t g = 0; g < r->funcs && paced > 0; g++)
-		t->group[g].time *= time / paced;
-	free(cost);
-	return rc;
-}
-
 /* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
 static void set_variety(const struct counts_record *r, struct counts_tree *t)
 {
@@ -490,7 +444,6 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 		set_variety(r, &out->tree);
 	if (!err)
 		out->tree.told = by_bursts(r, &out->tree);
-	err = err ? err : at_one_pace(r, &out->tree);
 	free(b.ratio);
 	free(b.replay);
 	free(b.used);
@@ -503,11 +456,58 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	return 0;
 }
 
+/* The chance that two of each function's executed instructions are the same one. */
+static void executed_alike(const struct counts_tree *t, struct counts_met *m, double *ran)
+{
+	for (size_t i = 0; i < t->parts; i++) {
+		const struct counts_part *p = &t->part[i];
+		double runs = t->runs[p->node], insns = p->instructions * runs;
+
+		if (!(insns > 0) || isinf(insns))
+			continue;
+		ran[p->group] += insns;
+		m[p->group].alike += insns * runs;
+	}
+	for (size_t g = 0; g < t->groups; g++)
+		m[g].alike = ran[g] > 0 ? m[g].alike / ran[g] / ran[g] : 0;
+}
+
+/* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording that
+ * did not look where samples fell, all have the same. Needs the runs of a solution. */
+static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
+{
+	struct counts_met *m = calloc(r->funcs + 1, sizeof(*m));
+	double *ran = calloc(r->funcs + 1, sizeof(*ran)), time = 0, paced = 0, same = 0;
+	int rc = m && ran ? 0 : -ENOMEM;
+
+	for (size_t g = 0; g < r->funcs; g++)
+		same += r->func[g].same;
+	if (!rc && same > 0)
+		executed_alike(t, m, ran);
+	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
+		const struct fmt_counts_func *f = &r->func[g];
+
+		m[g].samples = (double)f->samples;
+		m[g].same = f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same;
+		time += t->group[g].time;
+		t->group[g].time /= counts_pace(&m[g]);
+		paced += t->group[g].time;
+	}
+	for (size_t g = 0; g < r->funcs && paced > 0; g++)
+		t->group[g].time *= time / paced;
+	free(m);
+	free(ran);
+	return rc;
+}
+
+/* How instructions are spread within functions comes of the first solution, how functions differ of the second. */
 int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 {
 	struct segment_shares s;
 	int err = counts_solve(&b->tree);
 
+	err = err ? err : at_one_pace(r, &b->tree);
+	err = err ? err : counts_solve(&b->tree);
 	if (err)
 		return err;
 	err = segment_shares(r, &s);

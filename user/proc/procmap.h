@@ -88,7 +88,7 @@ bool procmap_lookup_quiet(struct procmaps *p, uint32_t pid, uint64_t addr, struc
 /* Mappings in address order. */
 unsigned procmap_count(const struct process *proc);
 const struct mapping *procmap_at(const struct process *proc, unsigned i);
-/* The same where the same code lies at the same addresses, as it does in children that only forked; 0: none is known. */
+/* The same where the same code lies at the same addresses, as in children that only forked; 0: none is known. */
 uint64_t procmap_code(const struct process *proc);
 const char *procmaps_name(const struct procmaps *p, uint32_t name);
 bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc);

@@ -375,7 +375,7 @@ static bool in_window(const struct counts_part *p, const struct sample *m)
 }
 
 /* What a stub of a linkage table takes is its caller's, as for the exact engine. */
-static void add_sample(struct counts_part *p, const struct located *at, double ns)
+static void add_tick(struct counts_part *p, const struct located *at, double ns)
 {
 	struct attr *a = session_attr(p->s);
 	const struct fmt_frame *frame;
@@ -408,7 +408,7 @@ static int counts_on_sample(void *part, struct session *s, const struct sample *
 		p->n.in_windows++;
 		return 0;
 	}
-	add_sample(p, at, (double)m->period);
+	add_tick(p, at, (double)m->period);
 	return 0;
 }
 
