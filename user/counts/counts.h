@@ -119,9 +119,8 @@ struct counts_tree {
 	size_t parts;
 	struct counts_group *group;
 	size_t groups;
-	bool told;     /* bursts parted the groups' times by what runs there: instructions differ less per such time */
-	bool absolute; /* node 0 is a second of CPU time; rates are measured against it */
-	double sample; /* the time that one sample stands for; 0: unknown */
+	bool absolute;    /* node 0 is a second of CPU time; rates are measured against it */
+	double sample;    /* the time that one sample stands for; 0: unknown */
 	const bool *want; /* by node: whether runs_var is asked for, or NULL */
 	/* out */
 	double *runs;      /* by node, relative; caller's array of `nodes`, or NULL */

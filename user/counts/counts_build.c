@@ -383,7 +383,7 @@ static void parts_of_bursts(const struct fmt_counts_func *f, const struct bursts
 /* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells
  * how the instructions of that time are parted. There are far more samples, which tell how often a burst would begin
  * in a function: of that time it has what such bursts leave there, and of all others' what those bring. */
-static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
+static void by_bursts(const struct counts_record *r, struct counts_tree *t)
 {
 	struct bursts b = { 0 };
 	double time = 0, sum = 0;
@@ -394,7 +394,7 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 		time += t->group[g].time;
 	}
 	if (!(b.begun >= BURSTS_LEAST))
-		return false;
+		return;
 	for (size_t g = 0; g < r->funcs; g++) {
 		double stays, comes;
 
@@ -404,7 +404,6 @@ static bool by_bursts(const struct counts_record *r, struct counts_tree *t)
 	}
 	for (size_t g = 0; g < r->funcs && sum > 0; g++)
 		t->group[g].time *= time / sum;
-	return true;
 }
 
 /* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
@@ -443,7 +442,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	if (!err)
 		set_variety(r, &out->tree);
 	if (!err)
-		out->tree.told = by_bursts(r, &out->tree);
+		by_bursts(r, &out->tree);
 	free(b.ratio);
 	free(b.replay);
 	free(b.used);

@@ -30,9 +30,6 @@
 #define SMALL_SHARE 0.02
 #define SMALL_MOST 20.0  /* times a function's part of the variance; by hand */
 #define SMALL_COMMON 0.1 /* of that variance */
-/* log; functions differ by so much where bursts part the time: .5 was worse for bwt by up to .05, .2 for jpeg and
- * tpipe by .02 */
-#define TOLD_SPREAD 0.3
 #define FEW_SAMPLES 100
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
@@ -501,7 +498,7 @@ static int solve_all(struct counts_solver *s)
 			break;
 		fit_spread(s, JUDGE_SPREAD);
 		exclude_broken(s);
-		fit_spread(s, s->t->told ? TOLD_SPREAD : INFINITY);
+		fit_spread(s, INFINITY);
 		for (int i = 0; i < 3; i++) {
 			reweigh(s);
 			solve_errors(s);
@@ -743,12 +740,10 @@ static void rest_by_time(struct counts_solver *s)
  * trusted. */
 static void bound_claims(struct counts_solver *s)
 {
-	double differ = s->t->told ? TOLD_SPREAD : SPREAD_PRIOR;
-
 	for (uint32_t i = 0; i < s->timed; i++) {
 		struct counts_group *g = &s->t->group[s->seen[i].index];
 		double moved = log(g->instructions / g->by_time),
-		       most = differ * g->trust / fmax(1 - g->trust, COUNTS_TINY);
+		       most = SPREAD_PRIOR * g->trust / fmax(1 - g->trust, COUNTS_TINY);
 		double factor = isfinite(moved) ? exp(fmax(-most, fmin(most, moved)) - moved) : 1;
 
 		g->instructions *= factor;
