@@ -5,8 +5,8 @@
  *
  * File = struct fmt_file, then chunks until the end. A chunk = struct fmt_chunk + stored bytes
  * (zstd unless FMT_RAW). A chunk holds `count` records of one section: of `rec_size` bytes each, or,
- * when rec_size is 0, each prefixed by its length as u32. Chunks are only ever appended, so a torn
- * write loses the last one. Little endian throughout; strings are ids into FMT_STRING, 0 = none.
+ * when rec_size is 0, each prefixed by its length as u32. A torn write loses the last one. Little endian
+ * throughout; strings are ids into FMT_STRING, 0 = none.
  * Floating values are IEEE doubles; NaN on disk means "unknown" (null in JSON).
  *
  * To add a section: append to enum fmt_section inside your folder's range, declare the record with
@@ -52,6 +52,12 @@ struct fmt_chunk {
 };
 _Static_assert(sizeof(struct fmt_chunk) == 40, "fmt_chunk");
 
+/* Killed while the last chunks were packed anew: [from, to) is told again from `to` on. */
+struct fmt_replaced {
+	uint64_t from, to; /* offsets in the file */
+};
+_Static_assert(sizeof(struct fmt_replaced) == 16, "fmt_replaced");
+
 enum fmt_section {
 	/* core, 1..31 */
 	FMT_META = 1,         /* variable: key NUL value NUL; later wins */
@@ -72,6 +78,7 @@ enum fmt_section {
 	FMT_OBJECT = 16,      /* struct fmt_object: data objects */
 	FMT_SYSIO_BURST = 17, /* struct fmt_sysio_burst: while system calls were observed */
 	FMT_WAIT = 18,        /* struct fmt_wait: a thread was off the CPU */
+	FMT_REPLACED = 19,    /* struct fmt_replaced: the file's last; what of it does not count */
 	FMT_END = 31,         /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
 	FMT_X_RUN = 32,        /* struct fmt_x_run: what was measured, totals; the last wins */

@@ -158,7 +158,7 @@ static bool time_for_next(const struct record_opts *o, struct session *s, uint64
 	return g && session_may_next(s) &&
 	       (record_asked_next() ? true
 		: g->seconds > 0    ? (double)(now - began) >= g->seconds * 1e9
-				    : session_profile_bytes(s) >= g->bytes);
+				    : session_profile_reached(s, g->bytes));
 }
 
 static int pass_on(int status)

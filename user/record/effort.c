@@ -35,6 +35,11 @@ void effort_read_along(void)
 	read_along = true;
 }
 
+bool effort_is_read_along(void)
+{
+	return read_along;
+}
+
 double effort_bursts(const char *name)
 {
 	return (read_along ? 1 - READERS : 1) * effort_named(name)->bursts;

@@ -6,6 +6,7 @@
 #ifndef ACCPERF_EFFORT_H
 #define ACCPERF_EFFORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct effort {
@@ -25,6 +26,7 @@ const struct effort *effort_named(const char *name);
  */
 double effort_readers(const char *name); /* of one CPU, all readings together */
 void effort_read_along(void);            /* this process's recordings are read */
-double effort_bursts(const char *name);  /* of one CPU, what is left to bursts; segments have as much again */
+bool effort_is_read_along(void);
+double effort_bursts(const char *name); /* of one CPU, what is left to bursts; segments have as much again */
 
 #endif

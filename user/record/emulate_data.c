@@ -433,7 +433,8 @@ static int put_pair(struct emulate_data *f, struct pair *p)
 					      .bytes = p->bytes[b] };
 
 		if (p->changed >> b & 1)
-			err = store_put(f->w, FMT_BURST_PAIR, &rec, sizeof(rec));
+			err = store_put_changed(f->w, FMT_BURST_PAIR, (uint32_t)(p - f->pair) * BINS + b, &rec,
+						sizeof(rec));
 	}
 	p->changed = 0;
 	return err;

@@ -202,7 +202,11 @@ bool session_may_next(const struct session *s)
 	return clock_now() + APART_NS > s->next_second;
 }
 
-uint64_t session_profile_bytes(const struct session *s)
+bool session_profile_reached(struct session *s, uint64_t bytes)
 {
-	return store_bytes(s->store);
+	if (store_bytes(s->store) < bytes)
+		return false;
+	/* what is loose takes less in the end; an error stays until the next look */
+	store_flush(s->store, NULL);
+	return store_bytes(s->store) >= bytes;
 }

@@ -21,6 +21,7 @@
 #include "counters.h"
 #include "record/session_priv.h"
 #include "measure/cost.h"
+#include "record/effort.h"
 #include "record/poll_interval.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/perfev.h"
@@ -41,6 +42,9 @@
 #define BEGIN_MS 1500   /* that the servers of a file system may take before samples come, each of them in all */
 #define MOMENT_MS 300   /* and while they come */
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
+
+#define SPILL_NS 250000000ull  /* kill -9 loses what was not written out: that much, and what we are late */
+#define PACK_NS 20000000000ull /* between two times that it is packed: twice as long brings 3 %; by hand */
 
 static double tick_ns(const struct session *s)
 {
@@ -580,6 +584,20 @@ int session_drain(struct session *s, uint64_t until)
 	return err < 0 ? err : queue_flush(s->queue, until, take_queued, s);
 }
 
+/* Whoever reads along wants chunks that stay. */
+static int write_what_waits(struct session *s, uint64_t now, bool second, struct err *e)
+{
+	bool along = effort_is_read_along(), pack = along || now >= s->next_pack;
+
+	if (!second && (along || now < s->next_spill))
+		return 0;
+	s->wrote |= !second && store_waits(s->store);
+	s->next_spill = now + SPILL_NS;
+	if (pack)
+		s->next_pack = now + PACK_NS;
+	return pack ? store_flush(s->store, e) : store_spill(s->store, e);
+}
+
 static double may_look(const struct session *s)
 {
 	return ledger_rate(&s->ledger, ACCOUNT_LOOKS) * s->running;
@@ -597,6 +615,7 @@ static void count_look(struct session *s, uint64_t now)
 int session_poll(struct session *s, struct err *e)
 {
 	uint64_t now = clock_now();
+	bool second = false;
 	int err;
 
 	s->soon_ms = 0;
@@ -616,18 +635,19 @@ int session_poll(struct session *s, struct err *e)
 		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
-		s->quiet = !store_waits(s->store) && now - s->cost_at < QUIET_NS;
+		s->quiet = !s->wrote && !store_waits(s->store) && now - s->cost_at < QUIET_NS;
 		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 			if (s->parts[i].ops->second)
 				err = session_part_gave(s, i, s->parts[i].ops->second(s->parts[i].ctx, s, now));
 		if (!s->quiet || store_waits(s->store))
 			session_write_cost(s, now);
-		s->quiet = false;
+		s->quiet = s->wrote = false;
+		second = true;
 	}
-	if (err >= 0 && s->next_second == now + 1000000000)
-		err = store_flush(s->store, e);
-	else if (err < 0 && !store_flush(s->store, e)) {
+	if (err >= 0)
+		err = write_what_waits(s, now, second, e);
+	else if (!store_flush(s->store, e)) {
 		err_set(e, err, "the recording cannot go on: %s", strerror(-err));
 		session_blame(s, e);
 	}

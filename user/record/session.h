@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One live recording: sources -> queue -> attribution -> profile file, once around every few
- * milliseconds, flushed to disk every second. Used by record and the daemon; owns everything that
+ * milliseconds, written out several times a second. Used by record and the daemon; owns everything that
  * must be detached, and detaches it on every way out.
  *
  * Sources join as parts: session_add() before session_start() (source.h says what they do).
@@ -73,8 +73,8 @@ int session_next(struct session *s, const char *output, struct err *e);
 int session_name(struct session *s, bool (*enough)(void *ctx), void *ctx, struct err *e);
 /* Whether this is a good moment within the second: at one time of two it is. */
 bool session_may_next(const struct session *s);
-/* What is in the file so far. */
-uint64_t session_profile_bytes(const struct session *s);
+/* Whether the profile has so many bytes, packed. */
+bool session_profile_reached(struct session *s, uint64_t bytes);
 /* Detaches, names everything, ends the file. Safe after errors; *e says what failed first. */
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e);
 void session_free(struct session *s);

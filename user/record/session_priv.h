@@ -40,8 +40,10 @@ struct session {
 	const char *failed; /* the part that did last, until it is named */
 	uint64_t period_ns, began, next_second, cpu_at_start;
 	struct ledger ledger;
-	uint64_t cost_at; /* when the cost was last written */
-	bool quiet;       /* nothing happened since: what only goes by is told now and then */
+	uint64_t cost_at;               /* when the cost was last written */
+	uint64_t next_spill, next_pack; /* of the profile */
+	bool wrote;                     /* something, since the last second */
+	bool quiet;                     /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;

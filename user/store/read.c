@@ -44,8 +44,10 @@ struct store_reader {
 	int fd;
 	size_t size, pos;
 	struct fmt_file head;
-	uint64_t unpack_budget; /* bytes that may still be unpacked on this walk */
-	uint64_t scan_budget;   /* bytes that may still be hashed in search of a sound chunk */
+	uint64_t unpack_budget;    /* bytes that may still be unpacked on this walk */
+	uint64_t scan_budget;      /* bytes that may still be hashed in search of a sound chunk */
+	size_t gone_from, gone_to; /* told again behind it: FMT_REPLACED */
+	uint64_t next_seq;         /* of chunks: a lower number tells again what was read, and is not for us */
 	struct store_recovery rec;
 	bool counted;       /* the recovery counters are final after the first full walk */
 	struct place sound; /* after the last chunk that was */
@@ -83,6 +85,31 @@ static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
 	return true;
 }
 
+/* Whoever was killed while the last chunks were packed anew left them twice. */
+static void find_replaced(struct store_reader *r)
+{
+	struct {
+		struct fmt_chunk c;
+		struct fmt_replaced r;
+	} last;
+	size_t at = r->size - sizeof(last);
+
+	if (r->size < sizeof(r->head) + sizeof(last) || !read_at(r, at, &last, sizeof(last)) ||
+	    last.c.magic != FMT_CHUNK_MAGIC || last.c.section != FMT_REPLACED || last.c.stored_size != sizeof(last.r) ||
+	    last.c.xxh64 != XXH64(&last.r, sizeof(last.r), XXH64(&last.c, offsetof(struct fmt_chunk, xxh64), 0)))
+		return;
+	if (last.r.from > last.r.to || last.r.to > at)
+		return;
+	r->gone_from = last.r.from;
+	r->gone_to = last.r.to;
+	r->size = at;
+}
+
+static size_t past_gone(const struct store_reader *r, size_t p)
+{
+	return p >= r->gone_from && p < r->gone_to ? r->gone_to : p;
+}
+
 static int measure_file(struct store_reader *r, const char *path, struct err *e)
 {
 	struct stat st;
@@ -95,6 +122,7 @@ static int measure_file(struct store_reader *r, const char *path, struct err *e)
 		return err_set(e, -EINVAL, "%s is not an accperf profile (only %lld bytes)", path,
 			       (long long)st.st_size);
 	r->size = (size_t)st.st_size;
+	find_replaced(r);
 	r->unpack_budget = swell_limit(r->size);
 	/* generous for any real damage; a file made of false chunk headers would take hours otherwise */
 	r->scan_budget = 4 * (uint64_t)r->size + 4 * (uint64_t)FMT_MAX_CHUNK;
@@ -190,8 +218,8 @@ static bool chunk_at(struct store_reader *r, size_t p, struct unpacked *u, bool 
 
 	if (r->size - p < sizeof(*c) || !read_at(r, p, c, sizeof(*c)))
 		return false;
-	if (c->magic != FMT_CHUNK_MAGIC || c->raw_size > FMT_MAX_CHUNK || c->stored_size > FMT_MAX_CHUNK ||
-	    c->stored_size > r->size - p - sizeof(*c))
+	if (c->magic != FMT_CHUNK_MAGIC || c->seq < r->next_seq || c->raw_size > FMT_MAX_CHUNK ||
+	    c->stored_size > FMT_MAX_CHUNK || c->stored_size > r->size - p - sizeof(*c))
 		return false;
 	if ((c->flags & (FMT_RAW | FMT_TURNED)) == FMT_RAW && c->raw_size != c->stored_size)
 		return false;
@@ -233,11 +261,11 @@ static size_t next_magic(const struct store_reader *r, size_t p)
 /* Moves to the next sound chunk; counts what was skipped. */
 static bool resync(struct store_reader *r, struct unpacked *u)
 {
-	size_t start = r->pos, p = start;
+	size_t start = r->pos = past_gone(r, r->pos), p = start;
 
 	if (start < r->size && chunk_at(r, start, u, false))
 		return true;
-	while (p < r->size && (p = next_magic(r, p + 1)) < r->size) {
+	while (p < r->size && (p = past_gone(r, next_magic(r, p + 1))) < r->size) {
 		if (chunk_at(r, p, u, true)) {
 			if (!r->counted) {
 				r->rec.bad_chunks++;
@@ -287,7 +315,7 @@ static void note_meta(struct store_reader *r, const uint8_t *p, size_t n)
 
 static bool known_section(unsigned s)
 {
-	return (s >= FMT_META && s <= FMT_OBJECT) || s == FMT_END || (s >= 32 && s < 96);
+	return (s >= FMT_META && s <= FMT_REPLACED) || s == FMT_END || (s >= 32 && s < 96);
 }
 
 /* Whether the file may hold this chunk, too; if not it ends here. */
@@ -340,6 +368,7 @@ static void next_sound(struct store_reader *r, struct unpacked *u, bool can_wait
 	u->status = 1;
 	while (resync(r, u) && afford(r, h)) {
 		r->pos += sizeof(*h) + h->stored_size;
+		r->next_seq = h->seq + 1;
 		u->data = (const uint8_t *)u->stored.data;
 		u->packed = (h->flags & (FMT_RAW | FMT_TURNED)) != FMT_RAW;
 		if (u->packed && !can_wait) {
@@ -515,6 +544,7 @@ void store_rewind(struct store_reader *r)
 		r->slot[i].full = false;
 	r->at = NULL;
 	r->pos = r->head.header_size;
+	r->next_seq = 0;
 	r->unpack_budget = swell_limit(r->size);
 }
 

@@ -23,10 +23,16 @@
 #define SECTIONS 128            /* above every number of enum fmt_section */
 #define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
+#define LOOSE_MOST (256u << 10) /* bytes that are held to be packed anew: what more brings is little; by hand */
+#define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
+#define PACKED_LEVEL 6          /* what stays: 6 % less than of 1, at 2 ms for these 256 KB; by hand */
 
 struct section {
 	struct buf bytes;
 	uint32_t rec_size, count;
+	size_t loose_len; /* of these so many are in loose chunks as well */
+	uint32_t loose_count;
+	struct buf stale; /* a byte for each record up to the last that is: 1, a later one of its key is there */
 };
 
 struct store_writer {
@@ -34,21 +40,22 @@ struct store_writer {
 	struct err first; /* sticky */
 	struct section sections[SECTIONS];
 	struct intern strings;
-	struct buf packed;
+	struct buf out; /* chunks, to be written at once */
 	struct buf turned, turned_packed;
 	struct buf metas; /* as they were put, each after its length: store_copy_meta() */
 	ZSTD_CCtx *zstd;
 	struct map said; /* section and key -> hash of the last record of store_put_changed() */
+	struct map held; /* the same -> which of its section that is, from 1, of those that are held */
 	uint64_t seq, written;
-	uint64_t unpacks_to; /* as a reader counts it */
+	uint64_t unpacks_to;                         /* as a reader counts it */
+	bool loose;                                  /* the file ends with chunks that will be packed anew: */
+	uint64_t loose_at, loose_seq, loose_unpacks; /* as `written`, `seq` and `unpacks_to` were before them */
 };
 
-static int write_all(struct store_writer *w, const void *data, size_t len)
+static int write_at(struct store_writer *w, const char *p, size_t len, uint64_t at)
 {
-	const char *p = data;
-
 	while (len) {
-		ssize_t n = write(w->file.fd, p, len);
+		ssize_t n = pwrite(w->file.fd, p, len, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -59,10 +66,25 @@ static int write_all(struct store_writer *w, const void *data, size_t len)
 				       code == ENOSPC ? " (what was written before is readable)" : "");
 		}
 		p += n;
+		at += (uint64_t)n;
 		len -= (size_t)n;
-		w->written += (uint64_t)n;
 	}
 	return 0;
+}
+
+static int write_all(struct store_writer *w, const void *data, size_t len)
+{
+	int err = write_at(w, data, len, w->written);
+
+	w->written += err ? 0 : len;
+	return err;
+}
+
+static int cut_file(struct store_writer *w, uint64_t at)
+{
+	if (!ftruncate(w->file.fd, (off_t)at) || w->first.code)
+		return w->first.code;
+	return err_set(&w->first, -errno, "the profile could not be cut to its size: %s", strerror(errno));
 }
 
 static unsigned to_newfile(unsigned flags)
@@ -102,68 +124,192 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 	return w;
 }
 
+/* A part of a section: what is to be a chunk. */
+struct piece {
+	const char *data;
+	size_t len;
+	uint32_t rec_size, count;
+};
+
 /* Whether a reader takes the file for whole once these bytes are in it, instead of for damage. Each chunk keeps to
  * that, so what is left of a file that is cut off does, too. */
-static bool may_pack(const struct store_writer *w, const struct section *s, size_t packed)
+static bool may_pack(const struct store_writer *w, const struct piece *s, size_t packed)
 {
-	return w->unpacks_to + swell_of(s->bytes.len, s->rec_size, s->count) <= swell_limit(w->written + packed);
+	return w->unpacks_to + swell_of(s->len, s->rec_size, s->count) <= swell_limit(w->written + w->out.len + packed);
 }
 
-/* Into turned_packed, behind room for the header; its size, or 0 if that is not less than `than`. */
-static size_t pack_turned(struct store_writer *w, const struct section *s, size_t than)
+/* Into turned_packed; its size, or 0 if that is not less than `than`. */
+static size_t pack_turned(struct store_writer *w, const struct piece *s, size_t than, int level)
 {
-	size_t len = s->bytes.len, bound = ZSTD_compressBound(len), n;
+	size_t bound = ZSTD_compressBound(s->len), n;
 
 	buf_clear(&w->turned);
 	buf_clear(&w->turned_packed);
-	if (len < TURNED_LEAST || !buf_reserve(&w->turned, len) ||
-	    !buf_reserve(&w->turned_packed, bound + sizeof(struct fmt_chunk)))
+	if (s->len < TURNED_LEAST || !buf_reserve(&w->turned, s->len) || !buf_reserve(&w->turned_packed, bound))
 		return 0;
-	turned_make((uint8_t *)w->turned.data, (const uint8_t *)s->bytes.data, len, turned_width(s->rec_size));
-	n = ZSTD_compressCCtx(w->zstd, w->turned_packed.data + sizeof(struct fmt_chunk), bound, w->turned.data, len, 1);
-	return ZSTD_isError(n) || n >= than || n >= len || !may_pack(w, s, n) ? 0 : n;
+	turned_make((uint8_t *)w->turned.data, (const uint8_t *)s->data, s->len, turned_width(s->rec_size));
+	n = ZSTD_compressCCtx(w->zstd, w->turned_packed.data, bound, w->turned.data, s->len, level);
+	return ZSTD_isError(n) || n >= than || n >= s->len || !may_pack(w, s, n) ? 0 : n;
 }
 
-static int write_section(struct store_writer *w, unsigned id)
+static void seal_chunk(struct fmt_chunk *c, const void *data)
 {
-	struct section *s = &w->sections[id];
+	c->xxh64 = XXH64(data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0));
+}
+
+/* To `out`. */
+static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece *s, int level)
+{
 	struct fmt_chunk c = {
 		.magic = FMT_CHUNK_MAGIC,
 		.section = (uint16_t)id,
 		.rec_size = s->rec_size,
 		.count = s->count,
-		.raw_size = (uint32_t)s->bytes.len,
+		.raw_size = (uint32_t)s->len,
+		.seq = w->seq++,
 	};
-	const void *data = s->bytes.data;
-	size_t bound = ZSTD_compressBound(s->bytes.len), n, turned;
-	struct buf *out = &w->packed;
-	int err;
+	size_t bound = ZSTD_compressBound(s->len), n, turned;
+	char *to;
 
-	if (!s->count)
-		return 0;
-	buf_clear(&w->packed);
-	if (!buf_reserve(&w->packed, bound + sizeof(c)))
-		return err_set(&w->first, -ENOMEM, "out of memory");
-	n = ZSTD_compressCCtx(w->zstd, w->packed.data + sizeof(c), bound, data, s->bytes.len, 1);
-	if (ZSTD_isError(n) || n >= s->bytes.len || !may_pack(w, s, n)) {
-		n = s->bytes.len;
-		memcpy(w->packed.data + sizeof(c), data, n);
+	if (!buf_reserve(&w->out, bound + sizeof(c)))
+		return;
+	to = w->out.data + w->out.len + sizeof(c);
+	n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
+	if (ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n)) {
+		n = s->len;
+		memcpy(to, s->data, n);
 		c.flags = FMT_RAW;
 	}
-	turned = pack_turned(w, s, n);
+	turned = pack_turned(w, s, n, level);
 	if (turned) {
 		n = turned;
-		out = &w->turned_packed;
+		memcpy(to, w->turned_packed.data, n);
 		c.flags = FMT_RAW | FMT_TURNED;
 	}
 	c.stored_size = (uint32_t)n;
-	c.seq = w->seq++;
-	c.xxh64 = XXH64(out->data + sizeof(c), n, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
-	memcpy(out->data, &c, sizeof(c));
-	err = write_all(w, out->data, sizeof(c) + n);
-	w->unpacks_to += swell_of(s->bytes.len, s->rec_size, s->count);
-	buf_clear(&s->bytes);
-	s->count = 0;
+	seal_chunk(&c, to);
+	memcpy(to - sizeof(c), &c, sizeof(c));
+	w->out.len += sizeof(c) + n;
+	w->unpacks_to += swell_of(s->len, s->rec_size, s->count);
+}
+
+/* What no loose chunk has, or all there is. */
+static void add_section(struct store_writer *w, unsigned id, bool all, int level)
+{
+	struct section *s = &w->sections[id];
+	size_t from = all ? 0 : s->loose_len;
+	uint32_t before = all ? 0 : s->loose_count;
+
+	if (s->count > before)
+		add_chunk_of(w, id,
+			     &(struct piece){ .data = s->bytes.data + from,
+					      .len = s->bytes.len - from,
+					      .rec_size = s->rec_size,
+					      .count = s->count - before },
+			     level);
+	s->loose_len = s->bytes.len;
+	s->loose_count = s->count;
+}
+
+/* Strings first, then in section order: definitions have lower numbers than their users. */
+static int add_sections(struct store_writer *w, bool all, int level)
+{
+	buf_clear(&w->out);
+	add_section(w, FMT_STRING, all, level);
+	for (unsigned i = 0; i < SECTIONS; i++)
+		if (i != FMT_STRING)
+			add_section(w, i, all, level);
+	return buf_failed(&w->out) || buf_failed(&w->turned) || buf_failed(&w->turned_packed)
+		       ? err_set(&w->first, -ENOMEM, "out of memory")
+		       : 0;
+}
+
+/* Leaves the last record of each key. What loose chunks hold is more than what is held, then. */
+static void drop_stale(struct section *s)
+{
+	uint32_t kept = 0;
+
+	if (!s->stale.len)
+		return;
+	for (uint32_t i = 0; i < s->count; i++) {
+		if (i < s->stale.len && s->stale.data[i])
+			continue;
+		memmove(s->bytes.data + (size_t)kept * s->rec_size, s->bytes.data + (size_t)i * s->rec_size,
+			s->rec_size);
+		kept++;
+	}
+	s->count = kept;
+	s->bytes.len = (size_t)kept * s->rec_size;
+	buf_clear(&s->stale);
+}
+
+static void forget_records(struct store_writer *w)
+{
+	map_release(&w->held);
+	for (unsigned i = 0; i < SECTIONS; i++) {
+		struct section *s = &w->sections[i];
+
+		buf_clear(&s->bytes);
+		buf_clear(&s->stale);
+		s->count = s->loose_count = 0;
+		s->loose_len = 0;
+	}
+	w->loose = false;
+}
+
+/* The last chunk of a file: what comes before it, from `to` on, is all that `from` to there is. */
+static void add_replaced(struct store_writer *w, uint64_t from, uint64_t to)
+{
+	struct fmt_replaced r = { .from = from, .to = to };
+	struct fmt_chunk c = {
+		.magic = FMT_CHUNK_MAGIC,
+		.section = FMT_REPLACED,
+		.flags = FMT_RAW,
+		.rec_size = sizeof(r),
+		.count = 1,
+		.raw_size = sizeof(r),
+		.stored_size = sizeof(r),
+		.seq = w->seq,
+	};
+
+	seal_chunk(&c, &r);
+	buf_add(&w->out, &c, sizeof(c));
+	buf_add(&w->out, &r, sizeof(r));
+}
+
+/* Puts all that the loose chunks hold in their place, packed together. Who is killed meanwhile leaves both, and the
+ * last chunk of the file, if it is whole, says which counts; cutting it off is what makes the change. */
+static int pack_loose(struct store_writer *w)
+{
+	uint64_t end = w->written, seq = w->seq, unpacks_to = w->unpacks_to;
+	size_t packed;
+	int err;
+
+	w->written = w->loose_at;
+	w->seq = w->loose_seq;
+	w->unpacks_to = w->loose_unpacks;
+	for (unsigned i = 0; i < SECTIONS; i++)
+		drop_stale(&w->sections[i]);
+	err = add_sections(w, true, PACKED_LEVEL);
+	packed = w->out.len;
+	w->written = end;
+	if (err || packed >= end - w->loose_at) { /* they stay */
+		w->seq = seq;
+		w->unpacks_to = unpacks_to;
+		return err;
+	}
+	add_replaced(w, w->loose_at, end);
+	if (buf_failed(&w->out))
+		return err_set(&w->first, -ENOMEM, "out of memory");
+	err = write_at(w, w->out.data, w->out.len, end);
+	if (err) {
+		cut_file(w, end); /* no room: the loose ones count */
+		return err;
+	}
+	err = write_at(w, w->out.data, packed, w->loose_at);
+	if (!err)
+		err = cut_file(w, w->loose_at + packed);
+	w->written = err ? end + w->out.len : w->loose_at + packed;
 	return err;
 }
 
@@ -186,13 +332,7 @@ static int put_in_section(struct store_writer *w, unsigned id, uint32_t rec_size
 	s->count++;
 	if (buf_failed(&s->bytes))
 		return err_set(&w->first, -ENOMEM, "out of memory");
-	if (s->bytes.len >= CHUNK_TARGET) {
-		/* what a record refers to comes before it in the file */
-		if (id != FMT_STRING && write_section(w, FMT_STRING))
-			return w->first.code;
-		return write_section(w, id);
-	}
-	return 0;
+	return s->bytes.len >= CHUNK_TARGET ? store_flush(w, NULL) : 0;
 }
 
 int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size)
@@ -200,23 +340,40 @@ int store_put(struct store_writer *w, enum fmt_section section, const void *rec,
 	return put_in_section(w, section, rec_size, rec, rec_size, NULL, 0);
 }
 
+/* The next record of this section is the latest of its key: one that is held is so no more. */
+static int hold_latest(struct store_writer *w, unsigned section, uint64_t which)
+{
+	static const char none[64];
+	struct section *s = &w->sections[section];
+	uint64_t *at = map_put(&w->held, which, NULL);
+
+	while (at && *at > s->stale.len && !buf_failed(&s->stale))
+		buf_add(&s->stale, none, *at - s->stale.len < sizeof(none) ? *at - s->stale.len : sizeof(none));
+	if (!at || buf_failed(&s->stale))
+		return err_set(&w->first, -ENOMEM, "out of memory");
+	if (*at)
+		s->stale.data[*at - 1] = 1;
+	*at = s->count + 1;
+	return 0;
+}
+
 int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec,
 		      uint32_t rec_size)
 {
-	uint64_t hash = XXH64(rec, rec_size, 0);
-	uint64_t *said = map_put(&w->said, (uint64_t)section << 32 | key, NULL);
+	uint64_t hash = XXH64(rec, rec_size, 0), which = (uint64_t)section << 32 | key;
+	uint64_t *said = map_put(&w->said, which, NULL);
 
 	if (said && *said == hash)
 		return 0;
 	if (said)
 		*said = hash;
-	return store_put(w, section, rec, rec_size);
+	return hold_latest(w, section, which) ? w->first.code : store_put(w, section, rec, rec_size);
 }
 
 bool store_waits(const struct store_writer *w)
 {
 	for (unsigned i = 0; i < SECTIONS; i++)
-		if (w->sections[i].count)
+		if (w->sections[i].count > w->sections[i].loose_count)
 			return true;
 	return false;
 }
@@ -282,13 +439,47 @@ int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...)
 	return err;
 }
 
+/* So that it survives a kill: the file then ends with chunks that store_flush() packs anew. */
+static int add_loose(struct store_writer *w)
+{
+	if (!w->loose) {
+		w->loose_at = w->written;
+		w->loose_seq = w->seq;
+		w->loose_unpacks = w->unpacks_to;
+		w->loose = true;
+	}
+	return add_sections(w, false, LOOSE_LEVEL) ? w->first.code : write_all(w, w->out.data, w->out.len);
+}
+
+static size_t held_bytes(const struct store_writer *w)
+{
+	size_t n = 0;
+
+	for (unsigned i = 0; i < SECTIONS; i++)
+		n += w->sections[i].bytes.len;
+	return n;
+}
+
+int store_spill(struct store_writer *w, struct err *e)
+{
+	if (held_bytes(w) > LOOSE_MOST)
+		return store_flush(w, e);
+	if (!w->first.code && store_waits(w))
+		add_loose(w);
+	if (w->first.code && e)
+		*e = w->first;
+	return w->first.code;
+}
+
 int store_flush(struct store_writer *w, struct err *e)
 {
-	/* strings first, then in section order: definitions have lower numbers than their users */
-	if (!w->first.code)
-		write_section(w, FMT_STRING);
-	for (unsigned i = 0; i < SECTIONS && !w->first.code; i++)
-		write_section(w, i);
+	if (!w->first.code && w->loose) {
+		if (!add_loose(w))
+			pack_loose(w);
+	} else if (!w->first.code && !add_sections(w, true, LOOSE_LEVEL)) {
+		write_all(w, w->out.data, w->out.len);
+	}
+	forget_records(w);
 	if (w->first.code && e)
 		*e = w->first;
 	return w->first.code;
@@ -304,14 +495,17 @@ void store_abandon(struct store_writer *w)
 	if (!w)
 		return;
 	newfile_drop(&w->file);
-	for (unsigned i = 0; i < SECTIONS; i++)
+	for (unsigned i = 0; i < SECTIONS; i++) {
 		buf_release(&w->sections[i].bytes);
-	buf_release(&w->packed);
+		buf_release(&w->sections[i].stale);
+	}
+	buf_release(&w->out);
 	buf_release(&w->turned);
 	buf_release(&w->turned_packed);
 	buf_release(&w->metas);
 	intern_release(&w->strings);
 	map_release(&w->said);
+	map_release(&w->held);
 	ZSTD_freeCCtx(w->zstd);
 	free(w);
 }

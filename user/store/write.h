@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Writing a profile: records go into per-section buffers; store_flush() compresses each into a
- * chunk and appends it. Call it once a second and at the end: what was flushed survives kill -9.
- * A full disk is an error of store_flush() and sticky, never a crash or silence.
+ * chunk and appends it: what was flushed survives kill -9. What is flushed often packs badly, so what goes on for long
+ * calls store_spill() several times a second: its chunks are loose, and the next store_flush() puts in their place
+ * what they hold, packed together. A full disk is an error of both and sticky, never a crash or silence.
  * Included by cli, daemon, exact's driver and tests. Owns the file and the string table.
  */
 #ifndef ACCPERF_STORE_WRITE_H
@@ -38,7 +39,7 @@ const char *store_text(const struct store_writer *w, uint32_t id);
 /* A fixed-size record of which the last of a key wins: left out if it says what the last one of this file said. */
 int store_put_changed(struct store_writer *w, enum fmt_section section, uint32_t key, const void *rec,
 		      uint32_t rec_size);
-/* Something was put since the last store_flush(). */
+/* Something was put since the last store_flush() or store_spill(). */
 bool store_waits(const struct store_writer *w);
 /* A fixed-size record. */
 int store_put(struct store_writer *w, enum fmt_section section, const void *rec, uint32_t rec_size);
@@ -50,6 +51,9 @@ int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...) _
 /* All that `from` was told so far by store_meta(), another writer. */
 int store_copy_meta(struct store_writer *w, const struct store_writer *from);
 int store_flush(struct store_writer *w, struct err *e);
+/* What was put survives a kill. Not of a file that somebody reads on (store_more()). */
+int store_spill(struct store_writer *w, struct err *e);
+/* Of the file as it is. */
 uint64_t store_bytes(const struct store_writer *w);
 
 #endif
