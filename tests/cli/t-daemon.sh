@@ -120,6 +120,14 @@ rm disk/filler
 check "when there is space again it goes on" within 5 logs event=disk-free
 check "for all services" within 8 is -eq 2 recorders
 
+# what there is too much of: memory, and bytes of a day
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; sed -i 's/^limits: {/limits: {memory: 32M, /' d.yaml; kill -HUP $daemon
+check "a recorder that takes the memory above its limit ends, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'
+config 500ms >d.yaml; sed -i 's/^limits: {/limits: {daily: 64K, /' d.yaml; kill $daemon; wait $daemon; begin
+check "a service that has written its part of a day's bytes rests, and it is told" within 20 logs 'level=notice event=by-turns service=hot msg="its part of limits.daily is written'
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; kill $daemon; wait $daemon; begin
+check "with more of both all are recorded again" within 20 is -eq 2 recorders
+
 # the daemon ends
 sampled() { [ -e "$(newest "$1")" ] && [ "$(report "$(newest "$1")" | jq .samples)" -gt 3 ]; }
 within 9 sampled hot

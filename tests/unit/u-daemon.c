@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/bpf.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -18,6 +20,7 @@
 #include "daemon/container.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
+#include "daemon/memory.h"
 #include "daemon/pace.h"
 #include "daemon/query.h"
 #include "daemon/retention.h"
@@ -63,7 +66,7 @@ static void defaults_are_those_of_the_example(void **state)
 	assert_string_equal(c.folder, "/var/lib/accperf");
 	assert_true(c.segment_time == 600 && c.keep_age == 7 * 86400.0 && c.scan == 2);
 	assert_true(c.segment_size == 16 << 20 && c.keep_size == 1 << 30 && c.reserve == 1 << 30);
-	assert_true(c.budget == 0.01 && c.memory == 128 << 20);
+	assert_true(c.budget == 0.01 && c.memory == 64 << 20 && c.daily == 47 << 20);
 	assert_true(c.services[0].min_age == 10 && c.services[0].weight == 1);
 	assert_string_equal(c.services[0].effort, "low");
 	assert_true(d.segment_time == c.segment_time && d.reserve == c.reserve && d.budget == c.budget);
@@ -331,6 +334,74 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 	account_open(&a, 0.1);
 	account_earn(&a, 0.1, 1e6);
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
+}
+
+/* A day of a service that writes 15 KB as a turn begins and 4 KB a second, and packs them to three quarters each 20 s;
+ * what it writes. The first day has what is saved beside. */
+static double a_days_bytes(double daily, unsigned days)
+{
+	struct account a;
+	double rate = daily / 86400, all = 0;
+	bool on = false;
+
+	account_open_disk(&a, rate);
+	for (int s = 0; s < 86400 * (int)days; s++) {
+		bool may = account_may(&a, rate);
+		double now = 0;
+
+		if (may && !on)
+			account_begin(&a);
+		on = may;
+		account_earn(&a, rate, 1);
+		if (on)
+			now = a.turn_s < 1 ? 15e3 : (int)a.turn_s % 20 == 19 ? 4e3 - 20e3 : 4e3;
+		if (on)
+			account_spend(&a, now, 1);
+		all += now;
+	}
+	return all;
+}
+
+static void a_days_bytes_are_kept_to(void **state)
+{
+	double daily = 50e6, saved = daily / 12;
+
+	(void)state;
+	assert_true(a_days_bytes(daily, 1) <= daily + saved + 1e6);
+	assert_in_range((unsigned long)((a_days_bytes(daily, 10) - saved) / 10), (unsigned long)(daily * 0.95),
+			(unsigned long)(daily * 1.01));
+	/* what fits is written without rests: 3.0 KB a second and 15 KB */
+	assert_true(a_days_bytes(1e9, 1) > 86400 * 3e3);
+}
+
+/* ---- memory */
+
+static int make_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entries)
+{
+	union bpf_attr a = { .map_type = type, .key_size = key, .value_size = value, .max_entries = entries };
+
+	return (int)syscall(SYS_bpf, BPF_MAP_CREATE, &a, sizeof(a));
+}
+
+/* Maps count once, however many descriptors they have; rings are in the process's memory where it has mapped them. */
+static void maps_in_the_kernel_count(void **state)
+{
+	uint64_t before = memory_in_kernel(getpid()), with;
+	int fd = make_map(BPF_MAP_TYPE_HASH, 8, 64, 20000), again, ring;
+
+	(void)state;
+	if (fd < 0)
+		skip();
+	with = memory_in_kernel(getpid()) - before;
+	assert_in_range(with, 20000 * 72, 20000 * 72 * 4);
+	again = dup(fd);
+	ring = make_map(BPF_MAP_TYPE_RINGBUF, 0, 0, 1 << 20);
+	assert_int_equal(memory_in_kernel(getpid()) - before, with);
+	close(fd);
+	close(again);
+	close(ring);
+	assert_int_equal(memory_in_kernel(getpid()), before);
+	assert_true(memory_of(getpid()) > 100 << 10);
 }
 
 /* ---- figures of a profile */
@@ -743,6 +814,8 @@ int main(void)
 		cmocka_unit_test(what_fits_is_recorded_all_the_time),
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
+		cmocka_unit_test(a_days_bytes_are_kept_to),
+		cmocka_unit_test(maps_in_the_kernel_count),
 		cmocka_unit_test(a_line_is_logfmt),
 		cmocka_unit_test(a_line_is_json),
 		cmocka_unit_test(moments_are_read_or_refused),

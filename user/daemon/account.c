@@ -1,26 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/account.h"
 
-#define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
-#define BEGIN_COST 0.6     /* until it was seen */
-#define RUNNING_COST 0.05  /* part of a CPU, until it was seen; by hand */
-#define TURN_S 30.0        /* a shorter one would be its beginning alone */
-#define MOST_SAVED_S 600.0 /* of idle time is not spent at once */
+#define BEGIN_S 5.0         /* attaching and first names, dearer than what follows */
+#define BEGIN_COST 0.6      /* seconds of CPU time, until it was seen */
+#define RUNNING_COST 0.05   /* part of a CPU, until it was seen; by hand */
+#define BEGIN_BYTES 20e3    /* names and modules, until it was seen */
+#define RUNNING_BYTES 4e3   /* a second, until it was seen; by hand */
+#define TURN_S 30.0         /* a shorter one would be its beginning alone */
+#define MOST_SAVED_S 600.0  /* seconds: what more of idle time would bring is not spent at once */
+#define DISK_SAVED_S 7200.0 /* the same: on a disk it harms nobody; with 50 MB a day 4 MB, a quarter of an hour */
 
 static double turn_price(const struct account *a)
 {
-	return a->begin_cost + a->running * TURN_S;
+	double running = a->running > 0 ? a->running : 0; /* files shrink now and then */
+
+	return a->begin_cost + running * TURN_S;
 }
 
 void account_open(struct account *a, double rate)
 {
-	*a = (struct account){ .begin_cost = BEGIN_COST, .running = RUNNING_COST };
+	*a = (struct account){ .begin_cost = BEGIN_COST,
+			       .begin_least = BEGIN_COST / 4,
+			       .running = RUNNING_COST,
+			       .saved_s = MOST_SAVED_S };
 	a->credit = turn_price(a);
+}
+
+void account_open_disk(struct account *a, double rate)
+{
+	*a = (struct account){ .begin_cost = BEGIN_BYTES,
+			       .begin_least = BEGIN_BYTES / 4,
+			       .running = RUNNING_BYTES,
+			       .saved_s = DISK_SAVED_S };
+	a->credit = rate * DISK_SAVED_S;
 }
 
 void account_earn(struct account *a, double rate, double seconds)
 {
-	double most = rate * MOST_SAVED_S;
+	double most = rate * a->saved_s;
 
 	if (most < turn_price(a))
 		most = turn_price(a);
@@ -34,15 +51,15 @@ void account_begin(struct account *a)
 	a->turn_spent = a->turn_s = 0;
 }
 
-void account_spend(struct account *a, double cpu_seconds, double seconds)
+void account_spend(struct account *a, double spent, double seconds)
 {
 	bool began = a->turn_s >= BEGIN_S;
 
-	a->credit -= cpu_seconds;
-	a->turn_spent += cpu_seconds;
+	a->credit -= spent;
+	a->turn_spent += spent;
 	a->turn_s += seconds;
 	if (!began)
-		a->begin_cost = a->turn_spent > BEGIN_COST / 4 ? a->turn_spent : BEGIN_COST / 4;
+		a->begin_cost = a->turn_spent > a->begin_least ? a->turn_spent : a->begin_least;
 	else if (a->turn_s > BEGIN_S)
 		a->running = (a->turn_spent - a->begin_cost) / (a->turn_s - BEGIN_S);
 }

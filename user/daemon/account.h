@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A service's part of the budget, in CPU time: it fills as time passes, and what is recorded empties it. In the red,
- * the service rests until another turn can be paid. So over hours the cost is what the budget allows, whatever a
- * recording takes. Pure. Included by user/daemon and tests.
+ * A service's part of a budget, of CPU time or of bytes on disk: it fills as time passes, and what is recorded empties
+ * it. In the red, the service rests until another turn can be paid. So over hours the cost is what the budget allows,
+ * whatever a recording takes. Pure. Included by user/daemon and tests.
  */
 #ifndef ACCPERF_DAEMON_ACCOUNT_H
 #define ACCPERF_DAEMON_ACCOUNT_H
@@ -11,21 +11,26 @@
 #include <stdint.h>
 
 struct account {
-	double credit;     /* seconds of CPU time; may be negative */
-	double begin_cost; /* of a turn's first seconds, as last seen; seconds of CPU time */
+	double credit;     /* seconds of CPU time, or bytes; may be negative */
+	double begin_cost; /* of a turn's first seconds, as last seen; the same unit */
 	double running;    /* the same of each second after those, as last seen */
+	double begin_least;
+	double saved_s;    /* seconds whose part may be saved */
 	double turn_spent; /* of this turn, so far */
 	double turn_s;     /* how long it lasts */
 	bool resting;
 };
 
+/* Of CPU time; with credit for a turn. */
 void account_open(struct account *a, double rate);
-/* Time goes by: rate = seconds of CPU time a second that are its own. */
+/* Of bytes; with credit for all that may be saved, some minutes of a service that writes much. */
+void account_open_disk(struct account *a, double rate);
+/* Time goes by: rate = seconds of CPU time, or bytes, a second that are its own. */
 void account_earn(struct account *a, double rate, double seconds);
 /* A turn begins. */
 void account_begin(struct account *a);
-/* What was spent in some seconds of it. */
-void account_spend(struct account *a, double cpu_seconds, double seconds);
+/* What was spent in some seconds of it; bytes may come back, as files shrink. */
+void account_spend(struct account *a, double spent, double seconds);
 /* Whether to record now; true once the credit pays for another turn. rate as above. */
 bool account_may(struct account *a, double rate);
 

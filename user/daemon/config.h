@@ -34,8 +34,8 @@ struct daemon_config {
 	char *folder;
 	double segment_time, keep_age; /* seconds */
 	uint64_t segment_size, keep_size, reserve;
-	double budget; /* share of all CPUs */
-	uint64_t memory;
+	double budget;          /* share of all CPUs */
+	uint64_t memory, daily; /* bytes; the latter of profiles a day */
 	double scan;
 	char *listen, *token_file, *tls_cert, *tls_key; /* files; NULL: none */
 	char *clickhouse, *clickhouse_user;             /* NULL: nothing is sent */

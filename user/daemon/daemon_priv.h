@@ -18,10 +18,11 @@
 #define SAID_SLOTS 32u /* kinds of message that may be quiet at once; by hand */
 
 struct service_state {
-	struct account account;
+	struct account account, disk;
 	struct pace pace;
 	uint64_t rests_since; /* its last turn ended then; 0: none has, or its processes did */
 	double rate;          /* seconds of CPU time a second that it may take; 0: it does not run */
+	double disk_rate;     /* bytes a second that it may write */
 	double cost;          /* seconds, since the daemon began */
 	uint64_t retry_at;    /* after a failure */
 	unsigned failures;    /* in a row */

@@ -15,6 +15,7 @@
 
 #include "daemon/child.h"
 #include "daemon/daemon_priv.h"
+#include "daemon/memory.h"
 #include "util/clock.h"
 
 #define LONGEST_NS 180000000000ull /* of one profile: three answers of a minute each, as the slowest server may take */
@@ -129,7 +130,7 @@ static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f,
 				.out = -1,
 				.end_by = SIGKILL,
 				.nice = CHILD_READS_NICE,
-				.memory = d->c.memory,
+				.memory = memory_for_reader(d),
 				.file_size = ROWS_MOST };
 	struct err e = { 0 };
 

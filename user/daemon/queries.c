@@ -16,6 +16,7 @@
 
 #include "daemon/child.h"
 #include "daemon/daemon_priv.h"
+#include "daemon/memory.h"
 #include "util/clock.h"
 
 #define FOLDER ".answers"          /* below the keeper's: profiles that are put together for an answer */
@@ -337,7 +338,7 @@ static void begin_step(struct daemon *d)
 				.said = q->said,
 				.end_by = SIGKILL,
 				.nice = CHILD_READS_NICE,
-				.memory = d->c.memory,
+				.memory = memory_for_reader(d),
 				.file_size = q->step == STEP_VIEW ? ANSWER_MOST
 								  : (uint64_t)PROFILES_MOST * d->c.segment_size };
 	struct err e = { 0 };
@@ -413,6 +414,8 @@ static void end_step(struct daemon *d)
 		end_asked(d, WTERMSIG(status) == SIGXFSZ ? "the answer is larger than 64 MB: ask for less time"
 			     : clock_now() - q->began > LONGEST_NS
 				     ? "it took longer than two minutes: ask for less time"
+			     : WTERMSIG(status) == SIGKILL
+				     ? "limits.memory leaves no room for it now: ask for less time, or later"
 				     : "its command did not survive what it read");
 		return;
 	}

@@ -14,6 +14,7 @@
 
 #include "daemon/child.h"
 #include "daemon/daemon_priv.h"
+#include "daemon/memory.h"
 #include "util/clock.h"
 
 #define LONGEST_NS                                                                                                     \
@@ -33,7 +34,7 @@ static void begin_child_reading(struct daemon *d)
 				.said = -1,
 				.end_by = SIGKILL,
 				.nice = CHILD_READS_NICE,
-				.memory = d->c.memory,
+				.memory = memory_for_reader(d),
 				.file_size = JSON_MOST };
 	struct err e = { 0 };
 	unsigned n = 1;

@@ -22,14 +22,17 @@ struct recorder {
 	pid_t pid;
 	int said; /* the pipe of what it says; -1 */
 	char name[KEEPER_NAME];
-	unsigned segment;       /* the one that it writes; 0: none yet */
-	unsigned cut;           /* the last that was asked to end */
-	uint64_t began, ending; /* when; ending 0: it runs */
-	unsigned asked;         /* how often, to end */
-	enum recorder_end why;  /* RECORDER_RUNS: we did not ask it to end */
-	double cpu;             /* seconds, so far */
-	uint64_t memory;
-	char line[1000]; /* that is not whole yet */
+	unsigned segment;        /* the one that it writes; 0: none yet */
+	unsigned counted;        /* segments that were, in `whole` */
+	uint64_t whole, written; /* bytes: of those; of all when it was last asked */
+	unsigned cut;            /* the last that was asked to end */
+	uint64_t began, ending;  /* when; ending 0: it runs */
+	unsigned asked;          /* how often, to end */
+	enum recorder_end why;   /* RECORDER_RUNS: we did not ask it to end */
+	double cpu;              /* seconds, so far */
+	uint64_t memory, kernel; /* of it in the kernel, not mapped */
+	unsigned looks;          /* at it */
+	char line[1000];         /* that is not whole yet */
 	size_t line_len;
 };
 
@@ -60,7 +63,5 @@ double recorder_measure(struct recorder *r);
 /* True once it has ended: *status as of waitpid(), and *cpu as recorder_measure() for the last time. */
 bool recorder_ended(struct recorder *r, int *status, double *cpu);
 void recorder_release(struct recorder *r);
-/* Memory that only this process has, and its part of what it shares; bytes. */
-uint64_t recorder_memory_of(pid_t pid);
 
 #endif

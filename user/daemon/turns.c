@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/memory.h"
 #include "record/effort.h"
 #include "util/labels.h"
 #include "util/clock.h"
@@ -24,6 +25,7 @@
 #define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
+#define DAY_S 86400.0     /* seconds */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
 size_t turns_running(const struct daemon *d, uint32_t service)
@@ -213,6 +215,7 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 	d->next_number++;
 	if (!turns_running(d, service)) {
 		account_begin(&state->account);
+		account_begin(&state->disk);
 		pace_begin(&state->pace);
 	}
 	state->rests_since = 0;
@@ -238,8 +241,11 @@ static void split_budget(struct daemon *d)
 		struct service_state *s = &d->services[i];
 		double rate = runs[i] ? d->c.budget * d->cpus * d->c.services[i].weight / weights : 0;
 
-		if (rate > 0 && !s->rate && !s->turns)
+		s->disk_rate = rate / (d->c.budget * d->cpus) * (double)d->c.daily / DAY_S;
+		if (rate > 0 && !s->rate && !s->turns) {
 			account_open(&s->account, rate);
+			account_open_disk(&s->disk, s->disk_rate);
+		}
 		s->rate = rate;
 	}
 }
@@ -317,7 +323,7 @@ void turns_scan(struct daemon *d)
 		struct service_state *s = &d->services[i];
 
 		if (!wants_start(d, i, now) || !account_may(&s->account, s->rate) ||
-		    !pace_may(&s->pace, d->c.services[i].samples))
+		    !account_may(&s->disk, s->disk_rate) || !pace_may(&s->pace, d->c.services[i].samples))
 			continue;
 		if (turns_running(d, i) < MOST_RECORDERS)
 			begin_recorder(d, i);
@@ -370,8 +376,39 @@ static void end_largest(struct daemon *d)
 	recorder_end(largest, RECORDER_MEMORY);
 }
 
+/* What reads profiles gives way to what records. */
+static void end_reader(const struct daemon *d, pid_t pid)
+{
+	say(SAY_NOTICE, "memory", NULL,
+	    "all together hold more than limits.memory (%.0f MB): process %d, which reads a profile for an answer or to send it, "
+	    "ends; raise the limit, or watch less",
+	    (double)d->c.memory / 1048576, pid);
+	kill(-pid, SIGKILL);
+}
+
+/* Bytes that came into its files since the last time; they also shrink. */
+static double written_since(const struct daemon *d, struct recorder *r)
+{
+	uint64_t now, before = r->written;
+
+	/* names come into a file for some seconds after the next has begun */
+	while (r->counted + 2 < r->segment) {
+		int64_t size = keeper_size(&d->keeper, r->folder, r->name, ++r->counted);
+
+		r->whole += size > 0 ? (uint64_t)size : 0;
+	}
+	now = r->whole;
+	for (unsigned i = r->counted + 1; i <= r->segment; i++) {
+		int64_t size = keeper_size(&d->keeper, r->folder, r->name, i);
+
+		now += size > 0 ? (uint64_t)size : 0;
+	}
+	r->written = now;
+	return (double)now - (double)before;
+}
+
 /* used: CPU seconds of its processes. */
-static void book(struct daemon *d, uint32_t service, double cpu, double used, double seconds)
+static void book(struct daemon *d, uint32_t service, double cpu, double used, double bytes, double seconds)
 {
 	struct service_state *s = &d->services[service];
 	const struct config_service *c = &d->c.services[service];
@@ -382,6 +419,14 @@ static void book(struct daemon *d, uint32_t service, double cpu, double used, do
 		end_service(d, service, RECORDER_TURN);
 		say_seldom(d, SAY_INFO, "by-samples", service,
 			   "it gives more samples than its target, so it is recorded by turns");
+	}
+	account_spend(&s->disk, bytes, seconds);
+	if (s->disk.credit < 0 && turns_running(d, service) && !account_may(&s->disk, s->disk_rate)) {
+		end_service(d, service, RECORDER_TURN);
+		say_seldom(
+			d, SAY_NOTICE, "by-turns", service,
+			"its part of limits.daily is written, so it is recorded by turns; more of it: a larger limit or weight, or "
+			"`what: time`");
 	}
 	account_spend(&s->account, cpu, seconds);
 	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
@@ -397,16 +442,18 @@ void turns_measure(struct daemon *d)
 {
 	uint64_t now = clock_now();
 	double seconds = (double)(now - d->measured_at) / 1e9, own = own_cpu() - d->own_cpu, weights = 0;
-	double spent[d->c.service_count + 1], used[d->c.service_count + 1];
+	double spent[d->c.service_count + 1], used[d->c.service_count + 1], bytes[d->c.service_count + 1];
+	pid_t reader;
 
 	memset(spent, 0, sizeof(spent));
 	memset(used, 0, sizeof(used));
+	memset(bytes, 0, sizeof(bytes));
 	d->measured_at = now;
 	d->own_cpu += own;
 	queries_earn(d, d->c.budget * d->cpus, seconds);
 	own += d->queries.unbooked; /* what is asked of profiles is paid by all */
 	d->queries.unbooked = 0;
-	d->memory = recorder_memory_of(getpid());
+	d->memory = memory_of(getpid()) + memory_of_readers(d, &reader);
 	for (size_t i = 0; i < d->recorder_count; i++) {
 		struct recorder *r = &d->recorders[i];
 		double cpu = r->pid > 0 ? recorder_measure(r) : 0, target;
@@ -416,6 +463,7 @@ void turns_measure(struct daemon *d)
 			continue;
 		target = watched_cpu_since(&d->watched, r->number);
 		used[r->service] += target;
+		bytes[r->service] += written_since(d, r);
 		spent[r->service] += cpu + effort_named(d->c.services[r->service].effort)->budget * target;
 	}
 	for (size_t i = 0; i < d->c.service_count; i++)
@@ -427,11 +475,15 @@ void turns_measure(struct daemon *d)
 		if (s->rate > 0)
 			account_earn(&s->account, s->rate - own / seconds * s->rate / weights, seconds);
 		if (s->rate > 0)
+			account_earn(&s->disk, s->disk_rate, seconds);
+		if (s->rate > 0)
 			pace_pass(&s->pace, d->c.services[i].samples, seconds);
 		if (turns_running(d, i))
-			book(d, i, spent[i], used[i], seconds);
+			book(d, i, spent[i], used[i], bytes[i], seconds);
 	}
-	if (d->memory > d->c.memory)
+	if (d->memory > d->c.memory && reader)
+		end_reader(d, reader);
+	else if (d->memory > d->c.memory)
 		end_largest(d);
 }
 
@@ -495,6 +547,7 @@ void turns_reap(struct daemon *d)
 		if (r->service != WATCHED_NONE) {
 			d->services[r->service].cost += cpu;
 			d->services[r->service].account.credit -= cpu;
+			d->services[r->service].disk.credit -= written_since(d, r);
 		}
 		watched_forget_recorder(&d->watched, r->number);
 		if (r->service != WATCHED_NONE)
