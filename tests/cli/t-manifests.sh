@@ -38,6 +38,13 @@ cat >judge.py <<-'EOF'
 	assert writable == [conf["storage"]["folder"]], writable
 EOF
 check "the DaemonSet keeps to least rights, and agrees with the unit" python3 judge.py "$TOP"
+models=$TOP/build/k8s/node_modules
+objects() { python3 -c 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))'; }
+valid() { sed "$1" "$TOP/user/daemon/kubernetes.yaml" | objects | NODE_PATH=$models node "$TOP/tests/daemon/kubernetes.js"; }
+if [ -e "$models/kubernetes-models" ] && need node; then
+	check "by Kubernetes' own schemas it is one" valid ''
+	check "which refuse others" bash -c "$(declare -f objects valid); "'TOP=$1 models=$2; ! valid "s/hostPID: true/hostPID: 7/" && ! valid "s/drop: .ALL./drop: ALL/" && ! valid "s/      containers:/      container:/"' _ "$TOP" "$models"
+else skip "Kubernetes' own schemas" "npm's kubernetes-models is not in build/k8s: scripts/deps --test --servers"; fi
 check "its configuration is in order" accperf daemon --check --config daemon.yaml
 apparmor() { diff <(sed -n 's/^  capability \(.*\),$/CAP_\U\1/p' "$TOP/user/daemon/accperf-daemon.apparmor" | sort) <(sed -n 's/^CapabilityBoundingSet=//p' "$TOP/user/daemon/accperf-daemon.service" | tr ' ' '\n' | sort); }
 check "AppArmor's profile has the unit's capabilities" apparmor
