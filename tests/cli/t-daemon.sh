@@ -3,7 +3,7 @@
 # The daemon all its life: it starts and stops recorders with processes, survives their end and its own, a full disk and
 # a wrong configuration, and says so.
 . "$(dirname "$0")/../lib.sh"
-need jq && need python3 || { echo "needs jq and python3"; exit 77; }
+need jq && need python3 && need cc || { echo "needs jq, python3 and cc"; exit 77; }
 
 cat >bad.yaml <<-'EOF'
 	storage:
@@ -74,6 +74,7 @@ newest() { printf '%s\n' disk/store/"$1"/* | tail -n 1; }
 recorders() { pgrep -P "${daemon:-1}" | wc -l; }
 is() { [ "$("${@:3}")" "$1" "$2" ]; }
 report() { accperf report --json -i "$1" 2>/dev/null; }
+sampled() { [ -e "$(newest "$1")" ] && [ "$(report "$(newest "$1")" | jq .samples)" -gt 3 ]; }
 started_anew() { ./$A --loop & target=$!; STARTED+=($target); }
 
 started_anew; start ./$C 600
@@ -111,6 +112,33 @@ check "a right one is taken" within 5 logs 'level=notice event=config-loaded msg
 check "with its new service" within 8 is -ge 1 profiles other
 check "and the old ones go on" within 5 is -eq 2 recorders
 
+# a machine that sleeps, and one whose clock is set: as clocks would show it
+kill $daemon; wait $daemon
+cat >clocks.c <<-'EOF'
+	#define _GNU_SOURCE
+	#include <sys/syscall.h>
+	#include <time.h>
+	#include <unistd.h>
+	int clock_gettime(clockid_t c, struct timespec *t)
+	{
+		int r = syscall(SYS_clock_gettime, c, t), slept = !access(CLOCKS "/slept", F_OK), set = !access(CLOCKS "/set", F_OK);
+		if (c == CLOCK_BOOTTIME || c == CLOCK_REALTIME) t->tv_sec += 1800 * slept;
+		if (c == CLOCK_REALTIME) t->tv_sec += 600 * set;
+		return r;
+	}
+	EOF
+check "(a shim for clocks)" cc -shared -fPIC -o clocks.so -DCLOCKS="\"$TMP\"" clocks.c
+rm -rf disk/store/hot # the newest is this one's
+export LD_PRELOAD=$TMP/clocks.so; begin; unset LD_PRELOAD
+within 9 sampled hot; n=$(profiles hot); touch slept
+check "a machine that slept is told" within 9 logs 'level=notice event=slept msg="the machine was suspended for 1[78][0-9]{2} s'
+check "and the next profile begins" within 9 is -gt "$n" profiles hot
+check "that is no step of its clock" bash -c '! grep event=clock-step log'
+within 9 sampled hot; n=$(profiles hot); touch set
+check "a step of the clock is told" within 9 logs 'level=notice event=clock-step msg="the clock was set by \+(599|600|601) s'
+check "and the next profile begins then, too" within 9 is -gt "$n" profiles hot
+kill $daemon; wait $daemon; begin
+
 # a full disk
 sleep 0.5; dd if=/dev/zero of=disk/filler bs=64K count=85 2>/dev/null
 check "a reserve of the disk is left alone" within 5 logs '^<3>level=error event=disk-full msg=".*lower the reserve"'
@@ -125,11 +153,10 @@ config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yam
 check "a recorder that takes the memory above its limit ends, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'
 config 500ms >d.yaml; sed -i 's/^limits: {/limits: {daily: 64K, /' d.yaml; kill $daemon; wait $daemon; begin
 check "a service that has written its part of a day's bytes rests, and it is told" within 20 logs 'level=notice event=by-turns service=hot msg="its part of limits.daily is written'
-config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; kill $daemon; wait $daemon; begin
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; kill $daemon; wait $daemon; rm -rf disk/store/hot; begin
 check "with more of both all are recorded again" within 20 is -eq 2 recorders
 
 # the daemon ends
-sampled() { [ -e "$(newest "$1")" ] && [ "$(report "$(newest "$1")" | jq .samples)" -gt 3 ]; }
 within 9 sampled hot
 began=$(date +%s%N); kill -TERM $daemon; wait $daemon; status=$?; took=$((($(date +%s%N) - began) / 1000000))
 check "SIGTERM ends it in order" test $status = 0

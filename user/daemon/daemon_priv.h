@@ -58,6 +58,7 @@ struct daemon {
 	double own_cpu;  /* the daemon's own, as last measured */
 	uint64_t measured_at;
 	int64_t clock_offset; /* time of day less time since boot */
+	int64_t asleep;       /* of the latter, in suspension */
 	uint64_t ages_from;   /* age counts again */
 	double scan_every;    /* seconds between looks for processes, which what a look takes has stretched */
 	uint64_t next_scan, next_second, next_measure, next_sweep, next_watchdog;

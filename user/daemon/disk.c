@@ -90,16 +90,31 @@ void disk_look(struct daemon *d, bool sweep)
 	}
 }
 
+/* A profile tells when it began, and how long after that something was: wrong after a step or a sleep, so it ends. */
+static void end_profiles(const struct daemon *d)
+{
+	for (size_t i = 0; i < d->recorder_count; i++)
+		recorder_next(&d->recorders[i]);
+}
+
 void disk_look_at_clock(struct daemon *d)
 {
+	int64_t asleep = (int64_t)clock_ns(CLOCK_BOOTTIME) - (int64_t)clock_now(), slept = asleep - d->asleep;
 	int64_t offset = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)clock_ns(CLOCK_BOOTTIME);
 	int64_t step = offset - d->clock_offset;
 
 	if (d->clock_offset && (step > STEP_S * 1000000000ll || step < -STEP_S * 1000000000ll)) {
 		d->ages_from = clock_now() + AGES_REST;
+		end_profiles(d);
 		say(SAY_NOTICE, "clock-step", NULL,
 		    "the clock was set by %+.0f s; for ten minutes no profile is removed for its age",
 		    (double)step / 1e9);
 	}
+	if (d->clock_offset && slept > STEP_S * 1000000000ll) {
+		end_profiles(d);
+		say(SAY_NOTICE, "slept", NULL, "the machine was suspended for %.0f s: profiles end, and the next begin",
+		    (double)slept / 1e9);
+	}
 	d->clock_offset = offset;
+	d->asleep = asleep;
 }
