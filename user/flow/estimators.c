@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/estimators.h"
 #include "flow/estimator_table.h"
+#include "flow/shared_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 
 	if (!ops)
 		return err_set(e, -EINVAL, "there is no estimator '%s'; it is one of %s", name, FLOW_ESTIMATOR_CHOICES);
+	if (!name && flow_take_ready(in, o, out))
+		return 0;
 	flow_init(out);
 	out->semantics = o->ke ? FLOW_KE : FLOW_QUAD;
 	out->stack = o->stack ? FLOW_STACK_INCLUDE : FLOW_STACK_EXCLUDE;

@@ -152,6 +152,7 @@ static int take_whole(const struct flow_input *in, const struct est_opts *o, str
 /* Of two functions of one name, one may have called the other: the larger is what is certain. */
 static int take_inclusive(const struct flow_input *in, const struct est_opts *o, struct flow *out)
 {
+	out->func_count_self = out->func_count;
 	for (size_t i = 0; i < in->x_func_count; i++) {
 		const struct fmt_x_func *x = &in->x_func[i];
 		double load = 0, store = 0;
@@ -257,6 +258,7 @@ static int run_exact(const struct flow_input *in, const struct est_opts *o, stru
 		if (unique)
 			add_where_known(&edge->unique,
 					o->ke ? NAN : known_or_nan(x->unique[o->stack ? FMT_X_BOTH : FMT_X_DATA]));
+		edge->unique_met = edge->unique;
 	}
 	if (!o->ke && arrays(in, out))
 		return -ENOMEM;

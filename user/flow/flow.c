@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/flow.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,6 +9,11 @@
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#define INCLUSIVE_UNKNOWN                                                                                              \
+	{                                                                                                              \
+		NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN                         \
+	}
 
 void flow_init(struct flow *f)
 {
@@ -35,6 +41,17 @@ void flow_release(struct flow *f)
 	map_release(&f->edge_at);
 	intern_release(&f->names);
 	memset(f, 0, sizeof(*f));
+}
+
+void flow_drop_inclusive(struct flow *f)
+{
+	if (!f->inclusive)
+		return;
+	f->inclusive = false;
+	f->cut_stacks = NAN;
+	f->func_count = f->func_count_self;
+	for (uint32_t i = 0; i < f->func_count; i++)
+		f->funcs[i].inc = (struct flow_inclusive)INCLUSIVE_UNKNOWN;
 }
 
 static size_t name_key(const char *name, const char *object, char *key, size_t size)
@@ -89,11 +106,12 @@ uint32_t flow_func(struct flow *f, const char *name, const char *object)
 		.load_bytes = NAN,
 		.store_bytes = NAN,
 		.stack_bytes = NAN,
+		.moved_variance = NAN,
 		.self_ns = NAN,
 		.calls = NAN,
 		.samples = NAN,
 		.array_share = NAN,
-		.inc = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN },
+		.inc = INCLUSIVE_UNKNOWN,
 	};
 	return id - 1;
 }
@@ -170,6 +188,7 @@ struct flow_edge *flow_edge(struct flow *f, uint32_t producer, uint32_t consumer
 			.producer = producer,
 			.consumer = consumer,
 			.unique = NAN,
+			.unique_met = NAN,
 			.low = NAN,
 			.high = NAN,
 			.sd = NAN,
@@ -267,6 +286,20 @@ struct flow_range flow_computes(const struct flow_func *fn)
 			   : (struct flow_range){ unit, unit, unit };
 }
 
+/* The error of a ratio of what was drawn apart: of the computation by samples of the code, of the bytes by accesses. */
+struct flow_range flow_ops_per_byte(const struct flow *f, const struct flow_func *fn)
+{
+	bool unit = !isnan(fn->unit_compute) && !fn->part_of_others;
+	double bytes = unit ? fn->unit_bytes : fn->load_bytes + fn->store_bytes - fn->stack_bytes;
+	double v = bytes > 0 ? (unit ? fn->unit_compute : fn->compute) / bytes : NAN;
+	double of_compute = (fn->compute_high - fn->compute) / fn->compute, error;
+
+	if (f->engine == FLOW_EXACT)
+		return (struct flow_range){ v, v, v };
+	error = hypot(of_compute, Z95 * sqrt(fn->moved_variance) / bytes);
+	return (struct flow_range){ v, v * exp(-error), v * exp(error) };
+}
+
 bool flow_is_pseudo(const struct flow_func *fn)
 {
 	return fn->name[0] == '(';
@@ -307,6 +340,16 @@ struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *
 	double total = flow_whole(f);
 
 	return (struct flow_range){ e->bytes / total, e->low / total, isnan(e->high) ? NAN : fmin(1, e->high / total) };
+}
+
+struct flow_range flow_edge_unique(const struct flow *f, const struct flow_edge *e)
+{
+	bool counted = f->engine == FLOW_EXACT && e->unique_met == e->unique;
+
+	return (struct flow_range){ e->unique, e->unique_met,
+				    counted            ? e->unique
+				    : isnan(e->unique) ? NAN
+						       : flow_edge_bytes(f, e).high };
 }
 
 /* Unknown plus known is unknown: a sum that leaves a part out would pass for the whole. */

@@ -59,6 +59,7 @@ struct flow_func {
 	double unit_bytes;   /* that these load and store off the stack */
 	bool part_of_others; /* its bytes stand with whoever called it */
 	double load_bytes, store_bytes, stack_bytes;
+	double moved_variance; /* of those that are not the stack's, by the accesses that were drawn; NaN: unknown */
 	double self_ns, calls;
 	double array_share;        /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
 	double samples;            /* of loads and stores; NaN: counted, or unknown */
@@ -69,6 +70,7 @@ struct flow_func {
 struct flow_edge {
 	uint32_t producer, consumer; /* indices into funcs */
 	double bytes, unique;        /* unique addresses, NaN unknown */
+	double unique_met;           /* of them: those of the samples, which are certain; NaN unknown */
 	double low, high;            /* NaN: no interval (exact: = bytes) */
 	double sd;                   /* of bytes, from resampling alone, or from halves.h; NaN unknown, 0 exact */
 	double samples;              /* that bear on it; NaN for exact */
@@ -97,6 +99,7 @@ struct flow {
 	double loads, stores, windows, lost; /* samples it rests on; NaN = not applicable */
 	double sd_freedom;                   /* degrees of freedom of the edges' sd; 0: many */
 	bool inclusive;                      /* asked for: funcs[].inc holds what is known */
+	uint32_t func_count_self;            /* with inclusive: those from here on are only on stacks of others */
 	/* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is
 	 * not known */
 	double cut_ranges;
@@ -147,6 +150,11 @@ struct flow_range {
 };
 /* What is computed by the code that reads its bytes. */
 struct flow_range flow_computes(const struct flow_func *fn);
+/* Arithmetic and logical instructions a byte that it loads and stores off the stack, with an interval of 95 %; of one
+ * thing: what a selected function computes with all it calls, a byte that these move. */
+struct flow_range flow_ops_per_byte(const struct flow *f, const struct flow_func *fn);
+/* Distinct bytes of an edge; low: those that were met; high: as many as were read. */
+struct flow_range flow_edge_unique(const struct flow *f, const struct flow_edge *e);
 /* Views show amounts by these. Where samples come by time and no speed was measured (counts/counts_speed.h) they are
  * NaN, but for bytes that system calls took, which were counted. */
 bool flow_has_amounts(const struct flow *f);
@@ -157,6 +165,9 @@ struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e);
 /* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
 int flow_add(struct flow *a, const struct flow *b, double weight);
+
+/* As if it had not been asked for. */
+void flow_drop_inclusive(struct flow *f);
 
 const char *flow_engine_str(enum flow_engine e);
 const char *flow_semantics_str(enum flow_semantics s);

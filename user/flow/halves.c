@@ -144,6 +144,7 @@ static int half_of(const struct flow_input *in, const struct deal *d, struct flo
 	bool ok = times != NULL;
 
 	*h = *in;
+	h->ready = NULL;
 	h->access = h->blind = NULL;
 	h->window = NULL;
 	h->sysio = NULL;

@@ -582,6 +582,7 @@ static void release_work(struct work *w)
 int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const struct last_writer *c, struct flow *out)
 {
 	size_t n = in->func_count + 1;
+	uint32_t self = out->func_count;
 	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
 	double *block = calloc(17 * n, sizeof(*block)), *b = block;
 	uint32_t *lists = malloc(4 * n * sizeof(*lists));
@@ -609,6 +610,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	b += 10 * n;
 	w.edge = (struct sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
+	out->func_count_self = self;
 	err = add_read_stacks(&w, c);
 	if (!err)
 		err = take_rest(&w);

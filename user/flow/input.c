@@ -8,6 +8,7 @@
 
 #include "counters.h"
 #include "flow/input_priv.h"
+#include "flow/shared_priv.h"
 #include "flow/sysname.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
@@ -373,6 +374,11 @@ struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const str
 		return NULL;
 	}
 	*r = (struct raw){ .in = in, .p = p, .e = e, .first_time = UINT64_MAX };
+	r->shared = flow_take_shared(p, o ? o : &r->o, in);
+	if (r->shared) {
+		memset(readers, 0, FLOW_INPUT_READERS * sizeof(*readers));
+		return r;
+	}
 	if (o)
 		r->o = *o;
 	in->main_image = r->o.main_image;
@@ -479,9 +485,9 @@ int flow_input_end(struct raw *r, int err)
 	struct flow_input *in = r->in;
 
 	err = err ? err : r->failed;
-	if (!err)
+	if (!err && !r->shared)
 		err = resolve_input(r);
-	if (!err) {
+	if (!err && !r->shared) {
 		flow_cache_end(&in->cache);
 		store_recovery_text(in->reader, in->missing, sizeof(in->missing));
 	}
@@ -580,6 +586,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->x_map);
 	free(in->build_ids);
 	free(in->func_of);
+	flow_ready_release(in);
 	flow_cache_release(&in->cache);
 	profile_free(in->owned);
 	memset(in, 0, sizeof(*in));

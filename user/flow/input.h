@@ -319,6 +319,7 @@ struct flow_input {
 	size_t x_map_count, x_map_cap;
 
 	struct flow_cache cache;
+	struct flow_ready *ready;      /* estimates of it that were made before: shared.h; NULL: none */
 	struct store_reader *reader;   /* the profile's; owns the strings */
 	const struct profile *profile; /* whose ids these are; NULL: made by hand */
 	struct profile *owned;         /* by flow_input_load() */

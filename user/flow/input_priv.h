@@ -60,7 +60,8 @@ struct raw {
 	struct flow_input *in;
 	struct flow_input_opts o;
 	struct err *e;
-	int failed; /* while it was read */
+	int failed;  /* while it was read */
+	bool shared; /* it had been read before */
 	uint64_t first_time, last_time;
 	struct map opened;           /* id -> struct module *, 0: not to be had */
 	uint32_t main_module;        /* id, 0 unknown */

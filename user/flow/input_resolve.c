@@ -74,8 +74,6 @@ static int resolve_accesses(struct raw *r)
 	}
 	if (!err && r->o.locals)
 		err = input_locals(r);
-	if (!err)
-		err = input_stacks(r);
 	SORT(in->access, in->access_count, by_access_time);
 	SORT(in->window, in->window_count, by_armed);
 	SORT(in->sysio, in->sysio_count, by_sysio_time);
@@ -107,19 +105,24 @@ static int resolve_exact(struct raw *r)
 	return 0;
 }
 
+/* Before those that are on stacks alone: a function's number does not depend on whether these are asked for. */
+static void name_cells(struct raw *r)
+{
+	for (size_t i = 0; i < r->cell_count; i++) {
+		if (raw_frames(r, r->cell[i].stack))
+			func_of_frame(r, r->cell[i].stack, 0);
+		if (r->o.main_image)
+			main_caller(r, r->cell[i].stack);
+	}
+}
+
+/* Once all functions have a number, which times are by. */
 static int resolve_cells(struct raw *r)
 {
 	struct flow_input *in = r->in;
 	uint32_t *func_of_cell;
 	int err = 0;
 
-	for (size_t i = 0; i < r->cell_count; i++) {
-		/* naming first: the array below must have its final length */
-		if (raw_frames(r, r->cell[i].stack))
-			func_of_frame(r, r->cell[i].stack, 0);
-		if (r->o.main_image)
-			main_caller(r, r->cell[i].stack);
-	}
 	in->times = calloc(in->func_count + 1, sizeof(*in->times));
 	func_of_cell = malloc((r->cell_count + 1) * sizeof(*func_of_cell));
 	if (!in->times || !func_of_cell) {
@@ -196,6 +199,10 @@ int input_resolve(struct raw *r)
 		err = resolve_accesses(r);
 	if (!err)
 		err = input_burst_resolve(r);
+	if (err)
+		return err;
+	name_cells(r);
+	err = input_stacks(r);
 	if (!err)
 		err = resolve_cells(r);
 	if (err)

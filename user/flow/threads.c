@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "flow/shared_priv.h"
 #include "flow/sharing.h"
 #include "util/grow.h"
 
@@ -114,6 +115,7 @@ static int rename_all(struct renaming *r)
 	in->site_count = r->site_count;
 	in->site_cap = (uint32_t)r->site_cap;
 	r->site = NULL;
+	flow_ready_release(in);
 	/* by function, of which there are more now */
 	free(in->times);
 	in->times = calloc(in->func_count + 1, sizeof(*in->times));

@@ -2,7 +2,7 @@
 /*
  * Each command runs in a process of its own, with its output in a file without a name: so the page's figures are the
  * commands', whatever ends one of them leaves the others, and a machine with several CPUs waits for the slowest only.
- * The profile is read once, before they begin.
+ * The profile is read once, and its flow estimated, before they begin.
  */
 #include "html/parts.h"
 
@@ -19,13 +19,16 @@
 #include "html/bundle.h"
 #include "html/page.h"
 #include "html/stacks.h"
-#include "profile/shared.h"
+#include "flow/shared.h"
 #include "util/json.h"
 
 #define MOST_AT_ONCE 4    /* commands, of which each holds a flow in memory; by hand */
 #define NOTE_MOST 2000    /* bytes of what a command said; by hand */
 #define TIMELINE_ROWS 500 /* each has a figure for every slice: several kilobytes */
 #define SHARING_ROWS 1000 /* functions and edges stand in the part `flow` */
+
+/* Of the intervals that report and flow ask for, and advise; 0 ends them. */
+static const double levels[] = { 0.95, 0.9, 0 };
 
 /* Which profile a command is asked about. */
 enum whose { INPUT, BASE, BOTH };
@@ -181,10 +184,10 @@ static int run_parts(const struct html_files *files, struct running *r, struct e
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
 	size_t begun = 0;
-	int err = profile_share(files->input, e);
+	int err = flow_share(files->input, levels, e);
 
 	if (!err && files->base && strcmp(files->base, files->input))
-		err = profile_share(files->base, e);
+		err = flow_share(files->base, NULL, e);
 	if (err)
 		return err;
 	for (size_t done = 0; done < PARTS; done++) {
@@ -232,7 +235,7 @@ int html_make(const struct html_files *files, struct buf *out, int *status, stru
 		*status = EXIT_DEGRADED;
 	}
 	release(r);
-	profile_share_end();
+	flow_share_end();
 	return err;
 }
 

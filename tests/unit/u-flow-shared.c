@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is shared of a profile's flow is what whoever asks for it would have read and estimated, and is had once. */
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "flow/estimators.h"
+#include "flow/shared.h"
+
+static const double levels[] = { 0.95, 0.9, 0 };
+
+static void same(double a, double b)
+{
+	assert_true(a == b || (isnan(a) && isnan(b)));
+}
+
+static void same_flow(const struct flow *a, const struct flow *b)
+{
+	assert_int_equal(a->func_count, b->func_count);
+	assert_int_equal(a->edge_count, b->edge_count);
+	assert_int_equal(a->inclusive, b->inclusive);
+	same(a->level, b->level);
+	same(a->cut_stacks, b->cut_stacks);
+	for (uint32_t i = 0; i < a->func_count; i++) {
+		const struct flow_func *x = &a->funcs[i], *y = &b->funcs[i];
+
+		assert_string_equal(x->name, y->name);
+		assert_string_equal(x->object, y->object);
+		same(x->in, y->in);
+		same(x->in_low, y->in_low);
+		same(x->out_high, y->out_high);
+		same(x->compute, y->compute);
+		same(x->inc.in, y->inc.in);
+		same(x->inc.in_high, y->inc.in_high);
+		same(x->inc.compute, y->inc.compute);
+	}
+	for (size_t i = 0; i < a->edge_count; i++) {
+		const struct flow_edge *x = &a->edges[i], *y = &b->edges[i];
+
+		assert_int_equal(x->producer, y->producer);
+		assert_int_equal(x->consumer, y->consumer);
+		same(x->bytes, y->bytes);
+		same(x->low, y->low);
+		same(x->high, y->high);
+		same(x->unique, y->unique);
+	}
+}
+
+/* As a command asks: an input of its own, and an estimate. ready: estimates came with the input. */
+static bool estimated(const char *path, const struct flow_input_opts *io, const struct est_opts *o, bool ready,
+		      struct flow *f)
+{
+	struct flow_input in;
+	struct err e = { 0 };
+	bool ok;
+
+	assert_int_equal(flow_input_load(&in, path, io, &e), 0);
+	assert_int_equal(in.ready != NULL, ready);
+	ok = !flow_estimate(&in, NULL, o, f, &e);
+	flow_input_release(&in);
+	return ok;
+}
+
+static void compare_one(const char *path, bool inclusive, double level)
+{
+	struct flow_input_opts io = { .bytes = true, .stacks = inclusive, .compute = true };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct flow own, shared;
+	struct err e = { 0 };
+
+	o.inclusive = inclusive;
+	o.level = level;
+	if (!estimated(path, &io, &o, false, &own))
+		return;
+	assert_int_equal(flow_share(path, levels, &e), 0);
+	assert_true(estimated(path, &io, &o, true, &shared));
+	same_flow(&own, &shared);
+	flow_release(&shared);
+	/* it has been had: this one is read */
+	assert_true(estimated(path, &io, &o, false, &shared));
+	same_flow(&own, &shared);
+	flow_release(&shared);
+	flow_release(&own);
+	flow_share_end();
+}
+
+static void as_it_would_be_read(void **state)
+{
+	glob_t found;
+
+	assert_int_equal(glob("tests/golden/live-*.prof", 0, NULL, &found), 0);
+	assert_int_equal(glob("tests/golden/[ekrp]*.prof", GLOB_APPEND, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		compare_one(found.gl_pathv[i], true, levels[i % 2]);
+		compare_one(found.gl_pathv[i], false, levels[0]);
+	}
+	globfree(&found);
+}
+
+/* A part of a profile, library code as its callers', another estimator's figures: none of these is what is shared. */
+static void not_what_was_asked_for(void **state)
+{
+	static const char path[] = "tests/golden/live-threads.prof";
+	const struct flow_input_opts others[] = { { .main_image = true }, { .tid = 1 }, { .locals = true } };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct err e = { 0 };
+
+	for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct flow f;
+
+		assert_int_equal(flow_share(path, levels, &e), 0);
+		if (estimated(path, &others[i], &o, false, &f))
+			flow_release(&f);
+		flow_share_end();
+	}
+	assert_int_equal(flow_share("/nowhere", levels, &e), -ENOENT);
+	flow_share_end();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(as_it_would_be_read),
+					    cmocka_unit_test(not_what_was_asked_for) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
