@@ -17,11 +17,15 @@ const table = (id, n = 3) => `[...document.querySelectorAll("#${id}-table tbody 
 const type = (label, text) => `{ const i = document.querySelector('[aria-label="${label}"]'); i.value = ${JSON.stringify(text)}; i.dispatchEvent(new Event("input")); }`;
 const press = (id, title) => `[...document.querySelectorAll("#${id}-table th button")].find((b) => b.textContent === "${title}").click()`;
 const count = (id) => `document.querySelector("#${id}-table .count").textContent`;
+// Figures that no interval stands under, unknown ones left out: by table and column.
+const BARE = `[...new Set([...document.querySelectorAll(".table table")].flatMap((t) => { const heads = [...t.tHead.rows[0].cells].map((c) => c.innerText); return [...t.tBodies[0].rows].flatMap((r) => [...r.cells].flatMap((c, i) => (c.querySelector(".figure") && !c.querySelector(".range") && !["samples", "size", ""].includes(heads[i]) ? [t.caption.textContent + ": " + heads[i]] : []))); }))]`;
+const span = (row, key) => (100 * row[key + "_low"]).toFixed(2) + "\u2013" + percent(row[key + "_high"]);
 const fraction = (s) => s.split("\n")[0];
 
 async function figures(browser) {
 	const report = json("a.report.json"), flow = json("a.flow.json"), page = await browser.open(url("a.html"));
 	check("the page puts itself together", await page.run("document.documentElement.dataset.ready > 0 && !document.getElementById('static')"));
+	same("each figure has an interval, but what was counted", await page.run(BARE), []);
 	const bySelf = report.functions.slice().sort((a, b) => b.self - a.self);
 	let rows = await page.run(table("functions", 5));
 	same("functions: self as report --json has it, largest first", rows.map((r) => fraction(r[1])), bySelf.slice(0, 5).map((f) => percent(f.self)));
@@ -164,7 +168,9 @@ async function compared(browser) {
 	const colours = await page.run(`[...document.querySelectorAll("#compare .flame g")].map((g) => g.getAttribute("class"))`);
 	check("the flame graph colours what changed, and leaves noise grey", colours.filter((c) => c === "same").length >= 5 && colours.filter((c) => c === "more3").length >= 3 && colours.filter((c) => c.startsWith("less")).join() === "less4", colours.join(" "));
 	await page.run(`document.querySelector("#compare .flame .more3").dispatchEvent(new MouseEvent("mousemove", { clientX: 300, clientY: 300 }))`);
-	check("... pointing at it tells both shares and how sure it is", await page.run(`/% before, .* now: [+].*real .q /s.test(document.querySelector(".tooltip").innerText.replace(/\u00a0/g, " "))`), await page.run(`document.querySelector(".tooltip").innerText`));
+	check("... pointing at it tells both shares and how sure it is", await page.run(`/% [(][^)]*%[)] before, .*% [(][^)]*%[)] now: [+].*real .q /s.test(document.querySelector(".tooltip").innerText.replace(/\u00a0/g, " "))`), await page.run(`document.querySelector(".tooltip").innerText`));
+	same("before and now have the intervals that diff --json prints", (await page.run(table("changed", 1)))[0].slice(1, 3), ["base", "other"].map((side) => percent(diff.functions[0][side]) + "\n" + span(diff.functions[0], side)));
+	same("... each figure has one, but what was counted", await page.run(BARE), []);
 	check("no edges: it says so", await page.run(`/Neither profile has any edges/.test(document.getElementById("compare").innerText)`));
 	check("nothing is said on the console", page.complaints.length === 0, page.complaints.join("\n"));
 	await page.close();
@@ -223,6 +229,7 @@ async function others(browser) {
 	const known = roof.functions.filter((f) => f.ops_per_byte > 0), rows = await page.run(table("roofline", 4)), named = (r) => known.filter((f) => f.name === r[0].trim());
 	check("... with its operations a byte", rows.length === 4 && rows.every((r) => named(r).some((f) => near(r[1], f.ops_per_byte))), JSON.stringify(rows));
 	await page.run(type("Search Functions under the roof", known[0].name));
+	same("each figure has an interval, but what was counted: threads, roofline", await page.run(BARE), []);
 	check("... and a search", parseInt(await page.run(count("roofline"))) < roof.functions.length);
 	same("nothing is said on the console", page.complaints, []);
 	await page.close();
@@ -232,7 +239,9 @@ async function others(browser) {
 	same("offload calls: as many rows, as many calls, as offload has", shown.map((r) => r[1].split("\n")[0].replace(/\D/g, "")), calls.slice(0, 9).map((c) => String(c.calls)));
 	await second.run(`document.querySelector("#offload-table .opens").click()`);
 	const bars = await second.run(`[...document.querySelectorAll("#offload-table .details svg.sizes text")].map((t) => t.textContent).filter((t) => /calls,/.test(t)).map((t) => t.split(" calls")[0].replace(/\\D/g, ""))`);
+	check("... bytes and median times with their intervals", shown.every((r) => [3, 4, 5].every((i) => /^unknown$|exact|\u2013|at least/.test(r[i]))), JSON.stringify(shown));
 	same("... a click opens its sizes", bars, calls[0].histogram.map((b) => String(b.calls)));
+	same("each figure has an interval, but what was counted: offload calls", await second.run(BARE), []);
 	await second.close();
 }
 

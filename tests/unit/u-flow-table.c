@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "flow/flow.h"
+#include "util/normal.h"
+#include "util/random.h"
 
 static void table_adds_up(void **state)
 {
@@ -36,9 +38,87 @@ static void table_adds_up(void **state)
 	flow_release(&f);
 }
 
+#define ROUNDS 4000
+#define DRAWN 200 /* chances to be sampled: of accesses, and of computation */
+
+/* Nineteen intervals of twenty hold what samples were drawn of. */
+static void ops_a_byte_have_an_interval(void **state)
+{
+	static const double sizes[] = { 1, 4, 8, 32 };
+	struct flow f = { .engine = FLOW_SOFT };
+	struct flow_range of;
+	uint64_t seed = 7;
+	unsigned held = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct flow_func n = { .unit_compute = NAN };
+		double half;
+
+		for (unsigned i = 0; i < 4 * DRAWN; i++) {
+			double size = sizes[i % 4];
+
+			/* one in four is met, and stands for four; of the computation one in eight, for eight */
+			if (random_next(&seed) % 4 == 0) {
+				n.load_bytes += 4 * size;
+				n.moved_variance += 16 * size * size;
+			}
+			n.compute += random_next(&seed) % 8 == 0;
+		}
+		half = Z95 * sqrt(n.compute);
+		n.compute *= 8;
+		n.compute_low = n.compute - 8 * half;
+		n.compute_high = n.compute + 8 * half;
+		of = flow_ops_per_byte(&f, &n);
+		/* as many operations as accesses, of 11.25 bytes in the mean */
+		held += of.low <= 1 / 11.25 && 1 / 11.25 <= of.high;
+	}
+	/* drawn one by one: what is drawn varies a little less than by Poisson's law, which intervals are of */
+	assert_in_range(held, ROUNDS * 95 / 100, ROUNDS * 99 / 100);
+	of = flow_ops_per_byte(&f, &(struct flow_func){ .compute = 3,
+							.load_bytes = 6,
+							.unit_compute = NAN,
+							.compute_low = NAN,
+							.compute_high = NAN });
+	assert_true(of.value == .5 && isnan(of.low) && isnan(of.high));
+	f.engine = FLOW_EXACT;
+	of = flow_ops_per_byte(&f, &(struct flow_func){ .compute = 3, .load_bytes = 6, .unit_compute = NAN });
+	assert_true(of.low == .5 && of.high == .5);
+}
+
+/* No fewer distinct bytes than were met, no more than were read. */
+static void distinct_bytes_have_bounds(void **state)
+{
+	struct flow f;
+	struct flow_edge *e;
+	struct flow_range of;
+	uint32_t a;
+
+	(void)state;
+	flow_init(&f);
+	a = flow_func(&f, "parse", "app");
+	e = flow_edge(&f, a, a);
+	e->bytes = 100;
+	e->low = 80;
+	e->high = 120;
+	of = flow_edge_unique(&f, e);
+	assert_true(isnan(of.value) && isnan(of.low) && isnan(of.high));
+	e->unique = 50;
+	e->unique_met = 30;
+	of = flow_edge_unique(&f, e);
+	assert_true(of.value == 50 && of.low == 30 && of.high == 120);
+	f.engine = FLOW_EXACT;
+	e->unique_met = 50;
+	of = flow_edge_unique(&f, e);
+	assert_true(of.low == 50 && of.high == 50);
+	flow_release(&f);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(table_adds_up) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(table_adds_up),
+					    cmocka_unit_test(ops_a_byte_have_an_interval),
+					    cmocka_unit_test(distinct_bytes_have_bounds) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

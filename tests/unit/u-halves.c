@@ -102,7 +102,14 @@ static void estimate(const struct flow_input *in, bool halves, struct flow *f)
 struct verdicts {
 	unsigned edges, real, pairs_with; /* pairs that have any */
 	bool second;                      /* writer 1's edge is real */
+	unsigned intervals, hold;         /* of shares before, now, and their change; that hold the chances drawn by */
 };
+
+static void see_whether_it_holds(struct verdicts *v, struct diff_interval of, double truth)
+{
+	v->intervals++;
+	v->hold += of.low <= truth && truth <= of.high;
+}
 
 static void compare(const double *one, const double *other, uint64_t seed, bool halves, struct verdicts *v)
 {
@@ -121,6 +128,12 @@ static void compare(const double *one, const double *other, uint64_t seed, bool 
 	for (size_t i = 0; i < d.edge_count; i++) {
 		real += d.edges[i].q <= 0.05;
 		v->second |= d.edges[i].q <= 0.05 && !strcmp(d.edges[i].a, "writer 1");
+		if (strncmp(d.edges[i].a, "writer ", 7) != 0)
+			continue;
+		see_whether_it_holds(v, d.edges[i].of_base, one[d.edges[i].a[7] - '0']);
+		see_whether_it_holds(v, d.edges[i].of_other, other[d.edges[i].a[7] - '0']);
+		see_whether_it_holds(v, d.edges[i].of_change,
+				     other[d.edges[i].a[7] - '0'] - one[d.edges[i].a[7] - '0']);
 	}
 	v->edges += (unsigned)d.edge_count;
 	v->real += real;
@@ -145,6 +158,10 @@ static void what_did_not_change_is_noise(void **state)
 	}
 	print_message("false: %u of %u edges in %u of %u pairs; by resampling reads: %u of %u\n", halves.real,
 		      halves.edges, halves.pairs_with, SEEDS, reads.real, reads.edges);
+	print_message("intervals that hold: %u of %u; by resampling reads: %u of %u\n", halves.hold, halves.intervals,
+		      reads.hold, reads.intervals);
+	assert_true(100 * halves.hold >= 92 * halves.intervals);
+	assert_true(100 * reads.hold < 92 * reads.intervals);
 	assert_true(halves.edges > SEEDS * WRITERS / 2);
 	assert_true(20 * halves.real <= halves.edges);
 	/* the spells are what the test is about */

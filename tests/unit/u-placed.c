@@ -23,6 +23,8 @@ static struct flow_func func(const char *name, double ops, double bytes, double 
 				   .compute = ops,
 				   .compute_low = ops,
 				   .compute_high = ops,
+				   .unit_compute = NAN,
+				   .moved_variance = NAN,
 				   .load_bytes = bytes,
 				   .stack_bytes = 0,
 				   .self_ns = ns };

@@ -10,6 +10,7 @@
 #include "advise/probe_excess.h"
 #include "model/fit.h"
 #include "offload/api.h"
+#include "offload/call_intervals.h"
 #include "offload/operation.h"
 #include "proc/syscalls.h"
 #include "profile/waits.h"
@@ -18,11 +19,9 @@
 #define COUNTED 256   /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
 #define RESAMPLES 60  /* fits, for a 90 % interval: beyond each end lie three */
 #define BUSY 0.01     /* of the time: a thread that takes less does not call at once with others */
-#define QUANTILES 200 /* calls that stand for a distribution: half a per cent each */
 #define NINETY 1.645  /* standard deviations: a normal law's 90 % lie within */
-#define OCTAVE_VARIANCE                                                                                                \
-	(1. / 27) /* of sizes spread evenly from x to 2x, over their mean's square: (x^2 / 12) / (1.5 x)^2 */
-#define DEEPEST 256
+#define QUANTILES 200 /* calls that stand for a distribution: half a per cent each */
+#define DEEPEST 256   /* functions of a stack that are told apart; by hand */
 #define MOST_TAKEN .5 /* of the time by the recording: the rest tells no rate */
 #define UNUSED 16     /* devices that are there and idle */
 
@@ -583,24 +582,6 @@ static void counterpart(const struct offload_item *host, const struct offload_it
 		(struct figure){ own / there, own / there * exp(-2 * fit.error), own / there * exp(2 * fit.error) };
 }
 
-/* By how much of itself the mean size of the service's calls may lie off that of n of them. */
-static double mean_uncertain(const struct offload_item *it, double n)
-{
-	double calls = 0, sum = 0, squares = 0, mean;
-
-	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
-		const struct offload_octave *o = &it->octave[k];
-		double size = o->calls > 0 ? o->bytes / o->calls : 0;
-
-		calls += o->calls;
-		sum += o->bytes;
-		/* an octave's own sizes lie evenly in it, as far as is known */
-		squares += o->calls * size * size * (1 + OCTAVE_VARIANCE);
-	}
-	mean = calls > 0 ? sum / calls : 0;
-	return mean > 0 && n > 0 ? NINETY * sqrt(fmax(squares / calls - mean * mean, 0) / n) / mean : INFINITY;
-}
-
 static struct figure about(double v, double part)
 {
 	return (struct figure){ v, v * fmax(1 - part, 0), v * (1 + part) };
@@ -638,7 +619,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
 		f->ns_per_call.value = fmax(f->ns_per_call.value, 1);
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
-		double known = (double)(it->calls - it->unknown_bytes), part = mean_uncertain(it, known);
+		double known = (double)(it->calls - it->unknown_bytes), part = offload_mean_uncertain(it, known);
 
 		f->argument_in = about((double)it->bytes_in / known, part);
 		f->argument_out = about((double)it->bytes_out / known, part);

@@ -34,13 +34,15 @@ static enum placed_bound bound_at(const struct roofline *r, double ops_per_byte)
 static struct placed place_one(const struct flow *f, const struct flow_func *n, const struct roofline *roof)
 {
 	struct flow_range ops = flow_amounts(f, n->compute, n->compute_low, n->compute_high);
-	double bytes = n->load_bytes + n->store_bytes - n->stack_bytes;
+	struct flow_range per = n->compute > 0 ? flow_ops_per_byte(f, n) : (struct flow_range){ NAN, NAN, NAN };
 	/* the exact engine's time is not the machine's */
 	double ns = n->self_ns > 0 && f->engine != FLOW_EXACT ? n->self_ns : NAN;
 	struct placed p = { .name = n->name,
 			    .object = n->object,
 			    .self_ns = ns,
-			    .ops_per_byte = bytes > 0 && n->compute > 0 ? n->compute / bytes : NAN,
+			    .ops_per_byte = per.value,
+			    .per_byte_low = per.low,
+			    .per_byte_high = per.high,
 			    .ops_per_s = ops.value / ns * 1e9,
 			    .low = ops.low / ns * 1e9,
 			    .high = ops.high / ns * 1e9 };

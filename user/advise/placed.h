@@ -20,7 +20,7 @@ enum placed_bound {
 struct placed {
 	const char *name, *object;
 	double self_ns; /* NaN: unknown, as all of these */
-	double ops_per_byte;
+	double ops_per_byte, per_byte_low, per_byte_high;
 	double ops_per_s, low, high;
 	double part; /* of the most that the machine allows at so many operations a byte; NaN */
 	enum placed_bound bound;

@@ -21,14 +21,19 @@
 	0.001 /* of the bytes, mean of both: smaller edges are not judged, for each that is makes it harder
 			    * for the others to be called real; how small it is says nothing of how it changed */
 
+struct diff_interval {
+	double low, high; /* hold 95 %; NaN unknown; the same: exact */
+};
+
 struct diff_row {
 	const char *a, *a_object;       /* producer, or the function */
 	const char *b, *b_object;       /* consumer, NULL for functions */
 	double base, other;             /* shares of 1 */
 	double base_value, other_value; /* bytes, or ns */
 	double error;                   /* standard error of other - base; NaN unknown */
-	bool small;                     /* not judged: see LEAST_JUDGED */
-	double z, p, q;                 /* NaN where the error is unknown; 0 when both are exact and differ */
+	struct diff_interval of_base, of_other, of_change;
+	bool small;     /* not judged: see LEAST_JUDGED */
+	double z, p, q; /* NaN where the error is unknown; 0 when both are exact and differ */
 };
 
 struct flow_diff {
@@ -46,7 +51,8 @@ void flow_diff_release(struct flow_diff *d);
 /* The same judgement of other things that are counted in samples, such as places in stacks (html/stack_diff.c). */
 #define DIFF_REAL 0.05 /* q of changes called real */
 
-/* Two proportions: pooled, so that what is absent from one side has an error, too. Sets all but q; shares are set. */
+/* Two proportions: pooled, so that what is absent from one side has an error, too. Sets all but q and the intervals of
+ * either share; shares are set. */
 void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other);
 /* q over all rows that have a p; `dependent`: with Yekutieli's factor, for errors that go together. */
 int diff_adjust(struct diff_row *rows, size_t n, bool dependent);

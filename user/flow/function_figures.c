@@ -59,6 +59,7 @@ static void add_counted_figures(const struct flow_input *in, uint32_t f, struct 
 	fn->stores = c->stores;
 	/* what samples tell is the stack's part of them */
 	fn->stack_bytes *= sampled > 0 ? (c->load_bytes + c->store_bytes) / sampled : NAN;
+	fn->moved_variance = NAN;
 	fn->load_bytes = c->load_bytes;
 	fn->store_bytes = c->store_bytes;
 	fn->calls = c->calls;
@@ -68,6 +69,7 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 {
 	for (size_t i = 0; i < in->access_count + in->blind_count; i++) {
 		const struct in_access *a = i < in->access_count ? &in->access[i] : &in->blind[i - in->access_count];
+		double bytes = a->weight * a->size, moved;
 		struct flow_func *fn;
 		uint32_t id;
 
@@ -80,9 +82,13 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 		add_figure_known(&fn->samples, 1);
 		add_figure_known(&fn->loads, a->flags & FMT_A_LOAD ? a->weight : 0);
 		add_figure_known(&fn->stores, a->flags & FMT_A_STORE ? a->weight : 0);
-		add_figure_known(&fn->load_bytes, a->flags & FMT_A_LOAD ? a->weight * a->size : 0);
-		add_figure_known(&fn->store_bytes, a->flags & FMT_A_STORE ? a->weight * a->size : 0);
-		add_figure_known(&fn->stack_bytes, a->flags & FMT_A_STACK ? a->weight * a->size : 0);
+		add_figure_known(&fn->load_bytes, a->flags & FMT_A_LOAD ? bytes : 0);
+		add_figure_known(&fn->store_bytes, a->flags & FMT_A_STORE ? bytes : 0);
+		add_figure_known(&fn->stack_bytes, a->flags & FMT_A_STACK ? bytes : 0);
+		/* how often each was drawn is what varies */
+		moved = bytes * (((a->flags & FMT_A_LOAD) != 0) + ((a->flags & FMT_A_STORE) != 0) -
+				 ((a->flags & FMT_A_STACK) != 0));
+		add_figure_known(&fn->moved_variance, moved * moved);
 	}
 	for (uint32_t f = 0; f < in->func_count && in->times; f++) {
 		uint32_t id;

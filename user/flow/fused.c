@@ -846,10 +846,12 @@ static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
 	const struct in_func *p = &u->f->in->funcs[u->f->edges.producer[r->key]],
 			     *c = &u->f->in->funcs[u->f->edges.consumer[r->key]];
 	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
-	const struct flow_edge *e = flow_get(u->out, pi, ci);
+	struct flow_edge *e = flow_get(u->out, pi, ci) ? flow_edge(u->out, pi, ci) : NULL;
 
-	if (e)
-		flow_edge(u->out, pi, ci)->unique = r->bytes < e->bytes ? r->bytes : e->bytes;
+	if (!e)
+		return;
+	e->unique = r->bytes < e->bytes ? r->bytes : e->bytes;
+	e->unique_met = r->seen < e->unique ? r->seen : e->unique;
 }
 
 /* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */

@@ -264,20 +264,24 @@ static void summary(const char *file, const json_t *parts, struct buf *out)
 void html_static(const char *file, const json_t *parts, struct buf *out)
 {
 	static const struct column functions[] = {
-		{ "name", "function", TEXT, NULL, NULL },     { "object", "object", TEXT, NULL, NULL },
-		{ "self", "self", SHARE, "low", "high" },     { "inclusive", "inclusive", SHARE, NULL, NULL },
-		{ "samples", "samples", NUMBER, NULL, NULL }, { 0 }
+		{ "name", "function", TEXT, NULL, NULL },
+		{ "object", "object", TEXT, NULL, NULL },
+		{ "self", "self", SHARE, "low", "high" },
+		{ "inclusive", "inclusive", SHARE, "inclusive_low", "inclusive_high" },
+		{ "samples", "samples", NUMBER, NULL, NULL },
+		{ 0 }
 	};
 	static const struct column edges[] = { { "producer", "written by", TEXT, NULL, NULL },
 					       { "consumer", "read by", TEXT, NULL, NULL },
 					       { "bytes", "bytes", BYTES, "low", "high" },
 					       { "share", "share", SHARE, "share_low", "share_high" },
 					       { 0 } };
-	static const struct column objects[] = {
-		{ "name", "object", TEXT, NULL, NULL },       { "kind", "kind", TEXT, NULL, NULL },
-		{ "size", "size", BYTES, NULL, NULL },        { "share", "share of accesses", SHARE, NULL, NULL },
-		{ "samples", "samples", NUMBER, NULL, NULL }, { 0 }
-	};
+	static const struct column objects[] = { { "name", "object", TEXT, NULL, NULL },
+						 { "kind", "kind", TEXT, NULL, NULL },
+						 { "size", "size", BYTES, NULL, NULL },
+						 { "share", "share of accesses", SHARE, "share_low", "share_high" },
+						 { "samples", "samples", NUMBER, NULL, NULL },
+						 { 0 } };
 	static const struct column threads[] = {
 		{ "comm", "process", TEXT, NULL, NULL },      { "pid", "pid", NUMBER, NULL, NULL },
 		{ "tid", "thread", NUMBER, NULL, NULL },      { "share", "share", SHARE, "low", "high" },
@@ -286,20 +290,23 @@ void html_static(const char *file, const json_t *parts, struct buf *out)
 	static const struct column calls[] = { { "api", "API", TEXT, NULL, NULL },
 					       { "name", "call", TEXT, NULL, NULL },
 					       { "calls", "calls", NUMBER, "low", "high" },
-					       { "bytes_in", "bytes in", BYTES, NULL, NULL },
+					       { "bytes_in_estimate", "bytes in", BYTES, "bytes_in_estimate_low",
+						 "bytes_in_estimate_high" },
 					       { "cpu_share", "CPU", SHARE, "cpu_share_low", "cpu_share_high" },
 					       { 0 } };
 
-	static const struct column changed[] = {
-		{ "name", "function", TEXT, NULL, NULL },         { "object", "object", TEXT, NULL, NULL },
-		{ "base", "before", SHARE, NULL, NULL },          { "other", "now", SHARE, NULL, NULL },
-		{ "verdict", "the change is", TEXT, NULL, NULL }, { 0 }
-	};
-	static const struct column moved[] = {
-		{ "producer", "written by", TEXT, NULL, NULL },   { "consumer", "read by", TEXT, NULL, NULL },
-		{ "base", "before", SHARE, NULL, NULL },          { "other", "now", SHARE, NULL, NULL },
-		{ "verdict", "the change is", TEXT, NULL, NULL }, { 0 }
-	};
+	static const struct column changed[] = { { "name", "function", TEXT, NULL, NULL },
+						 { "object", "object", TEXT, NULL, NULL },
+						 { "base", "before", SHARE, "base_low", "base_high" },
+						 { "other", "now", SHARE, "other_low", "other_high" },
+						 { "verdict", "the change is", TEXT, NULL, NULL },
+						 { 0 } };
+	static const struct column moved[] = { { "producer", "written by", TEXT, NULL, NULL },
+					       { "consumer", "read by", TEXT, NULL, NULL },
+					       { "base", "before", SHARE, "base_low", "base_high" },
+					       { "other", "now", SHARE, "other_low", "other_high" },
+					       { "verdict", "the change is", TEXT, NULL, NULL },
+					       { 0 } };
 
 	summary(file, parts, out);
 	if (json_object_get(parts, "diff")) {

@@ -98,6 +98,7 @@ static void spread_add(struct summary_private *k, struct spread *s, double v, do
 		return;
 	}
 	s->total += weight;
+	s->squares += weight * weight;
 	s->sum += v * weight;
 	if (v < 1) {
 		s->zeros += weight;

@@ -21,6 +21,7 @@
 struct spread {
 	double *bins;
 	double total, sum, zeros;
+	double squares; /* of the weights */
 };
 double spread_quantile(const struct spread *s, double q); /* NaN: empty */
 

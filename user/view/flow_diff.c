@@ -94,6 +94,12 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 			   "Weighted by time: a function that became slower gains share without moving more bytes.\n");
 }
 
+static void interval_json(struct json *j, const char *low, const char *high, struct diff_interval of)
+{
+	json_f64(j, low, of.low);
+	json_f64(j, high, of.high);
+}
+
 static void json_rows(struct json *j, const char *key, const struct diff_view *v, const struct diff_row *r, size_t n)
 {
 	json_arr(j, key);
@@ -108,7 +114,10 @@ static void json_rows(struct json *j, const char *key, const struct diff_view *v
 			json_str(j, "consumer_object", r[i].b_object);
 		}
 		json_f64(j, "base", r[i].base);
+		interval_json(j, "base_low", "base_high", r[i].of_base);
 		json_f64(j, "other", r[i].other);
+		interval_json(j, "other_low", "other_high", r[i].of_other);
+		interval_json(j, "change_low", "change_high", r[i].of_change);
 		json_f64(j, r[i].b ? "base_bytes" : "base_ns", r[i].base_value);
 		json_f64(j, r[i].b ? "other_bytes" : "other_ns", r[i].other_value);
 		json_f64(j, "error", r[i].error);
@@ -143,6 +152,9 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 }
 
 #define NUM "{\"type\":[\"number\",\"null\"]}"
+#define INTERVALS                                                                                                      \
+	",\"base_low\":" NUM ",\"base_high\":" NUM ",\"other_low\":" NUM ",\"other_high\":" NUM ",\"change_low\":" NUM \
+	",\"change_high\":" NUM
 const char flow_diff_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
@@ -151,10 +163,10 @@ const char flow_diff_schema[] =
 	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"
-	"\"consumer\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},\"base\":" NUM ",\"other\":" NUM
-	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM ",\"q\":" NUM
-	",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}},"
+	"\"consumer\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},\"base\":" NUM
+	",\"other\":" NUM INTERVALS ",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"error\":" NUM ",\"z\":" NUM
+	",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"base\":" NUM
-	",\"other\":" NUM ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM ",\"z\":" NUM ",\"p\":" NUM
-	",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}}}}";
+	",\"other\":" NUM INTERVALS ",\"base_ns\":" NUM ",\"other_ns\":" NUM ",\"error\":" NUM ",\"z\":" NUM
+	",\"p\":" NUM ",\"q\":" NUM ",\"verdict\":{\"enum\":[\"real\",\"noise\",\"small\",\"unknown\"]}}}}}}";

@@ -82,13 +82,15 @@ static void function_json(struct json *j, const struct flow *f, const struct flo
 static void edge_json(struct json *j, const struct flow_view *v, const struct flow_edge *e)
 {
 	const struct flow *f = v->flow;
-	struct flow_range bytes = flow_edge_bytes(f, e), share = flow_edge_share(f, e);
+	struct flow_range bytes = flow_edge_bytes(f, e), share = flow_edge_share(f, e), unique = flow_edge_unique(f, e);
 
 	json_obj(j, NULL);
 	json_str(j, "producer", f->funcs[e->producer].name);
 	json_str(j, "consumer", f->funcs[e->consumer].name);
 	text_json_whole(j, "bytes", bytes.value);
-	text_json_whole(j, "unique_bytes", e->unique);
+	text_json_whole(j, "unique_bytes", unique.value);
+	text_json_whole(j, "unique_low", unique.low);
+	text_json_whole(j, "unique_high", unique.high);
 	text_json_whole(j, "low", bytes.low);
 	text_json_whole(j, "high", bytes.high);
 	json_f64(j, "share", share.value);
@@ -200,8 +202,9 @@ const char flow_schema[] =
 	",\"out_uma\":" COUNT ",\"local_uma\":" COUNT "}}}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
-	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"low\":" COUNT
-	",\"high\":" COUNT ",\"share\":" SHARE ",\"share_low\":" SHARE ",\"share_high\":" SHARE ",\"samples\":" COUNT
+	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"unique_low\":" COUNT
+	",\"unique_high\":" COUNT ",\"low\":" COUNT ",\"high\":" COUNT ",\"share\":" SHARE ",\"share_low\":" SHARE
+	",\"share_high\":" SHARE ",\"samples\":" COUNT
 	",\"resolved\":{\"type\":\"boolean\"},\"producer_object\":{\"type\":\"string\"},\"consumer_object\":{\"type\":\"string\"},"
 	"\"per_call\":" PER ",\"per_call_low\":" PER ",\"per_call_high\":" PER "}}},"
 	"\"system_calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"memory\",\"bytes\","

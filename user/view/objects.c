@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counts/counts_speed.h"
+#include "profile/time_shares.h"
 #include "util/json.h"
 #include "view/objects.h"
 #include "view/svg_bars.h"
@@ -314,6 +315,22 @@ static void json_heap(struct json *j, const struct object_heap *h)
 	json_end(j);
 }
 
+/* Of allocation sites the error is known; else of so many samples. */
+static void share_json(struct json *j, const struct objects *o, const struct object_row *r)
+{
+	double low = r->share, high = r->share;
+
+	if (!o->exact && !isnan(r->share_error)) {
+		low = fmax(0, r->share - r->share_error);
+		high = fmin(1, r->share + r->share_error);
+	} else if (!o->exact) {
+		wilson_interval(r->share, o->samples, &low, &high);
+	}
+	json_f64(j, "share", r->share);
+	json_f64(j, "share_low", low);
+	json_f64(j, "share_high", high);
+}
+
 void objects_json(const struct objects_view *v, struct buf *out)
 {
 	const struct objects *o = v->o;
@@ -345,7 +362,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_f64(&j, "blocks", r->blocks);
 		json_u64(&j, "places", r->places);
 		json_f64(&j, "processes", r->processes ? r->processes : NAN);
-		json_f64(&j, "share", r->share);
+		share_json(&j, o, r);
 		json_f64(&j, "reads", r->reads);
 		json_f64(&j, "writes", r->writes);
 		json_f64(&j, "read_bytes", r->read_bytes);
@@ -417,7 +434,7 @@ const char objects_schema[] =
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
 	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
-	",\"samples_inferred\":" NUM
+	",\"samples_inferred\":" NUM ",\"share_low\":" NUM ",\"share_high\":" NUM
 	",\"share_error\":{\"type\":[\"number\",\"null\"],\"description\":\"half of a 95 % interval, of allocation sites\"}"
 	",\"distinct_written\":" NUM ",\"distinct_read\":" NUM ",\"never_read\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"

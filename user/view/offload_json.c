@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <math.h>
+#include <stdio.h>
 
+#include "offload/call_intervals.h"
 #include "util/json.h"
 #include "view/offload.h"
 
@@ -10,13 +12,20 @@ static void json_from_floor(struct json *j, const char *key, double v, double fl
 	json_f64(j, key, v >= floor ? v : NAN);
 }
 
-static void spread(struct json *j, const char *key, const struct spread *s, double floor)
+/* late, early: all of them may be too long, too short by so much. */
+static void spread_json(struct json *j, const char *key, const struct spread *s, double floor, double late,
+			double early)
 {
+	struct call_interval median = spread_median_interval(s);
+	bool known = spread_quantile(s, 0.5) >= floor;
+
 	json_obj(j, key);
 	json_f64(j, "calls", s->total);
 	json_from_floor(j, "mean", s->total > 0 ? s->sum / s->total : NAN, floor);
 	json_from_floor(j, "p10", spread_quantile(s, 0.1), floor);
 	json_from_floor(j, "median", spread_quantile(s, 0.5), floor);
+	json_f64(j, "median_low", known && !isnan(median.low) ? fmax(median.low - late, 0) : NAN);
+	json_f64(j, "median_high", known ? median.high + early : NAN);
 	json_from_floor(j, "p90", spread_quantile(s, 0.9), floor);
 	json_from_floor(j, "p99", spread_quantile(s, 0.99), floor);
 	json_end(j);
@@ -76,11 +85,24 @@ static void sites_json(struct json *j, const struct offload_view *v, const struc
 		json_f64(j, "cpu_share",
 			 it->host_ns > 0 ? offload_cpu(v, it).value * it->sites[i].ns / it->host_ns : NAN);
 		json_f64(j, "bytes_per_ns", it->kind == FMT_OK_CALL ? site_bandwidth(&it->sites[i]) : NAN);
-		spread(j, "time_ns", &it->sites[i].time, it->below_ns);
-		spread(j, "size", &it->sites[i].bytes_of, 0);
+		spread_json(j, "time_ns", &it->sites[i].time, it->below_ns, it->late_ns, it->early_ns);
+		spread_json(j, "size", &it->sites[i].bytes_of, 0, 0, 0);
 		json_end(j);
 	}
 	json_end(j);
+}
+
+/* Of the whole recording. */
+static void whole_bytes_json(struct json *j, const struct offload_item *it, const char *key, double counted)
+{
+	struct call_interval of = offload_bytes_interval(it, counted);
+	char end[40];
+
+	json_f64(j, key, counted * offload_site_scale(it));
+	snprintf(end, sizeof(end), "%s_low", key);
+	json_f64(j, end, isnan(counted) ? NAN : of.low);
+	snprintf(end, sizeof(end), "%s_high", key);
+	json_f64(j, end, isnan(counted) ? NAN : of.high);
 }
 
 static void item(struct json *j, const struct offload_view *v, const struct offload_item *it)
@@ -111,8 +133,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		json_null(j, "bytes_in");
 		json_null(j, "bytes_out");
 	}
-	json_f64(j, "bytes_in_estimate", bytes_known ? (double)it->bytes_in * offload_site_scale(it) : NAN);
-	json_f64(j, "bytes_out_estimate", bytes_known ? (double)it->bytes_out * offload_site_scale(it) : NAN);
+	whole_bytes_json(j, it, "bytes_in_estimate", bytes_known ? (double)it->bytes_in : NAN);
+	whole_bytes_json(j, it, "bytes_out_estimate", bytes_known ? (double)it->bytes_out : NAN);
 	json_u64(j, "unknown_bytes_calls", it->unknown_bytes);
 	json_f64(j, "work_items", it->work_calls > 0 ? it->work_items : NAN);
 	json_u64(j, "failed", it->failed);
@@ -139,9 +161,9 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_f64(j, "overlap", it->async > 0 && it->flight_ns > 0 ? fmin(1, it->overlap_ns / it->flight_ns) : NAN);
 	json_f64(j, "wait_ns_per_call", it->async > 0 ? it->wait_ns / it->async : NAN);
 	json_f64(j, "below_ns", it->below_ns);
-	spread(j, "time_ns", &it->time, it->below_ns);
-	spread(j, "submit_ns", &it->submit, it->below_ns);
-	spread(j, "bytes", &it->bytes, 0);
+	spread_json(j, "time_ns", &it->time, it->below_ns, it->late_ns, it->early_ns);
+	spread_json(j, "submit_ns", &it->submit, it->below_ns, it->late_ns, it->early_ns);
+	spread_json(j, "bytes", &it->bytes, 0, 0, 0);
 	histogram(j, it);
 	sites_json(j, v, it);
 	json_end(j);
@@ -304,7 +326,8 @@ void offload_json(const struct offload_view *v, struct buf *out)
 }
 
 #define PAYS "{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\",null]}"
-#define SPREAD "{\"type\":[\"object\",\"null\"],\"numbers\":[\"calls\",\"mean\",\"p10\",\"median\",\"p90\",\"p99\"]}"
+#define SPREAD                                                                                                         \
+	"{\"type\":[\"object\",\"null\"],\"numbers\":[\"calls\",\"mean\",\"p10\",\"median\",\"median_low\",\"median_high\",\"p90\",\"p99\"]}"
 const char offload_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.offload/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"duration_ns\",\"attach\",\"probe_cost\",\"calls\",\"verdicts\",\"counters\"],\"properties\":{"
@@ -338,6 +361,7 @@ const char offload_schema[] =
 	"\"properties\":{\"time_ns\":" SPREAD ",\"size\":" SPREAD "}}}},"
 	"\"texts\":[\"cpu_share_from\",\"design\"],\"numbers\":[\"calls_per_second\",\"unknown_bytes_calls\",\"failed\",\"records\","
 	"\"untimed\",\"switched\",\"host_ns\",\"host_cpu_ns\",\"cpu_share\",\"cpu_share_low\",\"cpu_share_high\",\"bytes_per_ns\",\"sync\","
+	"\"bytes_in_estimate_low\",\"bytes_in_estimate_high\",\"bytes_out_estimate_low\",\"bytes_out_estimate_high\","
 	"\"blocked\",\"async\",\"late\",\"inside\",\"overlap\",\"wait_ns_per_call\"]}},"
 	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its "
 	"calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\","

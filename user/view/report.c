@@ -490,6 +490,17 @@ static void wait_json(const struct report *r, const struct share *h, struct json
 		json_null(j, "waits");
 }
 
+static void json_inclusive(const struct report *r, const struct shares *s, const struct share *h, struct json *j)
+{
+	double v = r->opts.children ? h->inclusive : NAN, low = v, high = v;
+
+	if (!s->exact && !isnan(v))
+		wilson_interval(v, s->effective, &low, &high);
+	json_f64(j, "inclusive", v);
+	json_f64(j, "inclusive_low", low);
+	json_f64(j, "inclusive_high", high);
+}
+
 static void json_functions(const struct report *r, const struct shares *s, struct json *j)
 {
 	json_arr(j, "functions");
@@ -508,7 +519,7 @@ static void json_functions(const struct report *r, const struct shares *s, struc
 		else
 			json_null(j, "line");
 		json_f64(j, "self", h->self);
-		json_f64(j, "inclusive", r->opts.children ? h->inclusive : NAN);
+		json_inclusive(r, s, h, j);
 		if (s->exact)
 			json_null(j, "samples");
 		else
@@ -665,9 +676,9 @@ const char report_schema[] =
 	"\"definitions\":{\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"file\",\"line\",\"self\",\"inclusive\",\"samples\",\"low\",\"high\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"file\":{\"type\":[\"string\",\"null\"]},"
-	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE
-	",\"high\":" SHARE ",\"wait_share\":" SHARE ",\"wait_low\":" SHARE ",\"wait_high\":" SHARE ",\"waits\":" COUNT
-	"," REPORT_FLOW_SCHEMA "}}}},"
+	"\"line\":" COUNT ",\"self\":" SHARE ",\"inclusive\":" SHARE ",\"inclusive_low\":" SHARE
+	",\"inclusive_high\":" SHARE ",\"samples\":" COUNT ",\"low\":" SHARE ",\"high\":" SHARE ",\"wait_share\":" SHARE
+	",\"wait_low\":" SHARE ",\"wait_high\":" SHARE ",\"waits\":" COUNT "," REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
 	"\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"

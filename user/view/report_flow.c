@@ -133,16 +133,6 @@ static const char *report_flow_bias(const struct flow *flow, const struct flow_f
 	return !f ? NULL : f->by_counts ? "counts" : flow->time_bias && !flow_is_pseudo(f) ? "time" : NULL;
 }
 
-/* Of one thing: what a selected function computes with all it calls, per byte that these move. */
-double report_ops_per_byte(const struct flow_func *f)
-{
-	double bytes = f->load_bytes + f->store_bytes - f->stack_bytes;
-
-	if (!isnan(f->unit_compute) && !f->part_of_others)
-		return f->unit_bytes > 0 ? f->unit_compute / f->unit_bytes : NAN;
-	return bytes > 0 ? f->compute / bytes : NAN;
-}
-
 static double report_ops_per_byte_inclusive(const struct flow_func *f)
 {
 	double bytes = f->inc.in + f->inc.out;
@@ -277,7 +267,9 @@ static void add_flow_cell(const struct report *r, const struct share *s, bool ex
 	case RC_CALL_MS_ALL: add_seconds(r, s, exact, f, c, &b); break;
 	case RC_OPS:
 	case RC_OPS_ALL:
-		v = !f ? NAN : c == RC_OPS ? report_ops_per_byte(f) : report_ops_per_byte_inclusive(f);
+		v = !f            ? NAN
+		    : c == RC_OPS ? flow_ops_per_byte(r->opts.flow, f).value
+				  : report_ops_per_byte_inclusive(f);
 		if (!isnan(v))
 			buf_addf(&b, v < 99.5 ? "%.2f" : "%.0f", v);
 		break;
@@ -430,7 +422,10 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	text_json_whole(j, "load_bytes", f ? flow_amount(flow, f->load_bytes) : NAN);
 	text_json_whole(j, "store_bytes", f ? flow_amount(flow, f->store_bytes) : NAN);
 	json_f64(j, "stack_share", f ? stack_share(f) : NAN);
-	json_f64(j, "ops_per_byte", f ? report_ops_per_byte(f) : NAN);
+	of = f ? flow_ops_per_byte(flow, f) : unknown;
+	json_f64(j, "ops_per_byte", of.value);
+	json_f64(j, "ops_per_byte_low", of.low);
+	json_f64(j, "ops_per_byte_high", of.high);
 	text_json_whole(j, "calls", f ? flow_amount(flow, f->calls) : NAN);
 	text_json_whole(j, "access_samples", f ? f->samples : NAN);
 	flow_range_json(j, "inclusive_in", f ? flow_amounts(flow, all->in, all->in_low, all->in_high) : unknown);

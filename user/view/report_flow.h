@@ -55,17 +55,14 @@ void report_flow_table(const struct report *r, const struct shares *s, const str
 /* The keys of one function; nulls where f is NULL. */
 void report_flow_json(struct json *j, const struct flow *flow, const struct flow_func *f);
 
-/* Arithmetic and logical instructions per byte loaded and stored off the stack; with callees: per byte
- * that comes in or goes out. NaN unknown. */
-double report_ops_per_byte(const struct flow_func *f);
-
 #define REPORT_N "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 #define REPORT_F "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 #define REPORT_FLOW_SCHEMA                                                                                             \
 	"\"in\":" REPORT_N ",\"in_low\":" REPORT_N ",\"in_high\":" REPORT_N ",\"out\":" REPORT_N                       \
 	",\"out_low\":" REPORT_N ",\"out_high\":" REPORT_N ",\"instructions\":" REPORT_N ",\"compute\":" REPORT_N      \
 	",\"compute_low\":" REPORT_N ",\"compute_high\":" REPORT_N ",\"load_bytes\":" REPORT_N                         \
-	",\"store_bytes\":" REPORT_N ",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F ",\"calls\":" REPORT_N \
+	",\"store_bytes\":" REPORT_N ",\"stack_share\":" REPORT_F ",\"ops_per_byte\":" REPORT_F                        \
+	",\"ops_per_byte_low\":" REPORT_F ",\"ops_per_byte_high\":" REPORT_F ",\"calls\":" REPORT_N                    \
 	",\"access_samples\":" REPORT_N ",\"inclusive_in\":" REPORT_N ",\"inclusive_in_low\":" REPORT_N                \
 	",\"inclusive_in_high\":" REPORT_N ",\"inclusive_out\":" REPORT_N ",\"inclusive_out_low\":" REPORT_N           \
 	",\"inclusive_out_high\":" REPORT_N ",\"inclusive_compute\":" REPORT_N ",\"inclusive_ops_per_byte\":" REPORT_F \

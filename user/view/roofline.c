@@ -179,6 +179,8 @@ void roofline_json(const struct roofline_view *v, struct buf *out)
 		json_str(&j, "object", p->object);
 		json_f64(&j, "self_ns", p->self_ns);
 		json_f64(&j, "ops_per_byte", p->ops_per_byte);
+		json_f64(&j, "ops_per_byte_low", p->per_byte_low);
+		json_f64(&j, "ops_per_byte_high", p->per_byte_high);
 		json_f64(&j, "ops_per_s", p->ops_per_s);
 		json_f64(&j, "ops_per_s_low", p->low);
 		json_f64(&j, "ops_per_s_high", p->high);
@@ -202,5 +204,6 @@ const char roofline_schema[] =
 	",\"bytes_per_s\":" NUM
 	"}}},\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"ops_per_byte\",\"ops_per_s\",\"bound\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"self_ns\":" NUM
-	",\"ops_per_byte\":" NUM ",\"ops_per_s\":" NUM ",\"ops_per_s_low\":" NUM ",\"ops_per_s_high\":" NUM
-	",\"part_of_roof\":" NUM ",\"bound\":{\"enum\":[\"memory\",\"depends\",\"computation\",\"unknown\"]}}}}}}";
+	",\"ops_per_byte\":" NUM ",\"ops_per_byte_low\":" NUM ",\"ops_per_byte_high\":" NUM ",\"ops_per_s\":" NUM
+	",\"ops_per_s_low\":" NUM ",\"ops_per_s_high\":" NUM ",\"part_of_roof\":" NUM
+	",\"bound\":{\"enum\":[\"memory\",\"depends\",\"computation\",\"unknown\"]}}}}}}";

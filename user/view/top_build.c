@@ -63,7 +63,7 @@ static void bytes_of_row(const struct flow *flow, const struct flow_func *n, dou
 	struct flow_range in, out;
 
 	v[TOP_INSTRUCTIONS] = flow_amount(flow, n->instructions) / seconds;
-	v[TOP_OPS] = report_ops_per_byte(n);
+	v[TOP_OPS] = flow_ops_per_byte(flow, n).value;
 	/* a function that was only seen to call others has no bytes that anybody knows of */
 	if (!(flow->engine == FLOW_EXACT || n->samples > 0 || n->in > 0 || n->out > 0))
 		return;

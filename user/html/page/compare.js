@@ -3,7 +3,7 @@
 // graph whose colour is the change. What may be noise is grey.
 import { clean, el, name, shortened } from "./dom.js";
 import { flamePicture } from "./flamepicture.js";
-import { figure, kinds } from "./format.js";
+import { figure, kinds, range, wilson } from "./format.js";
 import * as state from "./state.js";
 import { makeTable } from "./table.js";
 
@@ -16,14 +16,14 @@ const level = (change) => 1 + STEPS.filter((s) => Math.abs(change) >= s).length;
 
 function changes(id, label, what, rows, first) {
 	// shares of nothing are not 0
-	for (const side of ["base", "other"]) if (rows.length && rows.every((r) => !r[side])) rows = rows.map((r) => ({ ...r, [side]: null }));
-	const all = rows.map((r) => ({ ...r, change: r.base === null || r.other === null ? null : r.other - r.base, size: r.base === null || r.other === null ? null : Math.abs(r.other - r.base), ...(r.error > 0 ? { change_low: r.other - r.base - 1.96 * r.error, change_high: r.other - r.base + 1.96 * r.error } : {}) }));
+	for (const side of ["base", "other"]) if (rows.length && rows.every((r) => !r[side])) rows = rows.map((r) => ({ ...r, [side]: null, change_low: null, change_high: null }));
+	const all = rows.map((r) => ({ ...r, change: r.base === null || r.other === null ? null : r.other - r.base, size: r.base === null || r.other === null ? null : Math.abs(r.other - r.base) }));
 	const real = all.filter((r) => r.verdict === "real"), noise = all.filter((r) => r.verdict === "noise").length, unknown = all.length - real.length - noise;
 	const both = el("input", { type: "checkbox", on: { change: () => state.set(id + ".all", both.checked ? "yes" : "no") } });
-	const interval = (r) => (r.change_low === undefined ? (r.verdict === "real" ? "exact" : "") : points(r.change_low) + " to " + points(r.change_high));
+	const interval = (r) => (r.change_low === null ? "" : r.change_low === r.change_high ? "exact" : points(r.change_low) + " to " + points(r.change_high));
 	const columns = [...first,
-		{ key: "base", title: "before", kind: "share", help: "share of that profile's own total" }, { key: "other", title: "now", kind: "share", help: "share of this profile's own total" },
-		{ key: "size", title: "change", kind: "share", value: (r) => r.size, text: (r) => r.change, why: "a profile has none of it", node: (r) => r.change === null ? el("span", { class: "unknown", title: "one of the profiles has nothing of this kind" }, "unknown") : el("span", { class: "figure" }, points(r.change), interval(r) && el("small", { class: "range", title: "95 % interval, of this change alone" }, interval(r))) },
+		{ key: "base", title: "before", kind: "share", low: "base_low", high: "base_high", help: "share of that profile's own total" }, { key: "other", title: "now", kind: "share", low: "other_low", high: "other_high", help: "share of this profile's own total" },
+		{ key: "size", title: "change", kind: "share", value: (r) => r.size, text: (r) => r.change, why: "a profile has none of it", node: (r) => r.change === null ? el("span", { class: "unknown", title: "one of the profiles has nothing of this kind" }, "unknown") : el("span", { class: "figure" }, points(r.change), interval(r) ? el("small", { class: "range", title: "95 % interval, of this change alone" }, interval(r)) : el("small", { class: "range unknown", title: "its error is unknown" }, "interval unknown")) },
 		{ key: "q", title: "q", kind: "number", wide: true, help: "of all changes with at most this q, that share is chance", why: "its error is unknown", node: (r) => (r.q === null ? el("span", { class: "unknown", title: "its error is unknown" }, "unknown") : r.q < 0.001 ? "<\u00a00.001" : r.q.toFixed(3)) },
 		{ key: "verdict", title: "the change is", kind: "text", node: (r) => pill(r.verdict) }];
 	const table = makeTable({ id, label, columns, rows: real, search: (r) => [r.name, r.object, r.producer, r.consumer].join(" "), sort: ["size", true], first: 15, tools: [el("label", {}, both, " also what may be noise")] });
@@ -51,13 +51,14 @@ function treeOf(nodes, width) {
 
 function flameOf(diff) {
 	const { nodes, functions } = diff, before = () => state.get("change.width") === "before";
+	const known = (share, samples) => figure(share, "share") + " (" + range(...wilson(share, samples), "share") + ")";
 	const turn = el("input", { type: "checkbox", on: { change: () => state.set("change.width", turn.checked ? "before" : "") } });
 	const graph = flamePicture({
 		id: "change", what: "flame graph of the change", tools: [el("label", {}, turn, " Width as before")],
 		label: () => "Flame graph of both profiles, callers at the top; as wide as " + (before() ? "it was before" : "it is now") + "; coloured by the change.",
 		title: (n) => (n.fn < 0 ? "all samples" : functions.name[n.fn]),
 		describe: (n) => (n.fn < 0 ? [kinds.number(diff.base_samples) + " samples before, " + kinds.number(diff.samples) + " now"]
-			: [functions.object[n.fn] ? clean(functions.object[n.fn]) : "stacks too small to draw", figure(nodes.base[n.i], "share") + " before, " + figure(nodes.share[n.i], "share") + " now: " + points(nodes.share[n.i] - nodes.base[n.i]),
+			: [functions.object[n.fn] ? clean(functions.object[n.fn]) : "stacks too small to draw", known(nodes.base[n.i], diff.base_samples) + " before, " + known(nodes.share[n.i], diff.samples) + " now: " + points(nodes.share[n.i] - nodes.base[n.i]),
 				SAYS[nodes.verdict[n.i]] + (nodes.q[n.i] === null ? ": it may be among the stacks too small to draw" : " (q " + (nodes.q[n.i] < 0.001 ? "below 0.001" : nodes.q[n.i].toFixed(3)) + ")"),
 				kinds.number(nodes.base_count[n.i]) + " samples before, " + kinds.number(nodes.count[n.i]) + " now"]),
 		colour: (n) => (n.fn < 0 ? "root" : nodes.verdict[n.i] !== "real" ? "same" : (nodes.share[n.i] > nodes.base[n.i] ? "more" : "less") + level(nodes.share[n.i] - nodes.base[n.i])),

@@ -23,7 +23,7 @@ export function flowPanel(flow, selection) {
 		{ key: "consumer", title: "read by", kind: "text", node: (e) => follow(e.consumer) },
 		amounts && { key: "bytes", title: "bytes", kind: "bytes", low: "low", high: "high" },
 		{ key: "share", title: "share of all bytes", kind: "share", low: "share_low", high: "share_high" },
-		{ key: "unique_bytes", title: "distinct bytes", kind: "bytes", help: "different addresses among them: what has to travel once", why: "too few samples tell which addresses", wide: true },
+		{ key: "unique_bytes", title: "distinct bytes", kind: "bytes", low: "unique_low", high: "unique_high", meaning: "no fewer than samples met, no more than were read", help: "different addresses among them: what has to travel once", why: "too few samples tell which addresses", wide: true },
 		edges.some((e) => e.samples !== null) && { key: "samples", title: "samples", kind: "number", help: "that bear on it", wide: true },
 		{ key: "certain", title: "evidence agrees", kind: "text", help: "no: the kinds of evidence for who wrote it disagree", wide: true },
 	].filter(Boolean);
@@ -65,7 +65,7 @@ export function flowPanel(flow, selection) {
 	const describe = (e) => [
 		amounts && figure(e.bytes, "bytes") + " (" + (range(e.low, e.high, "bytes") || "interval unknown") + ")",
 		figure(e.share, "share") + " of all bytes (" + (range(e.share_low, e.share_high, "share") || "interval unknown") + ")",
-		e.unique_bytes !== null && figure(e.unique_bytes, "bytes") + " distinct",
+		e.unique_bytes !== null && figure(e.unique_bytes, "bytes") + " distinct (" + (range(e.unique_low, e.unique_high, "bytes") || "interval unknown") + ")",
 		e.samples !== null && kinds.number(e.samples) + " samples of it",
 		samples.loads !== null && samples.loads !== undefined && "from " + kinds.number(samples.loads) + " loads, " + kinds.number(samples.stores || 0) + " stores and " + kinds.number(samples.windows || 0) + " watch windows in all",
 		!e.resolved && "the kinds of evidence for who wrote it disagree",

@@ -33,14 +33,16 @@ export function range(low, high, kind = "number") {
 	return (unit.exec(a)?.[1] === unit.exec(b)?.[1] ? a.replace(unit, "") : a) + "\u2013" + b;
 }
 
-// A value over its interval; grey with the reason where it is unknown.
-export function cell(v, low, high, kind, why) {
+// A value over its interval; grey with the reason where either is unknown. how: { why, whyRange, meaning }.
+// low undefined: a figure that was counted, which has none.
+export function cell(v, low, high, kind, how = {}) {
 	if (!known(v)) {
 		const bound = known(high) ? "at most " + kinds[kind](high) : "unknown";
-		return el("span", { class: "unknown", title: why || "the profile does not tell" }, bound);
+		return el("span", { class: "unknown", title: how.why || "the profile does not tell" }, bound);
 	}
 	const r = range(low, high, kind);
-	return el("span", { class: "figure" }, kinds[kind](v), r && el("small", { class: "range", title: "95 % interval" }, r));
+	if (!r && low !== undefined) return el("span", { class: "figure" }, kinds[kind](v), el("small", { class: "range unknown", title: how.whyRange || "the profile does not tell how far off it may be" }, "interval unknown"));
+	return el("span", { class: "figure" }, kinds[kind](v), r && el("small", { class: "range", title: how.meaning || "95 % interval" }, r));
 }
 
 // Wilson's interval, as the C side computes it (profile/time_shares.c).

@@ -14,6 +14,7 @@ function bar(share, low, high, most) {
 		low !== null && high !== null && low !== high && svg("path", { class: "whisker", d: "M" + x(low) + " 7H" + x(high) + "M" + x(low) + " 3.5v7M" + x(high) + " 3.5v7" }));
 }
 
+const NO_SAMPLE = "no sample met it, which is not to be nothing";
 const list = (title, rows, shown) => el("div", {}, el("h3", {}, title),
 	rows.length ? el("ul", {}, rows.slice(0, 8).map(shown), rows.length > 8 && el("li", { class: "unknown" }, rows.length - 8 + " more")) : el("p", { class: "unknown" }, "none seen"));
 
@@ -22,10 +23,8 @@ export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {
 	const shares = flow && !flow.amounts_known, exact = report.functions.every((f) => f.low === f.self && f.high === f.self) && report.functions.some((f) => f.self > 0);
 	const base = report.functions.map((f) => {
 		const flows = flowOf.get(f.name + "\n" + f.object), low = {};
-		if (stacks && f.inclusive !== null && !exact) [low.inclusive_low_page, low.inclusive_high_page] = wilson(f.inclusive, stacks.data.effective);
-		else low.inclusive_low_page = low.inclusive_high_page = f.inclusive;
-		// what no sample has is not known to be nothing
-		for (const key of flow && flow.engine !== "exact" ? ["in", "out"] : []) if (f[key] === 0) low[key + "_low"] = low[key + "_high"] = null;
+		// what no sample has is not known to be nothing; what was counted is exact
+		for (const key of flow ? ["in", "out"] : []) if (f[key] === 0 || flow.engine === "exact") low[key + "_low"] = low[key + "_high"] = flow.engine === "exact" ? f[key] : null;
 		return { ...f, ...low, in_part: flows?.in_share ?? null, in_part_low: flows?.in_share_low ?? null, in_part_high: flows?.in_share_high ?? null, out_part: flows?.out_share ?? null, out_part_low: flows?.out_share_low ?? null, out_part_high: flows?.out_share_high ?? null };
 	});
 	const most = Math.max(...base.map((f) => f.self), 0.01), any = (key) => base.some((f) => f[key] !== null && f[key] !== undefined);
@@ -35,14 +34,14 @@ export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {
 	const columns = [
 		{ key: "name", title: "function", kind: "text", help: "name, and the object that it lies in", node: (r) => el("span", { class: "stacked" }, button("", () => { state.set("flame.q", r.name); document.getElementById("flame").scrollIntoView(); }, { class: "link", title: "Find it in the flame graph" }), el("small", { class: "name" }, el("bdi", {}, name(r.object)))) },
 		{ key: "self", title: "self", kind: "share", low: "low", high: "high", help: "share of samples with this function at the leaf, and its 95 % interval", node: (r) => el("span", { class: "barred" }, bar(r.self, r.low, r.high, most), cell(r.self, r.low, r.high, "share")) },
-		{ key: "inclusive", title: "inclusive", kind: "share", low: "inclusive_low_page", high: "inclusive_high_page", help: "share of samples with it anywhere on the stack" },
+		{ key: "inclusive", title: "inclusive", kind: "share", low: "inclusive_low", high: "inclusive_high", help: "share of samples with it anywhere on the stack" },
 		{ key: "samples", title: "samples", kind: "number", help: "samples with it at the leaf", why: "counted, not sampled" },
-		any("in") && { key: "in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true, why: notByTime, help: "bytes that it reads" },
-		any("out") && { key: "out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true, why: notByTime, help: "bytes of its own that anyone reads" },
-		shares && !any("in") && any("in_part") && { key: "in_part", title: "of bytes read", kind: "share", low: "in_part_low", high: "in_part_high", wide: true, why: notByTime, help: "its part of all bytes read; amounts are unknown" },
-		shares && !any("in") && any("out_part") && { key: "out_part", title: "of bytes written", kind: "share", low: "out_part_low", high: "out_part_high", wide: true, why: notByTime, help: "its part of all bytes that are read later" },
-		any("ops_per_byte") && { key: "ops_per_byte", title: "ops/byte", kind: "number", wide: true, why: notByTime, help: "arithmetic and logical instructions per byte loaded and stored" },
-		any("calls") && { key: "calls", title: "calls", kind: "number", wide: true, why: notByTime },
+		any("in") && { key: "in", title: "bytes in", kind: "bytes", low: "in_low", high: "in_high", wide: true, whyRange: NO_SAMPLE, why: notByTime, help: "bytes that it reads" },
+		any("out") && { key: "out", title: "bytes out", kind: "bytes", low: "out_low", high: "out_high", wide: true, whyRange: NO_SAMPLE, why: notByTime, help: "bytes of its own that anyone reads" },
+		shares && !any("in") && any("in_part") && { key: "in_part", title: "of bytes read", kind: "share", low: "in_part_low", high: "in_part_high", wide: true, whyRange: NO_SAMPLE, why: notByTime, help: "its part of all bytes read; amounts are unknown" },
+		shares && !any("in") && any("out_part") && { key: "out_part", title: "of bytes written", kind: "share", low: "out_part_low", high: "out_part_high", wide: true, whyRange: NO_SAMPLE, why: notByTime, help: "its part of all bytes that are read later" },
+		any("ops_per_byte") && { key: "ops_per_byte", title: "ops/byte", kind: "number", low: "ops_per_byte_low", high: "ops_per_byte_high", wide: true, whyRange: "by execution counts, which tell no interval of it", why: notByTime, help: "arithmetic and logical instructions per byte loaded and stored" },
+		any("calls") && { key: "calls", title: "calls", kind: "number", low: (r) => (exact ? r.calls : null), high: (r) => (exact ? r.calls : null), wide: true, why: notByTime, whyRange: "the counts' own intervals stand at `accperf counts`" },
 	].filter(Boolean);
 	columns[0].node = ((inner) => (r) => { const n = inner(r); n.firstChild.append(name(r.name)); return n; })(columns[0].node);
 
@@ -65,7 +64,7 @@ export function functionsPanel(report, flow, stacks, selection, whyNoFlow) {
 		table.setRows(base.map((f) => {
 			const now = seen.get(f.name + "\n" + f.object), self = now ? now.self / p.total : 0, inclusive = now ? now.inclusive / p.total : 0;
 			const [low, high] = interval(self), [ilow, ihigh] = interval(inclusive);
-			return { ...f, ...ofAll, self, low, high, inclusive, inclusive_low_page: ilow, inclusive_high_page: ihigh, samples: now ? now.samples : 0 };
+			return { ...f, ...ofAll, self, low, high, inclusive, inclusive_low: ilow, inclusive_high: ihigh, samples: now ? now.samples : 0 };
 		}).filter((f) => f.inclusive > 0));
 	}
 	const notes = [], stretch = el("div", {});

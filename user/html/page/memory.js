@@ -6,16 +6,17 @@ import { makeTable } from "./table.js";
 
 export function objectsPanel(objects, stacks, selection) {
 	const rows = objects.objects.map((o) => {
-		const [low, high] = objects.exact ? [o.share, o.share] : o.share_error !== null ? [Math.max(0, o.share - o.share_error), Math.min(1, o.share + o.share_error)] : wilson(o.share, objects.samples);
 		const users = (list, count) => list.map((u) => u.function).join(", ") + (count > list.length ? ", and " + (count - list.length) + " more" : "");
-		return { ...o, low, high, read_by: users(o.readers, o.reader_count), written_by: users(o.writers, o.writer_count) };
+		return { ...o, read_by: users(o.readers, o.reader_count), written_by: users(o.writers, o.writer_count) };
 	});
 	if (!rows.length) return el("p", { class: "unknown" }, "No object was seen.");
+	const counted = (key) => (o) => (objects.exact ? o[key] : null);
+	const bytes = (key, title) => ({ key, title, kind: "bytes", low: counted(key), high: counted(key), wide: true, whyRange: "of an object's share of the accesses alone the interval is known" });
 	const columns = [
 		{ key: "name", title: "object", kind: "text" }, { key: "kind", title: "kind", kind: "text", wide: true },
-		{ key: "share", title: "of all accesses", kind: "share", low: "low", high: "high" }, { key: "samples", title: "samples", kind: "number", why: "counted, not sampled" },
+		{ key: "share", title: "of all accesses", kind: "share", low: "share_low", high: "share_high" }, { key: "samples", title: "samples", kind: "number", why: "counted, not sampled" },
 		{ key: "size", title: "size", kind: "bytes" },
-		objects.amounts_known && { key: "read_bytes", title: "bytes read", kind: "bytes", wide: true }, objects.amounts_known && { key: "written_bytes", title: "bytes written", kind: "bytes", wide: true },
+		objects.amounts_known && bytes("read_bytes", "bytes read"), objects.amounts_known && bytes("written_bytes", "bytes written"),
 		{ key: "read_by", title: "read by", kind: "text", wide: true }, { key: "written_by", title: "written by", kind: "text", wide: true },
 	].filter(Boolean);
 	const table = makeTable({ id: "objects", label: "Objects", columns, rows, search: (o) => o.name + " " + o.kind + " " + o.read_by + " " + o.written_by, sort: ["share", true], first: 15 });
@@ -32,7 +33,7 @@ export function objectsPanel(objects, stacks, selection) {
 		const part = rows.map((o) => ({ o, weight: sum(o, "share"), samples: sum(o, "samples") })), all = part.reduce((s, p) => s + p.weight, 0), n = part.reduce((s, p) => s + p.samples, 0);
 		table.setRows(part.filter((p) => p.samples > 0).map(({ o, weight, samples }) => {
 			const share = all > 0 ? weight / all : null, [low, high] = wilson(share, n);
-			return { ...o, share, low, high, samples, size: o.size, read_bytes: null, written_bytes: null };
+			return { ...o, share, share_low: low, share_high: high, samples, size: o.size, read_bytes: null, written_bytes: null };
 		}));
 		stretch.replaceChildren(el("p", { class: "unknown" }, "Shares and samples are of the chosen stretch; who reads and writes an object is of all of the recording."));
 	}

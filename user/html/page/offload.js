@@ -6,6 +6,8 @@ import { figure, kinds, range } from "./format.js";
 import { saveButton } from "./save.js";
 import { makeTable, plainTable } from "./table.js";
 
+const NINETY = "90 % interval";
+
 function sizes(call) {
 	const h = call.histogram || [];
 	if (!h.length) return el("p", { class: "unknown" }, "The sizes of its calls are unknown.");
@@ -37,11 +39,11 @@ function verdict(v, calls) {
 export function offloadPanel(offload) {
 	const columns = [
 		{ key: "name", title: "call", kind: "text", value: (c) => c.api + " " + c.name },
-		{ key: "calls", title: "calls", kind: "number", low: "low", high: "high" },
+		{ key: "calls", title: "calls", kind: "number", low: "low", high: "high", meaning: NINETY },
 		{ key: "cpu_share", title: "CPU", kind: "share", low: "cpu_share_low", high: "cpu_share_high", help: "part of the target's CPU time", why: "too short to be told from the probes" },
-		{ key: "bytes_in_estimate", title: "bytes in", kind: "bytes", wide: true },
-		{ key: "bytes_out_estimate", title: "bytes out", kind: "bytes", wide: true },
-		{ key: "median", title: "median time", kind: "time", value: (c) => c.time_ns?.median ?? null, why: "too short to be told from the probes" },
+		{ key: "bytes_in_estimate", title: "bytes in", kind: "bytes", low: "bytes_in_estimate_low", high: "bytes_in_estimate_high", wide: true, meaning: NINETY, why: "its arguments do not tell" },
+		{ key: "bytes_out_estimate", title: "bytes out", kind: "bytes", low: "bytes_out_estimate_low", high: "bytes_out_estimate_high", wide: true, meaning: NINETY, why: "its arguments do not tell" },
+		{ key: "median", title: "median time", kind: "time", value: (c) => c.time_ns?.median ?? null, low: (c) => c.time_ns?.median_low ?? null, high: (c) => c.time_ns?.median_high ?? null, meaning: NINETY, whyRange: "too few calls were timed", why: "too short to be told from the probes" },
 		{ key: "design", title: "design", kind: "text", wide: true, help: "sync: the caller works or spins; sync-OS: the kernel blocks it; async: it goes on" },
 		{ key: "variant", title: "variant", kind: "text", wide: true, value: (c) => c.variant ?? "not marked" },
 	];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A table that sorts, searches and copies. A column: { key, title, kind, low, high, why, text, node, help }.
 //   kind "text": row[key] as text; else a kind of format.js, with its interval where low and high name keys.
-//   why: of what is unknown, a text or a function that tells it now. node(row): what stands in the cell instead.
+//   low, high: keys of row, or functions of it. why: of what is unknown, a text or a function that tells it now; whyRange:
+//   of an interval that is unknown; meaning: of the interval, if it is not one of 95 %. node(row): what stands in the cell
+//   instead.
 import { announce, clean, el, name, button } from "./dom.js";
 import { cell } from "./format.js";
 import { copyButton } from "./save.js";
@@ -9,6 +11,8 @@ import * as state from "./state.js";
 
 const FIRST = 25;
 const value = (column, row) => (column.value ? column.value(row) : row[column.key]);
+// undefined: it has none; null: unknown
+const end = (key, row) => (!key ? undefined : (typeof key === "function" ? key(row) : row[key]) ?? null);
 
 function compare(column, falling) {
 	return (a, b) => {
@@ -40,7 +44,7 @@ export function makeTable({ id, label, columns, rows, search, sort, details, too
 	};
 	function line(row) {
 		const cells = columns.map((c) => {
-			const content = c.node ? c.node(row) : c.kind === "text" ? (value(c, row) === null || value(c, row) === undefined ? el("span", { class: "unknown" }, "unknown") : name(value(c, row))) : cell(value(c, row), row[c.low], row[c.high], c.kind, typeof c.why === "function" ? c.why() : c.why);
+			const content = c.node ? c.node(row) : c.kind === "text" ? (value(c, row) === null || value(c, row) === undefined ? el("span", { class: "unknown" }, "unknown") : name(value(c, row))) : cell(value(c, row), end(c.low, row), end(c.high, row), c.kind, { why: typeof c.why === "function" ? c.why() : c.why, whyRange: c.whyRange, meaning: c.meaning });
 			return el("td", { class: (c.kind === "text" ? "name" : "") + (c.wide ? " wide" : "") }, content);
 		});
 		const tr = el("tr", {}, cells);
@@ -67,7 +71,7 @@ export function makeTable({ id, label, columns, rows, search, sort, details, too
 		more.replaceChildren(...(shown.length > limit ? [button("Show all " + shown.length, () => { limit = Infinity; draw(); })] : []));
 	}
 	const data = () => [columns.flatMap((c) => (c.low ? [c.title, c.title + " low", c.title + " high"] : [c.title])),
-		...shown.map((r) => columns.flatMap((c) => { const v = c.text ? c.text(r) : value(c, r); return c.low ? [v, r[c.low], r[c.high]] : [v]; }))];
+		...shown.map((r) => columns.flatMap((c) => { const v = c.text ? c.text(r) : value(c, r); return c.low ? [v, end(c.low, r), end(c.high, r)] : [v]; }))];
 	state.watch(id + ".q", () => { limit = first; draw(); });
 	state.watch(id + ".sort", draw);
 	draw();
