@@ -40,6 +40,20 @@ expect_status 2 "a part of a profile is not for the page" accperf report --html 
 accperf report --html - a.data >stdout.html
 check "- is stdout" cmp -s stdout.html a.html
 
+# what a page says rests on files as they are now, also those that were read before its parts began
+cat >named.c <<'C'
+__attribute__((noinline)) int hidden_name(int x) { return x * 3; }
+int main(int argc, char **argv) { return hidden_name(argc); }
+C
+gcc -g -O1 -Wl,--build-id=sha1 -o named named.c
+id=$(readelf -n named | sed -n 's/.*Build ID: //p') addr=0x$(nm named | sed -n 's/ T hidden_name$//p')
+mkprofile unnamed.data elf="$PWD/named" id="$id" addr="$addr" end=0
+export XDG_CACHE_HOME=$TMP/cache
+page() { accperf report --html named.html unnamed.data 2>/dev/null; grep -c '"hidden_name"' named.html; }
+check "names come from the file that they lie in" [ "$(page)" -gt 0 ]
+rm -rf cache/accperf/symbols; gcc -O0 -Wl,--build-id=0xabcdef0123 -o named named.c
+check "... and from no answer of before, when it is another" [ "$(page)" = 0 ]
+
 # the same page on loopback: its address works once, for one browser, and for nobody who asks by another name
 accperf open a.data >address 2>said & STARTED+=($!); opened=$!
 for _ in $(seq 300); do [ -s address ] && break; sleep .1; done

@@ -93,7 +93,7 @@ static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
 static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const void *opts)
 {
 	struct text_style style = pager_style();
-	const uint32_t look[] = { style.width, style.colour, (uint32_t)json_rows_most() };
+	const uint32_t look[] = { style.width, style.colour };
 	XXH3_state_t *h = XXH3_createState();
 	XXH128_hash_t hash;
 	struct stat st;
@@ -133,7 +133,8 @@ static bool inputs_unchanged(const struct kept *k)
 	return true;
 }
 
-/* True: answers of such a call are kept. What servers of debug information say is not known beforehand. */
+/* True: answers of such a call are kept. What servers of debug information say is not known beforehand, nor what files
+ * the parent of a page's part has read. */
 static bool prepare(struct kept *k, const struct cli_command *cmd, const void *opts, int argc, char **argv, int rest)
 {
 	const char *const *input = option(cmd, opts, "input", OPT_STRING);
@@ -143,7 +144,7 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 
 	*k = (struct kept){ .dir = -1 };
 	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (output && *output) || (page && *page) ||
-	    (servers && *servers))
+	    (servers && *servers) || json_rows_most())
 		return false;
 	if (input)
 		k->input[k->inputs++] = *input;
