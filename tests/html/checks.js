@@ -19,6 +19,17 @@ const press = (id, title) => `[...document.querySelectorAll("#${id}-table th but
 const count = (id) => `document.querySelector("#${id}-table .count").textContent`;
 // Figures that no interval stands under, unknown ones left out: by table and column.
 const BARE = `[...new Set([...document.querySelectorAll(".table table")].flatMap((t) => { const heads = [...t.tHead.rows[0].cells].map((c) => c.innerText); return [...t.tBodies[0].rows].flatMap((r) => [...r.cells].flatMap((c, i) => (c.querySelector(".figure") && !c.querySelector(".range") && !["samples", "size", ""].includes(heads[i]) ? [t.caption.textContent + ": " + heads[i]] : []))); }))]`;
+// The least contrast of a figure with its cell of the flow map, over the levels.
+const CONTRAST = `(() => {
+	const of = (text) => text.match(/[0-9.]+/g).slice(0, 3).map((v) => v / 255).map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)), light = (text) => { const [r, g, b] = of(text); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+	return Math.min(...[1, 2, 3, 4, 5, 6, 7, 8].map((level) => {
+		const made = (name, parent) => parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", name)), g = made("g", document.querySelector(".matrix"));
+		g.setAttribute("class", "level" + level);
+		const [a, b] = ["rect", "text"].map((name) => light(getComputedStyle(made(name, g)).fill)).sort((x, y) => y - x);
+		g.remove();
+		return (a + 0.05) / (b + 0.05);
+	}));
+})()`;
 const span = (row, key) => (100 * row[key + "_low"]).toFixed(2) + "\u2013" + percent(row[key + "_high"]);
 const fraction = (s) => s.split("\n")[0];
 
@@ -261,6 +272,8 @@ async function forms(browser) {
 	for (const [name, options] of [["390 pixels wide", { width: 390 }], ["dark", { dark: true }], ["print", { media: "print" }]]) {
 		const page = await browser.open(url("a.html"), options);
 		check(name + ": no wider than the window", (await page.run("document.documentElement.scrollWidth")) <= (options.width || 1280));
+		const contrast = await page.run(CONTRAST);
+		check(name + ": figures of the flow map stand out from all its levels", contrast >= 4.5, contrast);
 		if (options.dark) check("dark: the ground is dark", await page.run(`getComputedStyle(document.body).backgroundColor === "rgb(20, 23, 26)"`));
 		if (options.media) check("print: no buttons stand about", await page.run(`[...document.querySelectorAll(".tools button")].every((b) => getComputedStyle(b).display === "none")`));
 		check(name + ": every control and picture has a name", await page.run(`[...document.querySelectorAll("button, input, svg[role=img], [tabindex='0']")].every((e) => (e.getAttribute("aria-label") || e.textContent.trim() || e.closest("label")?.textContent || e.id))`));

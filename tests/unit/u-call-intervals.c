@@ -97,8 +97,8 @@ static void medians(void **state)
 		for (unsigned i = 0; i < 100; i++)
 			put(&s, draw_size(&seed), 7);
 		of = spread_median_interval(&s);
-		/* of what is drawn: 2^11; a bin is as wide as this is rounded */
-		held += of.low <= exp2(11 + 1. / SPREAD_FINE) && exp2(11 - 1. / SPREAD_FINE) <= of.high;
+		held += of.low <= exp2(11) && exp2(11) <= of.high;
+		assert_true(of.low < spread_quantile(&s, .5) && spread_quantile(&s, .5) < of.high);
 		free(s.bins);
 	}
 	assert_in_range(held, ROUNDS * 86 / 100, ROUNDS * 97 / 100);

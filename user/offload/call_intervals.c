@@ -34,8 +34,9 @@ struct call_interval offload_bytes_interval(const struct offload_item *it, doubl
 
 	if (!(known > 0))
 		return (struct call_interval){ NAN, NAN };
-	if (!(counted > 0)) /* calls that were not seen may be others */
-		return (struct call_interval){ 0, most > 0 || isnan(it->high) ? NAN : 0 };
+	/* calls that were not seen may be others */
+	if (!(counted > 0) && (most > 0 || isnan(it->high)))
+		return (struct call_interval){ NAN, NAN };
 	if (isinf(part))
 		return (struct call_interval){ counted, most > 0 || isnan(it->high) ? NAN : counted };
 	return (struct call_interval){ counted + least * mean * fmax(1 - part, 0),
@@ -49,5 +50,7 @@ struct call_interval spread_median_interval(const struct spread *s)
 	/* none, or so few that the median may lie beyond all of them */
 	if (!(off < 0.5))
 		return (struct call_interval){ NAN, NAN };
-	return (struct call_interval){ spread_quantile(s, 0.5 - off), spread_quantile(s, 0.5 + off) };
+	/* from edge to edge of their bins */
+	return (struct call_interval){ spread_quantile(s, 0.5 - off) * exp2(-0.5 / SPREAD_FINE),
+				       spread_quantile(s, 0.5 + off) * exp2(0.5 / SPREAD_FINE) };
 }

@@ -14,7 +14,7 @@ export function objectsPanel(objects, stacks, selection) {
 	const bytes = (key, title) => ({ key, title, kind: "bytes", low: counted(key), high: counted(key), wide: true, whyRange: "of an object's share of the accesses alone the interval is known" });
 	const columns = [
 		{ key: "name", title: "object", kind: "text" }, { key: "kind", title: "kind", kind: "text", wide: true },
-		{ key: "share", title: "of all accesses", kind: "share", low: "share_low", high: "share_high" }, { key: "samples", title: "samples", kind: "number", why: "counted, not sampled" },
+		{ key: "share", title: "of all accesses", kind: "share", low: "share_low", high: "share_high" }, { key: "samples", title: "samples", kind: "number", wide: true, why: "counted, not sampled" },
 		{ key: "size", title: "size", kind: "bytes" },
 		objects.amounts_known && bytes("read_bytes", "bytes read"), objects.amounts_known && bytes("written_bytes", "bytes written"),
 		{ key: "read_by", title: "read by", kind: "text", wide: true }, { key: "written_by", title: "written by", kind: "text", wide: true },
