@@ -10,8 +10,7 @@
 #include "command/command.h"
 #include "command/filter_opts.h"
 #include "command/pager.h"
-#include "flow/estimators.h"
-#include "profile/call_tree.h"
+#include "flow/export_load.h"
 #include "view/export.h"
 
 struct export_cmd {
@@ -80,149 +79,28 @@ static const struct export_format *chosen(const struct export_cmd *o, struct err
 	return name ? export_find(name) : NULL;
 }
 
-/* What is written, all of it from one walk over the profile. */
-struct contents {
-	struct in_order in_order;
-	struct call_tree tree;
-	struct branches branches;
-	uint32_t module; /* that they are of */
-	uint64_t *calls; /* where there are no samples, but a call tree that was counted */
-	struct flow_input in;
-	struct flow flow;
-	bool has_flow;
-	double shown;
-	struct err no_flow; /* why there is none */
-};
-
-/* The flow, by the best method that the profile allows. */
-static void find_flow(const char *input, struct contents *c)
+/* What is written: the profile, or the part of it that is asked for. */
+static int read_contents(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
+			 struct export_loaded *l, double *shown, struct err *e)
 {
-	struct est_opts how = EST_OPTS_DEFAULT;
+	const struct export_wish wish = { .branches = f->branches,
+					  .timed = f->timed,
+					  .flow = f->carries_flow && o->flow && !filter_asks_code(filter),
+					  .tree = !f->table };
+	int err = export_load(l, o->input, &wish, filter, e);
 
-	if (c->no_flow.code || flow_estimate(&c->in, NULL, &how, &c->flow, &c->no_flow))
-		return;
-	c->has_flow = c->flow.edge_count;
-	if (c->has_flow)
-		return;
-	err_set(&c->no_flow, -1, "%s shows no bytes between functions", input);
-	flow_release(&c->flow);
-}
-
-static void release_contents(struct contents *c)
-{
-	if (c->has_flow)
-		flow_release(&c->flow);
-	flow_input_release(&c->in);
-	in_order_release(&c->in_order);
-	call_tree_release(&c->tree);
-	branches_release(&c->branches);
-	free(c->calls);
-}
-
-/* The object that was asked for, or that most taken branches are of. Processes that were followed may have several. */
-static int choose_object(const struct export_cmd *o, const struct profile *p, const struct filter *filter,
-			 struct contents *c, struct err *e)
-{
-	const struct filter_list *names = &filter->by[FILTER_DSO];
-	uint64_t most = 0, all = 0;
-
-	for (size_t i = 1; i < p->module_count; i++) {
-		uint64_t n = branches_taken(&c->branches, (uint32_t)i);
-
-		all += n;
-		if (n <= most || (names->count && !filter_list_takes(names, p->modules[i].object)))
-			continue;
-		most = n;
-		c->module = (uint32_t)i;
-	}
-	if (!all)
-		return err_set(
-			e, -1,
-			"%s holds no branches: they come with bursts; record with a higher --effort, or longer, a "
-			"program that works",
-			o->input);
-	if (!most)
-		return err_set(e, -1,
-			       "%s holds no branches of such an object; without --dso the one with most is taken",
-			       o->input);
-	log_info("branches of %s: %.1f%% of the %" PRIu64 " taken ones", p->modules[c->module].path,
-		 100 * (double)most / (double)all, all);
+	if (!err && f->branches)
+		log_info("branches of %s: %.1f%% of the %" PRIu64 " taken ones", l->p->modules[l->module].path,
+			 100 * (double)l->taken / (double)l->taken_of_all, l->taken_of_all);
+	err = err ? err : filter_check_profile(filter, l->p, o->input, e);
+	if (err || !filter_any(filter) || f->table || f->branches)
+		return err;
+	if (f->timed)
+		in_order_keep_part(&l->in_order, l->p, filter);
+	*shown = profile_keep_part(l->p, filter);
+	if (!isnan(*shown))
+		log_info("filtered: %.1f%% of the time exported", 100 * *shown);
 	return 0;
-}
-
-static struct profile *read_branches(const struct export_cmd *o, const struct filter *filter, struct contents *c,
-				     struct err *e)
-{
-	struct section_reader ways = branches_reader(&c->branches);
-	struct profile *p;
-
-	if (filter_asks_process(filter) || filter->by[FILTER_SYMBOL].count) {
-		err_set(e, -1,
-			"branches are kept by object alone: --dso chooses one; leave out --pid, --comm and --symbol");
-		return NULL;
-	}
-	p = profile_load_with(o->input, 0, &ways, 1, e);
-	if (!p)
-		return NULL;
-	branches_sum(&c->branches, p);
-	if (!choose_object(o, p, filter, c, e))
-		return p;
-	profile_free(p);
-	return NULL;
-}
-
-static struct profile *read_all(const struct export_cmd *o, const struct export_format *f, const struct filter *filter,
-				struct contents *c, struct err *e)
-{
-	struct flow_input_opts part = { .filter = filter };
-	struct section_reader tree = call_tree_reader(&c->tree);
-	struct profile *p;
-
-	if (f->branches)
-		return read_branches(o, filter, c, e);
-	if (f->timed)
-		return in_order_load(o->input, &c->in_order, e);
-	if (!f->carries_flow || !o->flow || filter_asks_code(filter))
-		return profile_load_with(o->input, PROFILE_SAMPLES | PROFILE_MISSING, &tree, 1, e);
-	p = flow_input_and_profile(&c->in, o->input, &part, &c->no_flow, e);
-	if (p)
-		find_flow(o->input, c);
-	return p;
-}
-
-/* What was counted by call path stands for samples, where there are none. */
-static int take_call_tree(const struct export_cmd *o, const struct export_format *f, struct profile *p,
-			  struct contents *c, struct err *e)
-{
-	int err = 0;
-
-	if (f->branches || !p->has_exact || p->samples[profile_unit(p)] || f->timed || f->table)
-		return 0;
-	if (!c->tree.count)
-		err = call_tree_load(o->input, &c->tree, e);
-	return err || !c->tree.count ? err : call_tree_as_samples(p, &c->tree, &c->calls, e);
-}
-
-/* The profile, or the part of it that is asked for. */
-static struct profile *read_contents(const struct export_cmd *o, const struct export_format *f,
-				     const struct filter *filter, struct contents *c, struct err *e)
-{
-	struct profile *p = read_all(o, f, filter, c, e);
-
-	if (p && (take_call_tree(o, f, p, c, e) || filter_check_profile(filter, p, o->input, e))) {
-		release_contents(c);
-		*c = (struct contents){ 0 };
-		profile_free(p);
-		return NULL;
-	}
-	if (!p || !filter_any(filter) || f->table || f->branches)
-		return p;
-	if (f->timed)
-		in_order_keep_part(&c->in_order, p, filter);
-	c->shown = profile_keep_part(p, filter);
-	if (!isnan(c->shown))
-		log_info("filtered: %.1f%% of the time exported", 100 * c->shown);
-	return p;
 }
 
 /* Renders into the file as it goes, so that what is timed needs no room for all of its text. */
@@ -271,15 +149,14 @@ static int cmd_export(void *opts, int argc, char **argv)
 {
 	const struct export_cmd *o = opts;
 	struct filter filter = { 0 };
-	struct contents c = { 0 };
+	struct export_loaded l = { 0 };
 	struct export_opts eo = {
-		.inlined = o->inlined, .filter = &filter, .in_order = &c.in_order, .service = o->service
+		.inlined = o->inlined, .filter = &filter, .in_order = &l.in_order, .service = o->service
 	};
 	struct err e = { 0 };
 	const struct export_format *f = chosen(o, &e);
 	char made_up[4096];
 	const char *output = o->output;
-	struct profile *p;
 	int status = EXIT_DONE, err;
 	size_t written;
 
@@ -295,37 +172,35 @@ static int cmd_export(void *opts, int argc, char **argv)
 	}
 	if (filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
-	p = read_contents(o, f, &filter, &c, &e);
-	if (!p) {
-		release_contents(&c);
+	if (read_contents(o, f, &filter, &l, &eo.shown, &e)) {
+		export_unload(&l);
 		filter_release(&filter);
 		return cli_fail(&e, EXIT_FAILED);
 	}
-	if (o->flow_asked && o->flow && !c.has_flow) {
+	if (o->flow_asked && o->flow && !l.has_flow) {
 		log_warn("no flow in the export: %s",
 			 !f->carries_flow            ? "this format has no place for it"
 			 : filter_asks_code(&filter) ? "bytes go between functions: leave out --dso and --symbol"
-						     : c.no_flow.text);
+						     : l.no_flow.text);
 		status = EXIT_DEGRADED;
 	}
-	eo.shown = c.shown;
-	eo.flow = c.has_flow ? &c.flow : NULL;
-	eo.calls = c.calls;
-	eo.branches = &c.branches;
-	eo.module = c.module;
-	err = write_export(f, p, &eo, output, &written, &e);
+	eo.flow = l.has_flow ? &l.flow : NULL;
+	eo.calls = l.calls;
+	eo.branches = &l.branches;
+	eo.module = l.module;
+	err = write_export(f, l.p, &eo, output, &written, &e);
 	filter_release(&filter);
 	if (!err) {
-		if (warn(o, f, p, c.has_flow) != EXIT_DONE)
+		if (warn(o, f, l.p, l.has_flow) != EXIT_DONE)
 			status = EXIT_DEGRADED;
 		if (strcmp(output, "-") && f->branches)
 			log_info("wrote %s: %zu bytes", output, written);
 		else if (strcmp(output, "-"))
 			log_info("wrote %s: %zu bytes, %llu %s", output, written,
-				 (unsigned long long)p->samples[profile_unit(p)], c.calls ? "call paths" : "samples");
+				 (unsigned long long)l.p->samples[profile_unit(l.p)],
+				 l.calls ? "call paths" : "samples");
 	}
-	release_contents(&c);
-	profile_free(p);
+	export_unload(&l);
 	return err ? cli_fail(&e, EXIT_FAILED) : status;
 }
 
