@@ -101,8 +101,9 @@ static void estimate(const struct flow_input *in, bool halves, struct flow *f)
 
 struct verdicts {
 	unsigned edges, real, pairs_with; /* pairs that have any */
-	bool second;                      /* writer 1's edge is real */
-	unsigned intervals, hold;         /* of shares before, now, and their change; that hold the chances drawn by */
+	double tv, tv_noise;
+	bool second;              /* writer 1's edge is real */
+	unsigned intervals, hold; /* of shares before, now, and their change; that hold the chances drawn by */
 };
 
 static void see_whether_it_holds(struct verdicts *v, struct diff_interval of, double truth)
@@ -135,6 +136,8 @@ static void compare(const double *one, const double *other, uint64_t seed, bool 
 		see_whether_it_holds(v, d.edges[i].of_change,
 				     other[d.edges[i].a[7] - '0'] - one[d.edges[i].a[7] - '0']);
 	}
+	v->tv += d.tv;
+	v->tv_noise += d.tv_noise;
 	v->edges += (unsigned)d.edge_count;
 	v->real += real;
 	v->pairs_with += real > 0;
@@ -162,6 +165,9 @@ static void what_did_not_change_is_noise(void **state)
 		      reads.hold, reads.intervals);
 	assert_true(100 * halves.hold >= 92 * halves.intervals);
 	assert_true(100 * reads.hold < 92 * reads.intervals);
+	/* by chance alone, as there is no change */
+	print_message("total variation: %.3f, by its noise %.3f\n", halves.tv / SEEDS, halves.tv_noise / SEEDS);
+	assert_true(halves.tv > .8 * halves.tv_noise && halves.tv < 1.2 * halves.tv_noise);
 	assert_true(halves.edges > SEEDS * WRITERS / 2);
 	assert_true(20 * halves.real <= halves.edges);
 	/* the spells are what the test is about */

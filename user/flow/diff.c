@@ -221,6 +221,9 @@ static void list_edges(const struct flow_names *base, const struct flow_names *o
 		edge_row(&out->edges[out->edge_count++], NULL, y, base->f, other->f, totals);
 		out->tv += out->edges[out->edge_count - 1].other / 2;
 	}
+	/* of a normal error the mean amount is so many of its deviations; unknown ones leave all of it unknown */
+	for (size_t i = 0; i < out->edge_count; i++)
+		out->tv_noise += out->edges[i].error * sqrt(2 / M_PI) / 2;
 }
 
 static int edges(const struct flow *base, const struct flow *other, struct flow_diff *out)

@@ -41,6 +41,7 @@ struct flow_diff {
 	size_t edge_count, function_count;
 	double base_total, other_total; /* bytes */
 	double tv;
+	double tv_noise; /* so much of it chance makes in the mean where nothing changed; NaN unknown */
 };
 
 /* Borrows names from all four. 0 or -errno. */

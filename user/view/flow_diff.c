@@ -143,6 +143,7 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	json_f64(&j, "base_bytes", v->diff->base_total);
 	json_f64(&j, "other_bytes", v->diff->other_total);
 	json_f64(&j, "tv", v->diff->tv);
+	json_f64(&j, "tv_noise", v->diff->tv_noise);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
 	filtered_json(&of, &j);
 	json_rows(&j, "edges", v, v->diff->edges, v->diff->edge_count);
@@ -159,7 +160,7 @@ const char flow_diff_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"}," PROGRAMS_SCHEMA
-	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM
+	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"tv_noise\":" NUM
 	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"

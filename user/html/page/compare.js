@@ -77,7 +77,7 @@ export function comparePanel(diff, note, stackDiff, whyNoStacks) {
 	const element = el("div", {},
 		el("p", {}, "Before: ", file(diff.base), "; now: ", file(diff.other), ". Shares are of each profile's own total."),
 		note && el("p", { class: "trust weak" }, shortened(note, 400)),
-		diff.edges.length > 0 && el("p", {}, "The flow changed by " + figure(diff.tv, "share") + " (total variation)" + (diff.base_bytes !== null && diff.other_bytes !== null ? "; bytes: " + figure(diff.base_bytes, "bytes") + " before, " + figure(diff.other_bytes, "bytes") + " now" : "") + "."),
+		diff.edges.length > 0 && el("p", {}, "The flow changed by " + figure(diff.tv, "share") + " (total variation; where nothing changes, chance makes " + (diff.tv_noise === null ? "nobody knows how much" : figure(diff.tv_noise, "share") + " in the mean") + ")" + (diff.base_bytes !== null && diff.other_bytes !== null ? "; bytes: " + figure(diff.base_bytes, "bytes") + " before, " + figure(diff.other_bytes, "bytes") + " now" : "") + "."),
 		el("h3", {}, "Functions, by time"), changes("changed", "Changed functions", "functions", diff.functions, [{ key: "name", title: "function", kind: "text", node: (r) => el("span", { class: "stacked" }, name(r.name), el("small", {}, name(r.object))) }]),
 		el("h3", {}, "Stacks"), graph ? graph.element : el("p", { class: "unknown" }, "The stacks cannot be compared: " + (whyNoStacks || "a profile keeps none") + "."),
 		el("h3", {}, "Edges of the flow, by bytes"), changes("moved", "Changed edges", "edges", diff.edges, [{ key: "producer", title: "written by", kind: "text" }, { key: "consumer", title: "read by", kind: "text" }]),
