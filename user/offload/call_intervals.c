@@ -22,7 +22,9 @@ double offload_mean_uncertain(const struct offload_item *it, double n)
 		squares += o->calls * size * size * (1 + OCTAVE_VARIANCE);
 	}
 	mean = calls > 0 ? sum / calls : 0;
-	return mean > 0 && n > 0 ? normal_half(0.9) * sqrt(fmax(squares / calls - mean * mean, 0) / n) / mean : INFINITY;
+	if (!(mean > 0) || !(n > 0))
+		return INFINITY;
+	return normal_half(0.9) * sqrt(fmax(squares / calls - mean * mean, 0) / n) / mean;
 }
 
 struct call_interval offload_bytes_interval(const struct offload_item *it, double counted)

@@ -12,7 +12,8 @@ struct call_interval {
 	double low, high; /* NaN: unknown; the same: exact */
 };
 
-/* By how much of itself the mean size of all of an item's calls may lie off that of n of them; infinite: nobody knows. */
+/* By how much of itself the mean size of all of an item's calls may lie off that of n of them; infinite: nobody
+ * knows. */
 double offload_mean_uncertain(const struct offload_item *it, double n);
 /* Of the whole recording, where `counted` is what the counted calls took in or out. */
 struct call_interval offload_bytes_interval(const struct offload_item *it, double counted);
