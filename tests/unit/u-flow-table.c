@@ -114,11 +114,57 @@ static void distinct_bytes_have_bounds(void **state)
 	flow_release(&f);
 }
 
+/* What system calls took was counted; bytes of code go with its speed. */
+static void shares_of_both_kinds_go_with_the_speed(void **state)
+{
+	static const struct {
+		double low, high;         /* of the speed; NaN: not measured */
+		double least[2], most[2]; /* of the call's share, its ends */
+	} of[] = {
+		{ 1, 1, { .189, .209 }, { .191, .211 } },
+		{ .5, 2, { .10, .32 }, { .12, .35 } },
+		{ NAN, NAN, { .04, .7 }, { .07, .9 } },
+	};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct flow f;
+		uint32_t a, b, call;
+		struct flow_range r, code;
+
+		flow_init(&f);
+		f.speed_low = of[i].low;
+		f.speed_high = of[i].high;
+		a = flow_func(&f, "fill", "app");
+		b = flow_func(&f, "sum", "app");
+		call = flow_func(&f, "(kernel:write)", "");
+		*flow_edge(&f, a, b) = (struct flow_edge){ a, b, 800, 8, 700, 900, 50, 100, false };
+		*flow_edge(&f, a, call) = (struct flow_edge){ a, call, 200, 8, 190, 210, 5, 100, false };
+		flow_finish(&f);
+		assert_true(f.funcs[a].out == 1000 && f.funcs[a].taken == 200);
+		r = flow_edge_share(&f, flow_get(&f, a, call));
+		assert_true(fabs(r.value - .2) < 1e-9);
+		assert_true(r.low > of[i].least[0] && r.high > of[i].least[1]);
+		assert_true(r.low < of[i].most[0] && r.high < of[i].most[1]);
+		/* a call's bytes are surer than their share */
+		r = flow_edge_bytes(&f, flow_get(&f, a, call));
+		assert_true(r.value == 200 && r.low == 190 && r.high == 210);
+		/* the rest is what the calls leave */
+		code = flow_edge_share(&f, flow_get(&f, a, b));
+		assert_true(fabs(code.value - .8) < 1e-9 && code.low < .71 && code.high > .89 && code.high <= 1);
+		assert_true(i < 2 || code.low < .25);
+		/* of all there is no more and no less */
+		r = flow_share(&f, (struct flow_range){ 1000, 1000, 1000 }, 200);
+		assert_true(fabs(r.low - 1) < 1e-9 && fabs(r.high - 1) < 1e-9);
+		flow_release(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(table_adds_up),
 					    cmocka_unit_test(ops_a_byte_have_an_interval),
-					    cmocka_unit_test(distinct_bytes_have_bounds) };
+					    cmocka_unit_test(distinct_bytes_have_bounds),
+					    cmocka_unit_test(shares_of_both_kinds_go_with_the_speed) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,7 @@ static const struct planted {
 	{ TRUST_FLOW, TRUST_TRIED, 0, 1, TRUST_WEAK, "no watch windows", "doctor --breakpoints" },
 	{ TRUST_FLOW, TRUST_WINDOWS, 10, 40, TRUST_WEAK, "watch windows: only 10", "record 60 s" },
 	{ TRUST_REPORT, TRUST_LOST, 0.05, 0.01, TRUST_WEAK, "5 % of the samples were lost", "--ring-size" },
+	{ TRUST_FLOW, TRUST_RATE, 0, 1, TRUST_WEAK, "was not measured", "hardware breakpoints" },
 	{ TRUST_FLOW, TRUST_SMALL, 0.7, 0.2, TRUST_WEAK, "70 % of the bytes are in edges", "record 20 s" },
 	{ TRUST_FLOW, TRUST_NOISE, 0.14, 0.05, TRUST_WEAK, "14 % of the bytes", "record 20 s" },
 	{ TRUST_REPORT, TRUST_NOISE, 0.2, 0.14, TRUST_WEAK, "20 % of the whole", "record 30 s" },
@@ -113,8 +114,11 @@ static void the_worst_speaks_first(void **state)
 	assert_int_equal(t.mark, TRUST_WEAK);
 	v.fact[TRUST_WHOLE] = 1;
 	trust_judge(TRUST_FLOW, &v, &t);
-	assert_int_equal(t.mark, TRUST_GOOD);
+	assert_int_equal(t.mark, TRUST_WEAK);
 	assert_non_null(strstr(t.reason, "was not measured"));
+	v.fact[TRUST_RATE] = 1;
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_int_equal(t.mark, TRUST_GOOD);
 	for (size_t i = 0; i < PLANTED; i++) {
 		assert_true(planted[i].mark <= last);
 		last = planted[i].mark;

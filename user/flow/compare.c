@@ -139,6 +139,7 @@ static int collect_pairs(struct flow_compare *c, struct side *truth, struct side
 		for (size_t i = 0; i < s->f->edge_count; i++) {
 			const struct flow_edge *e = &s->f->edges[i];
 			uint32_t p = s->name_of[e->producer], k = s->name_of[e->consumer];
+			struct flow_range share = flow_edge_share(s->f, e);
 			struct compare_pair *pair;
 
 			if (!pair_counts(c, o, p, k))
@@ -150,9 +151,11 @@ static int collect_pairs(struct flow_compare *c, struct side *truth, struct side
 			}
 			s->total += e->bytes;
 			if (is_estimate) {
+				double low = share.low * flow_whole(s->f), high = share.high * flow_whole(s->f);
+
 				/* edges that fold into one: their intervals add, which is wide enough */
-				pair->low = pair->estimate > 0 ? pair->low + e->low : e->low;
-				pair->high = pair->estimate > 0 ? pair->high + e->high : e->high;
+				pair->low = pair->estimate > 0 ? pair->low + low : low;
+				pair->high = pair->estimate > 0 ? pair->high + high : high;
 				pair->estimate += e->bytes;
 				pair->resolved &= !e->unresolved;
 			} else {

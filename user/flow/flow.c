@@ -12,8 +12,13 @@
 
 #define INCLUSIVE_UNKNOWN                                                                                              \
 	{                                                                                                              \
-		NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN                         \
+		NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN               \
 	}
+
+/* True speed over the nominal one where none was measured: eight programs of packages ran at .05 (memcached) to 2.9
+ * (nginx) times it, as far as bytes of system calls over those of code tell (the exact engine against 20 s live). */
+#define UNMEASURED_LOW 0.05
+#define UNMEASURED_HIGH 4.0
 
 void flow_init(struct flow *f)
 {
@@ -245,19 +250,37 @@ void flow_sort_unique(struct flow *f)
 	sort_edges(f, by_unique);
 }
 
+bool flow_is_call(const struct flow_func *fn)
+{
+	return !strncmp(fn->name, FLOW_KERNEL, strlen(FLOW_KERNEL) - 1);
+}
+
+static double flow_taken(const struct flow *f)
+{
+	double sum = 0;
+
+	if (f->summed)
+		return f->taken;
+	for (size_t i = 0; i < f->edge_count; i++)
+		sum += flow_is_call(&f->funcs[f->edges[i].consumer]) ? f->edges[i].bytes : 0;
+	return sum;
+}
+
 void flow_finish(struct flow *f)
 {
 	for (uint32_t i = 0; i < f->func_count; i++)
-		f->funcs[i].in = f->funcs[i].out = 0;
+		f->funcs[i].in = f->funcs[i].out = f->funcs[i].taken = 0;
 	sort_edges(f, by_bytes_of_edges);
 	f->summed = false;
 	f->total = flow_total(f);
+	f->taken = flow_taken(f);
 	f->summed = true;
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 
 		f->funcs[e->consumer].in += e->bytes;
 		f->funcs[e->producer].out += e->bytes;
+		f->funcs[e->producer].taken += flow_is_call(&f->funcs[e->consumer]) ? e->bytes : 0;
 	}
 }
 
@@ -320,26 +343,46 @@ struct flow_range flow_amounts(const struct flow *f, double v, double low, doubl
 	return (struct flow_range){ flow_amount(f, v), low * f->speed_low, high * f->speed_high };
 }
 
-/* Its bytes are those of the calls, whatever speed the code has. */
-static bool weighted_by_calls(const struct flow *f, const struct flow_edge *e)
-{
-	const char *name = f->funcs[e->consumer].name;
-
-	return !strncmp(name, FLOW_KERNEL, strlen(FLOW_KERNEL) - 1);
-}
-
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e)
 {
-	if (weighted_by_calls(f, e))
+	/* whatever speed the code has */
+	if (flow_is_call(&f->funcs[e->consumer]))
 		return (struct flow_range){ e->bytes, e->low, e->high };
 	return flow_amounts(f, e->bytes, e->low, e->high);
 }
 
+/* The share if code ran so many times as fast. */
+static double share_at(const struct flow *f, double v, double taken, double speed)
+{
+	double called = flow_taken(f) / f->part, whole = called + (flow_whole(f) - called) * speed;
+
+	return (taken + (v - taken) * speed) / whole;
+}
+
+/* Errors that have nothing to do with each other add in squares. */
+static double both(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+struct flow_range flow_share(const struct flow *f, struct flow_range of, double taken)
+{
+	double whole = flow_whole(f), share = of.value / whole;
+	double slow = share_at(f, of.value, taken, flow_has_amounts(f) ? f->speed_low : UNMEASURED_LOW);
+	double fast = share_at(f, of.value, taken, flow_has_amounts(f) ? f->speed_high : UNMEASURED_HIGH);
+	struct flow_range r = { share, share - both(share - of.low / whole, share - fmin(share, fmin(slow, fast))),
+				share + both(of.high / whole - share, fmax(share, fmax(slow, fast)) - share) };
+
+	/* fmax() would make 0 of what is not known */
+	r.low = r.low < 0 ? 0 : r.low;
+	r.high = r.high > 1 ? 1 : r.high;
+	return r;
+}
+
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e)
 {
-	double total = flow_whole(f);
-
-	return (struct flow_range){ e->bytes / total, e->low / total, isnan(e->high) ? NAN : fmin(1, e->high / total) };
+	return flow_share(f, (struct flow_range){ e->bytes, e->low, e->high },
+			  flow_is_call(&f->funcs[e->consumer]) ? e->bytes : 0);
 }
 
 struct flow_range flow_edge_unique(const struct flow *f, const struct flow_edge *e)

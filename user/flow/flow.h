@@ -42,6 +42,7 @@ enum flow_stack { FLOW_STACK_EXCLUDE = 0, FLOW_STACK_INCLUDE = 1 };
 struct flow_inclusive {
 	double in, in_low, in_high;
 	double out, out_low, out_high;
+	double in_taken, out_taken; /* of these: what system calls took */
 	double local;
 	double samples; /* reads that in, out and local rest on; NaN: counted */
 	double instructions, compute, load_bytes, store_bytes, time_ns;
@@ -52,6 +53,7 @@ struct flow_func {
 	const char *name, *object; /* never NULL; object may be "" */
 	double in, in_uma, in_low, in_high;
 	double out, out_uma, out_low, out_high;
+	double taken; /* of out: what system calls took */
 	bool in_uma_bound, out_uma_bound; /* the UMA is a lower bound */
 	double instructions, compute, loads, stores;
 	double compute_low, compute_high;
@@ -113,8 +115,8 @@ struct flow {
 	struct map edge_at;  /* producer << 32 | consumer -> index */
 	struct intern names; /* "name\0object" -> function index + 1 */
 	bool failed;         /* memory ran out: the table is incomplete */
-	bool summed;         /* total is that of the edges: flow_finish() was the last to touch them */
-	double total;
+	bool summed;         /* totals are those of the edges: flow_finish() was the last to touch them */
+	double total, taken; /* of all edges; of those whose bytes system calls took */
 };
 
 void flow_init(struct flow *f);
@@ -161,7 +163,10 @@ bool flow_has_amounts(const struct flow *f);
 double flow_amount(const struct flow *f, double v);
 struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);
-/* Of flow_whole(): within 0 to 1. */
+/* Of an amount of which system calls took so much. Their bytes were counted, those of code go with its speed: a share of
+ * both is no surer than that. Of flow_whole(): within 0 to 1. */
+struct flow_range flow_share(const struct flow *f, struct flow_range of, double taken);
+bool flow_is_call(const struct flow_func *fn);
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e);
 /* Adds b's edges and figures times `weight` to a (merge; a's options stand). 0 or -ENOMEM. */
 int flow_add(struct flow *a, const struct flow *b, double weight);

@@ -50,6 +50,7 @@ struct stack_weight {
 
 struct sums { /* by function of the input */
 	double *in, *out, *local, *n, *in_var, *out_var;
+	double *in_taken, *out_taken; /* of in and out: what system calls took */
 	/* what may be otherwise: bytes counted that may not be, and the reverse */
 	double *in_less, *in_more, *out_less, *out_more;
 };
@@ -402,6 +403,8 @@ static double variance_of_part(double part, const struct flow_edge *e, double n,
 
 static void end_edge(struct work *w, const struct flow_edge *e, double n)
 {
+	bool call = flow_is_call(&w->f->funcs[e->consumer]);
+
 	while (w->edge_touched_count) {
 		uint32_t f = w->edge_touched[--w->edge_touched_count];
 
@@ -409,6 +412,8 @@ static void end_edge(struct work *w, const struct flow_edge *e, double n)
 		w->all.out[f] += w->edge.out[f];
 		w->all.local[f] += w->edge.local[f];
 		w->all.n[f] += w->edge.n[f];
+		w->all.in_taken[f] += call ? w->edge.in[f] : 0;
+		w->all.out_taken[f] += call ? w->edge.out[f] : 0;
 		w->all.in_var[f] += variance_of_part(w->edge.in[f], e, n, Z95);
 		w->all.out_var[f] += variance_of_part(w->edge.out[f], e, n, Z95);
 		w->edge.in[f] = w->edge.out[f] = w->edge.local[f] = w->edge.n[f] = 0;
@@ -500,6 +505,8 @@ static void put_out(struct work *w)
 		inc->in = w->all.in[i];
 		inc->out = w->all.out[i];
 		inc->local = w->all.local[i];
+		inc->in_taken = w->all.in_taken[i];
+		inc->out_taken = w->all.out_taken[i];
 		inc->samples = w->all.n[i];
 		set_range(inc->in, w->all.in_var[i], w->all.in_less[i], w->all.in_more[i], &inc->in_low, &inc->in_high);
 		set_range(inc->out, w->all.out_var[i], w->all.out_less[i], w->all.out_more[i], &inc->out_low,
@@ -584,7 +591,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	size_t n = in->func_count + 1;
 	uint32_t self = out->func_count;
 	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
-	double *block = calloc(17 * n, sizeof(*block)), *b = block;
+	double *block = calloc(19 * n, sizeof(*block)), *b = block;
 	uint32_t *lists = malloc(4 * n * sizeof(*lists));
 	int err = -ENOMEM;
 
@@ -606,8 +613,10 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 			       .in_less = b + 6 * n,
 			       .in_more = b + 7 * n,
 			       .out_less = b + 8 * n,
-			       .out_more = b + 9 * n };
-	b += 10 * n;
+			       .out_more = b + 9 * n,
+			       .in_taken = b + 10 * n,
+			       .out_taken = b + 11 * n };
+	b += 12 * n;
 	w.edge = (struct sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
 	out->func_count_self = self;

@@ -7,11 +7,28 @@
 #include "view/flow.h"
 #include "view/flow_threads.h"
 
+/* Parts of all bytes. Of what no sample has nobody knows how much it may be. */
+static void function_share_json(struct json *j, const char *name, const struct flow *f, struct flow_range of,
+				double taken)
+{
+	bool seen = of.value > 0 || f->engine == FLOW_EXACT;
+	struct flow_range share = flow_share(f, of, taken);
+	char key[40];
+
+	json_f64(j, name, share.value);
+	snprintf(key, sizeof(key), "%s_low", name);
+	json_f64(j, key, seen ? share.low : NAN);
+	snprintf(key, sizeof(key), "%s_high", name);
+	json_f64(j, key, seen ? share.high : NAN);
+}
+
 static void inclusive_json(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
 	json_obj(j, "inclusive");
 	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
 	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
+	function_share_json(j, "in_share", f, (struct flow_range){ n->in, n->in_low, n->in_high }, n->in_taken);
+	function_share_json(j, "out_share", f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->out_taken);
 	text_json_whole(j, "local", flow_amount(f, n->local));
 	text_json_whole(j, "samples", n->samples);
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
@@ -25,26 +42,7 @@ static void inclusive_json(struct json *j, const struct flow *f, const struct fl
 	json_end(j);
 }
 
-/* Sums over sums do not depend on speed. */
-static double ratio_or_nan(double a, double b)
-{
-	return b > 0 ? a / b : NAN;
-}
-
-/* Parts of all bytes. Of what no sample has nobody knows how much it may be. */
-static void function_share_json(struct json *j, const char *name, struct flow_range of, double whole, bool counted)
-{
-	bool seen = of.value > 0 || counted;
-	char key[40];
-
-	json_f64(j, name, ratio_or_nan(of.value, whole));
-	snprintf(key, sizeof(key), "%s_low", name);
-	json_f64(j, key, seen ? ratio_or_nan(of.low, whole) : NAN);
-	snprintf(key, sizeof(key), "%s_high", name);
-	json_f64(j, key, !seen || isnan(of.high) ? NAN : fmin(1, ratio_or_nan(of.high, whole)));
-}
-
-static void function_json(struct json *j, const struct flow *f, const struct flow_func *n, double whole)
+static void function_json(struct json *j, const struct flow *f, const struct flow_func *n)
 {
 	json_obj(j, NULL);
 	json_str(j, "name", n->name);
@@ -53,10 +51,9 @@ static void function_json(struct json *j, const struct flow *f, const struct flo
 	text_json_whole(j, "in_uma", n->in_uma);
 	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
 	text_json_whole(j, "out_uma", n->out_uma);
-	function_share_json(j, "in_share", (struct flow_range){ n->in, n->in_low, n->in_high }, whole,
-			    f->engine == FLOW_EXACT);
-	function_share_json(j, "out_share", (struct flow_range){ n->out, n->out_low, n->out_high }, whole,
-			    f->engine == FLOW_EXACT);
+	function_share_json(j, "in_share", f, (struct flow_range){ n->in, n->in_low, n->in_high },
+			    flow_is_call(n) ? n->in : 0);
+	function_share_json(j, "out_share", f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->taken);
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
 	text_json_whole(j, "compute", flow_amount(f, n->compute));
 	text_json_whole(j, "loads", flow_amount(f, n->loads));
@@ -109,7 +106,6 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	const struct flow *f = v->flow;
 	struct counts_speed_note note;
 	struct json j = { .out = out };
-	double whole = flow_whole(f);
 	struct filtered of;
 
 	json_obj(&j, NULL);
@@ -143,7 +139,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_arr(&j, "functions");
 	for (uint32_t i = 0; i < f->func_count; i++)
 		if (filter_code(v->filter, f->funcs[i].name, f->funcs[i].object))
-			function_json(&j, f, &f->funcs[i], whole);
+			function_json(&j, f, &f->funcs[i]);
 	json_end(&j);
 	json_arr(&j, "edges");
 	for (size_t i = 0; i < f->edge_count; i++)
@@ -197,9 +193,10 @@ const char flow_schema[] =
 	",\"bias\":{\"enum\":[\"counts\",\"time\",null]},\"in_uma_is_lower_bound\":{\"type\":\"boolean\"},\"out_uma_is_lower_bound\":{\"type\":\"boolean\"},"
 	"\"inclusive\":{\"type\":[\"object\",\"null\"],\"required\":[\"in\",\"out\",\"local\"],\"properties\":{\"in\":" COUNT
 	",\"in_low\":" COUNT ",\"in_high\":" COUNT ",\"out\":" COUNT ",\"out_low\":" COUNT ",\"out_high\":" COUNT
-	",\"local\":" COUNT ",\"samples\":" COUNT ",\"instructions\":" COUNT ",\"compute\":" COUNT
-	",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT ",\"time_ns\":" COUNT ",\"in_uma\":" COUNT
-	",\"out_uma\":" COUNT ",\"local_uma\":" COUNT "}}}}},"
+	",\"in_share\":" SHARE ",\"in_share_low\":" SHARE ",\"in_share_high\":" SHARE ",\"out_share\":" SHARE
+	",\"out_share_low\":" SHARE ",\"out_share_high\":" SHARE ",\"local\":" COUNT ",\"samples\":" COUNT
+	",\"instructions\":" COUNT ",\"compute\":" COUNT ",\"load_bytes\":" COUNT ",\"store_bytes\":" COUNT
+	",\"time_ns\":" COUNT ",\"in_uma\":" COUNT ",\"out_uma\":" COUNT ",\"local_uma\":" COUNT "}}}}},"
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"bytes\","
 	"\"unique_bytes\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":{\"type\":\"string\"},"
 	"\"consumer\":{\"type\":\"string\"},\"bytes\":" COUNT ",\"unique_bytes\":" COUNT ",\"unique_low\":" COUNT

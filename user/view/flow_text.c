@@ -260,8 +260,24 @@ static void half(struct buf *out, double value, double low, double high)
 	text_pad_left(out, b.data ? b.data : "", 8);
 }
 
-/* A part of all bytes where amounts are unknown. */
-static void amount_or_part(struct buf *out, const struct flow *f, double bytes, unsigned columns)
+/* A part of all bytes where amounts are unknown, then. */
+static void amount_or_part(struct buf *out, const struct flow *f, struct flow_range of, double taken, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (flow_has_amounts(f) || !isfinite(of.value) || !(flow_whole(f) > 0)) {
+		text_amount(out, flow_amount(f, of.value), columns);
+		half(out, of.value, of.low, of.high);
+		return;
+	}
+	of = flow_share(f, of, taken);
+	buf_addf(&b, "%.1f %%", 100 * of.value);
+	text_pad_left(out, b.data, columns);
+	half(out, of.value, of.low, of.high);
+}
+
+/* What stays inside has no interval. */
+static void local_or_part(struct buf *out, const struct flow *f, double bytes, unsigned columns)
 {
 	AUTO_BUF(b);
 
@@ -302,11 +318,11 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 		if (flow_is_pseudo(fn) || isnan(fn->inc.in) || !flow_named(v, fn))
 			continue;
 		text_name(out, fn->name, name - 1, name);
-		amount_or_part(out, f, fn->inc.in, 9);
-		half(out, fn->inc.in, fn->inc.in_low, fn->inc.in_high);
-		amount_or_part(out, f, fn->inc.out, 10);
-		half(out, fn->inc.out, fn->inc.out_low, fn->inc.out_high);
-		amount_or_part(out, f, fn->inc.local, 10);
+		amount_or_part(out, f, (struct flow_range){ fn->inc.in, fn->inc.in_low, fn->inc.in_high },
+			       fn->inc.in_taken, 9);
+		amount_or_part(out, f, (struct flow_range){ fn->inc.out, fn->inc.out_low, fn->inc.out_high },
+			       fn->inc.out_taken, 10);
+		local_or_part(out, f, fn->inc.local, 10);
 		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
 		if (distinct) {
 			text_amount(out, fn->inc.in_uma, 10);

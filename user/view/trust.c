@@ -66,6 +66,9 @@ static const struct rule rules[] = {
 	{ TRUST_FLOW, TRUST_WINDOWS, BELOW, 20, TRUST_WEAK, 40, "watch windows: only {n}", "record {time}" },
 	{ SAMPLED | TRUST_ANNOTATE, TRUST_LOST, ABOVE, 0.02, TRUST_WEAK, 0.02, "{p} of the samples were lost",
 	  "record with a lower -F, or a larger --ring-size" },
+	{ TRUST_FLOW, TRUST_RATE, BELOW, 1, TRUST_WEAK, 1,
+	  "how fast the code runs was not measured, so shares are those of time and amounts are unknown",
+	  "record for longer, with hardware breakpoints" },
 	{ TRUST_FLOW, TRUST_SMALL, ABOVE, 0.65, TRUST_WEAK, 0.5,
 	  "{p} of the bytes are in edges that are smaller than their own error", "record {time}" },
 	{ TRUST_FLOW, TRUST_NOISE, ABOVE, 0.13, TRUST_WEAK, 0.1,
@@ -95,7 +98,7 @@ static const struct rule rules[] = {
 	{ TRUST_OFFLOAD, TRUST_WATCHED, BELOW, 0.05, TRUST_WEAK, 0.1, "probes were in place for {p} of the time only",
 	  "record {time}, or with --effort high" },
 
-	{ TRUST_COUNTS | ACCESSES, TRUST_RATE, BELOW, 1, TRUST_GOOD, 1,
+	{ (TRUST_COUNTS | ACCESSES) & ~TRUST_FLOW, TRUST_RATE, BELOW, 1, TRUST_GOOD, 1,
 	  "this goes for shares: amounts are unknown, as how fast the code runs was not measured",
 	  "record for longer, with hardware breakpoints" },
 };
