@@ -40,8 +40,8 @@ static int put_link(struct store_writer *s, uint32_t id, const struct seen *seen
 	return err;
 }
 
-/* Of ten seconds, in which one function ran. */
-static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_t duration_ns)
+/* A record of ten seconds, in which one function ran. */
+static void record_of(const struct seen *seen, unsigned n, struct counts_record *r, struct counts_built *b)
 {
 	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 	const struct fmt_counts_func f = { .id = 1,
@@ -57,10 +57,6 @@ static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_
 	};
 	const struct seen ratio = { .how = FMT_CL_RATIO };
 	char path[] = "/tmp/accperf-u-speed.XXXXXX";
-	struct profile p = { .duration_ns = duration_ns };
-	struct counts_record r = { 0 };
-	struct counts_speed speed;
-	struct counts_built b;
 	struct store_writer *s;
 	struct err e = { 0 };
 
@@ -75,15 +71,70 @@ static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_
 	for (unsigned i = 0; i < n; i++)
 		assert_int_equal(put_link(s, i + 1, &seen[i]), 0);
 	assert_int_equal(store_close(s, &e), 0);
-	assert_int_equal(counts_record_load(&r, path, &e), 0);
+	assert_int_equal(counts_record_load(r, path, &e), 0);
 	unlink(path);
+	assert_int_equal(counts_record_tree(r, b, &e), 0);
+	assert_int_equal(counts_solve(&b->tree), 0);
+}
+
+static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_t duration_ns)
+{
+	struct profile p = { .duration_ns = duration_ns };
+	struct counts_record r = { 0 };
+	struct counts_speed speed;
+	struct counts_built b;
+
+	record_of(seen, n, &r, &b);
 	r.profile = &p;
-	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
-	assert_int_equal(counts_solve(&b.tree), 0);
 	speed = counts_speed(&r, &b);
 	counts_built_release(&b);
 	counts_record_release(&r);
 	return speed;
+}
+
+#define STRETCHES 8
+#define CARRIED 5
+
+/* What lies between system calls ran at 3 instructions a ns: all amounts follow, as counts shows them. */
+static void segments_tell_where_no_rate_does(void **state)
+{
+	static const struct seen rate = { FMT_CL_RATE, 20, 30 }, ratio = { FMT_CL_RATIO, 2, 30 };
+	struct fmt_segment seg[STRETCHES * CARRIED];
+	double runs;
+
+	for (uint32_t i = 0; i < STRETCHES * CARRIED; i++)
+		seg[i] = (struct fmt_segment){ .stretch = 1 + i / CARRIED,
+					       .weight = 100,
+					       .ns = i / CARRIED % 2 ? 24000 : 16000,
+					       .instructions = 60000,
+					       .state = FMT_SEG_VERIFIED };
+	for (int k = 0; k < 3; k++) {
+		struct counts_record r = { 0 };
+		struct counts_built b;
+		struct counts_speed s;
+		double all = 0;
+
+		record_of(k == 2 ? &rate : &ratio, 1, &r, &b);
+		free(r.segment);
+		r.segment = k ? seg : NULL;
+		r.segments = k ? STRETCHES * CARRIED : 0;
+		runs = b.tree.runs[1];
+		s = counts_speed_settle(&r, &b);
+		for (size_t i = 0; i < b.tree.groups; i++)
+			all += b.tree.group[i].instructions;
+		assert_int_equal(s.measured, k > 0);
+		assert_int_equal(s.by_segments, k == 1);
+		if (k == 1) {
+			assert_true(fabs(all / 3e9 - 1) < 1e-6);
+			assert_true(s.low > 0.3 && s.low < 1 && s.high > 1 && s.high < 3);
+		} else {
+			assert_true(b.tree.runs[1] == runs);
+		}
+		r.segment = NULL;
+		r.segments = 0;
+		counts_built_release(&b);
+		counts_record_release(&r);
+	}
 }
 
 #define SPEED_OF(ns, ...)                                                                                              \
@@ -131,7 +182,8 @@ static void test_note(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
+					    cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "counts/counts_windows.h"
+#include "counts/segment_rate.h"
 #include "util/normal.h"
 
 /* Of the log of the speed: within a factor of two, 95 times of a hundred. A rate of code that tells little of what
@@ -66,6 +67,33 @@ struct counts_speed counts_speed(const struct counts_record *r, const struct cou
 	s.low = exp(-Z95 * sd);
 	s.high = exp(Z95 * sd);
 	return s;
+}
+
+struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b)
+{
+	struct counts_speed s = counts_speed(r, b);
+	uint64_t dropped = 0;
+	struct segment_rate rate = segment_rate(r->segment, r->segments, &dropped);
+	struct counts_tree *t = &b->tree;
+	double all = 0, by;
+
+	for (size_t i = 0; i < t->groups; i++)
+		all += t->group[i].instructions > 0 ? t->group[i].instructions : 0;
+	if (s.measured || !rate.known || !(all > 0))
+		return s;
+	by = rate.per_ns * 1e9 / all;
+	for (size_t i = 0; i < t->groups; i++) {
+		t->group[i].instructions *= by;
+		t->group[i].low *= by;
+		t->group[i].high *= by;
+	}
+	for (uint32_t n = 0; n < t->nodes; n++)
+		t->runs[n] *= by;
+	return (struct counts_speed){ .measured = true,
+				      .by_segments = true,
+				      .low = rate.low / rate.per_ns,
+				      .high = rate.high / rate.per_ns,
+				      .seconds = NAN };
 }
 
 const char *counts_speed_note(struct counts_speed_note *n, double seconds)

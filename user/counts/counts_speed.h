@@ -30,4 +30,7 @@ const char *counts_speed_note(struct counts_speed_note *n, double seconds);
 /* Of a recording, and its tree that counts_solve() has solved. */
 struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b);
 
+/* The same; where segments alone tell it, the tree's instructions and runs are brought to what they tell. */
+struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b);
+
 #endif

@@ -171,7 +171,7 @@ int input_counts(struct raw *r)
 	if (err)
 		return err;
 	if (!counts_record_solve(&r->counts, &b)) {
-		r->in->speed = counts_speed(&r->counts, &b);
+		r->in->speed = counts_speed_settle(&r->counts, &b);
 		err = take_functions(r, &b);
 	}
 	counts_built_release(&b);
