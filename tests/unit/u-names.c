@@ -184,11 +184,57 @@ static void demangled(void **state)
 	assert_true(!strcmp(out, "foo::bar(int)") || !strcmp(out, "_ZN3foo3barEi")); /* without the C++ runtime */
 	demangle("_ZN4core3fmt5write17h0123456789abcdefE", out, sizeof(out));
 	assert_null(strstr(out, "::h0123"));
+	demangle("_ZN52_$LT$w..Counter$u20$as$u20$w..Sink$GT$4take17h0123456789abcdefE", out, sizeof(out));
+	assert_true(!strcmp(out, "<w::Counter as w::Sink>::take") || out[0] == '_');
 	memset(longname, 'P', 100000);
 	memcpy(longname, "_Z1f", 4);
 	longname[100000] = '\0';
 	demangle(longname, out, sizeof(out)); /* no crash */
 	free(longname);
+}
+
+static void rust_names(void **state)
+{
+	static const struct {
+		const char *mangled, *name;
+	} of[] = {
+		{ "_RINvCsbsFkZsjFIc5_1w4feedNtB2_7CounterEB2_", "w::feed<w::Counter>" },
+		{ "_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar" },
+		{ "_RNCNvCsbsFkZsjFIc5_1w4mains_0B3_", "w::main::{closure#1}" },
+		{ "_RNvXCs1_1wNtB2_7CounterNtB2_4Sink4take", "<w::Counter as w::Sink>::take" },
+		{ "_RNvMs_NtCs1_5alloc3vecINtB4_3VechE4push", "<alloc::vec::Vec<u8>>::push" },
+		{ "_RINvCs1_1w1fKj1f_RSlTxEFUKCbEuE", "w::f<31, &[i32], (i64,), unsafe fn(bool)>" },
+		{ "_RINvCs1_1w1fAm4_DNtB2_1TEL_QeE", NULL }, /* a length without its type */
+		{ "_RINvCs1_1w1fAmj4_DNtB2_1TEL_QeE", "w::f<[u32; 4], dyn w::T, &mut str>" },
+		{ "_RNvCs1_1w4name.llvm.1234", "w::name" },
+		{ "_RNCNCNvNtCsjrHSEGnQ3l9_3std2rt5start00B7_", "std::rt::start::{closure#0}::{closure#0}" },
+		{ "_RB_", NULL },
+		{ "_RNvB_1f", NULL },
+		{ "_RNvCs1_1w9short", NULL },
+		{ "_RIIIIII", NULL },
+		{ "_R", NULL },
+	};
+	char out[200], deep[2100] = "_R";
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		demangle(of[i].mangled, out, sizeof(out));
+		assert_string_equal(out, of[i].name ? of[i].name : of[i].mangled);
+		/* cut anywhere, it is a name or none */
+		for (size_t n = 0; n < strlen(of[i].mangled); n++) {
+			snprintf(deep, n + 1, "%s", of[i].mangled);
+			demangle(deep, out, sizeof(out));
+			demangle(of[i].mangled, out, n + 1);
+		}
+	}
+	/* deeper than any, and one that back references make endless */
+	for (size_t i = 2; i < 2000; i++)
+		deep[i] = "INv"[i % 3];
+	demangle(deep, out, sizeof(out));
+	assert_true(!strncmp(out, deep, 100));
+	snprintf(deep, sizeof(deep), "_RINvC1a1b");
+	for (char c = 'a'; c < 'z'; c++)
+		strcat(deep, "TB8_B8_E");
+	demangle(deep, out, sizeof(out));
 }
 
 /* Ourselves: a function of this file with an inlined callee. */
@@ -345,12 +391,12 @@ static void cache_round_trip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text),         cmocka_unit_test(jit_reused_memory),
-		cmocka_unit_test(jit_is_pruned),    cmocka_unit_test(jit_is_full),
-		cmocka_unit_test(jit_is_not_deaf),  cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls),         cmocka_unit_test(demangled),
-		cmocka_unit_test(own_dwarf),        cmocka_unit_test(stripped_ends),
-		cmocka_unit_test(cache_round_trip),
+		cmocka_unit_test(jit_text),        cmocka_unit_test(jit_reused_memory),
+		cmocka_unit_test(jit_is_pruned),   cmocka_unit_test(jit_is_full),
+		cmocka_unit_test(jit_is_not_deaf), cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls),        cmocka_unit_test(demangled),
+		cmocka_unit_test(rust_names),      cmocka_unit_test(own_dwarf),
+		cmocka_unit_test(stripped_ends),   cmocka_unit_test(cache_round_trip),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/demangle.h"
+#include "symbol/rust_name.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -31,8 +32,8 @@ static cxa_demangle_fn find_demangler(void)
 	return fn;
 }
 
-/* "::h0123456789abcdef" at the end of old Rust names tells a person nothing. */
-static void drop_rust_hash(char *s)
+/* "::h0123456789abcdef" at the end of old Rust names tells a person nothing, and only they have such an end. */
+static void plain_old_rust(char *s)
 {
 	size_t n = strlen(s);
 
@@ -42,6 +43,7 @@ static void drop_rust_hash(char *s)
 		if (!isxdigit((unsigned char)*p))
 			return;
 	s[n - 19] = '\0';
+	rust_unescape(s);
 }
 
 void demangle_prepare(void)
@@ -59,8 +61,8 @@ const char *demangle(const char *name, char *out, size_t size)
 	    (text = fn(name, NULL, NULL, &status))) {
 		snprintf(out, size, "%s", text);
 		free(text);
-		drop_rust_hash(out);
-	} else {
+		plain_old_rust(out);
+	} else if (strncmp(name, "_R", 2) || strlen(name) > MAX_MANGLED || !rust_name(name, out, size)) {
 		snprintf(out, size, "%s", name);
 	}
 	return out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* C++ (and old Rust) names for people, by the C++ runtime library if it is there. Names come from
+/* C++ and Rust names for people, those of C++ and old Rust by the C++ runtime library if it is there. Names come from
  * foreign files: overlong ones are left as they are. Included by symbols.c. */
 #ifndef ACCPERF_SYMBOL_DEMANGLE_H
 #define ACCPERF_SYMBOL_DEMANGLE_H
