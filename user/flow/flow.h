@@ -163,8 +163,8 @@ bool flow_has_amounts(const struct flow *f);
 double flow_amount(const struct flow *f, double v);
 struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);
-/* Of an amount of which system calls took so much. Their bytes were counted, those of code go with its speed: a share of
- * both is no surer than that. Of flow_whole(): within 0 to 1. */
+/* Of an amount of which system calls took so much. Their bytes were counted, those of code go with its speed: a share
+ * of both is no surer than that. Of flow_whole(): within 0 to 1. */
 struct flow_range flow_share(const struct flow *f, struct flow_range of, double taken);
 bool flow_is_call(const struct flow_func *fn);
 struct flow_range flow_edge_share(const struct flow *f, const struct flow_edge *e);
