@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "flow/diff.h"
+#include "flow/estimators.h"
 #include "flow/flow.h"
 #include "util/normal.h"
 #include "util/random.h"
@@ -159,12 +161,60 @@ static void shares_of_both_kinds_go_with_the_speed(void **state)
 	}
 }
 
+/* What a system call took was counted, bytes of code go with its speed: where one recording knows it and the other does
+ * not, their shares differ for that alone. */
+static void differences_of_speed_are_none(void **state)
+{
+	static const struct {
+		double speed[2];
+		const char *verdict;
+	} of[] = { { { NAN, NAN }, "real" },
+		   { { 1.5, NAN }, "noise" },
+		   { { NAN, 1.5 }, "noise" },
+		   { { 2, 2 }, "noise" },
+		   { { 1, 1 }, "real" } };
+	struct flow_input empty = { 0 };
+	struct in_function_time none = { 0 };
+	struct err e = { 0 };
+
+	empty.times = &none;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct flow f[2];
+		struct flow_diff d;
+
+		for (int k = 0; k < 2; k++) {
+			uint32_t a, b, call;
+
+			flow_init(&f[k]);
+			f[k].loads = 1e6;
+			f[k].time_bias = true;
+			f[k].speed_low = 1 / of[i].speed[k];
+			f[k].speed_high = of[i].speed[k];
+			a = flow_func(&f[k], "fill", "app");
+			b = flow_func(&f[k], "sum", "app");
+			call = flow_func(&f[k], "(kernel:write)", "");
+			*flow_edge(&f[k], a, b) = (struct flow_edge){ a, b, k ? 800 : 850, NAN, 0, 0, 1, 100, false };
+			*flow_edge(&f[k], a, call) =
+				(struct flow_edge){ a, call, k ? 200 : 150, NAN, 0, 0, 1, 100, false };
+			flow_finish(&f[k]);
+		}
+		assert_int_equal(flow_diff(&f[0], &f[1], &empty, &empty, &d, &e), 0);
+		assert_int_equal(d.edge_count, 2);
+		for (size_t k = 0; k < 2; k++)
+			assert_string_equal(diff_verdict(&d.edges[k]), of[i].verdict);
+		flow_diff_release(&d);
+		flow_release(&f[0]);
+		flow_release(&f[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(table_adds_up),
 					    cmocka_unit_test(ops_a_byte_have_an_interval),
 					    cmocka_unit_test(distinct_bytes_have_bounds),
-					    cmocka_unit_test(shares_of_both_kinds_go_with_the_speed) };
+					    cmocka_unit_test(shares_of_both_kinds_go_with_the_speed),
+					    cmocka_unit_test(differences_of_speed_are_none) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

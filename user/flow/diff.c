@@ -168,6 +168,20 @@ static double share_variance(const struct flow *f, const struct flow_edge *e, do
 	return isnan(sd) ? NAN : fmax(sd * sd / (total * total), least);
 }
 
+/* How far the speed of code moves a share that has bytes of system calls beside it. Two recordings without a speed rest
+ * on the same nominal one: that moves both alike. */
+static double speed_variance(const struct flow *f, const struct flow_edge *e)
+{
+	struct flow_range r = { e ? e->bytes : 0, e ? e->bytes : 0, e ? e->bytes : 0 };
+	double sd;
+
+	if (!e || !(flow_whole(f) > 0))
+		return 0;
+	r = flow_share(f, r, flow_is_call(&f->funcs[e->consumer]) ? e->bytes : 0);
+	sd = (r.high - r.low) / (2 * Z95);
+	return sd * sd;
+}
+
 /* Welch and Satterthwaite: of the sum of two variances. */
 static double freedom_of(double x, double fx, double y, double fy)
 {
@@ -197,6 +211,10 @@ static void edge_row(struct diff_row *r, const struct flow_edge *x, const struct
 	r->other_value = y ? flow_edge_bytes(other, y).value : flow_amount(other, 0);
 	vx = share_variance(base, x, bt);
 	vy = share_variance(other, y, ot);
+	if (flow_has_amounts(base) || flow_has_amounts(other)) {
+		vx += speed_variance(base, x);
+		vy += speed_variance(other, y);
+	}
 	r->error = sqrt(vx + vy);
 	r->of_base = interval_around(r->base, sqrt(vx), base->sd_freedom > 0 ? base->sd_freedom : INFINITY, 0);
 	r->of_other = interval_around(r->other, sqrt(vy), other->sd_freedom > 0 ? other->sd_freedom : INFINITY, 0);

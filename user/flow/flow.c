@@ -15,10 +15,10 @@
 		NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN               \
 	}
 
-/* True speed over the nominal one where none was measured: eight programs of packages ran at .05 (memcached) to 2.9
- * (nginx) times it, as far as bytes of system calls over those of code tell (the exact engine against 20 s live). */
-#define UNMEASURED_LOW 0.05
-#define UNMEASURED_HIGH 4.0
+/* True speed over the nominal one where none was measured, as far as bytes of system calls over those of code tell: the
+ * exact engine against 20 s live of eight programs of packages. */
+#define UNMEASURED_LOW 0.05 /* times; memcached; the median was .6 */
+#define UNMEASURED_HIGH 4.0 /* times; nginx: 2.9 */
 
 void flow_init(struct flow *f)
 {
@@ -360,7 +360,7 @@ static double share_at(const struct flow *f, double v, double taken, double spee
 }
 
 /* Errors that have nothing to do with each other add in squares. */
-static double both(double a, double b)
+static double in_squares(double a, double b)
 {
 	return sqrt(a * a + b * b);
 }
@@ -370,8 +370,9 @@ struct flow_range flow_share(const struct flow *f, struct flow_range of, double 
 	double whole = flow_whole(f), share = of.value / whole;
 	double slow = share_at(f, of.value, taken, flow_has_amounts(f) ? f->speed_low : UNMEASURED_LOW);
 	double fast = share_at(f, of.value, taken, flow_has_amounts(f) ? f->speed_high : UNMEASURED_HIGH);
-	struct flow_range r = { share, share - both(share - of.low / whole, share - fmin(share, fmin(slow, fast))),
-				share + both(of.high / whole - share, fmax(share, fmax(slow, fast)) - share) };
+	struct flow_range r = { share,
+				share - in_squares(share - of.low / whole, share - fmin(share, fmin(slow, fast))),
+				share + in_squares(of.high / whole - share, fmax(share, fmax(slow, fast)) - share) };
 
 	/* fmax() would make 0 of what is not known */
 	r.low = r.low < 0 ? 0 : r.low;

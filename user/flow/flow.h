@@ -53,7 +53,7 @@ struct flow_func {
 	const char *name, *object; /* never NULL; object may be "" */
 	double in, in_uma, in_low, in_high;
 	double out, out_uma, out_low, out_high;
-	double taken; /* of out: what system calls took */
+	double taken;                     /* of out: what system calls took */
 	bool in_uma_bound, out_uma_bound; /* the UMA is a lower bound */
 	double instructions, compute, loads, stores;
 	double compute_low, compute_high;

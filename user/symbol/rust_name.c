@@ -18,10 +18,10 @@ struct rust {
 	bool failed, silent; /* silent: parsed, not shown */
 };
 
-static void path(struct rust *r);
-static void type(struct rust *r);
+static void rust_path(struct rust *r);
+static void rust_type(struct rust *r);
 
-static void put(struct rust *r, const char *s, size_t n)
+static void rust_put(struct rust *r, const char *s, size_t n)
 {
 	if (r->silent || r->failed)
 		return;
@@ -35,10 +35,10 @@ static void put(struct rust *r, const char *s, size_t n)
 
 static void puts_to(struct rust *r, const char *s)
 {
-	put(r, s, strlen(s));
+	rust_put(r, s, strlen(s));
 }
 
-static bool take(struct rust *r, char c)
+static bool rust_take(struct rust *r, char c)
 {
 	if (r->failed || *r->at != c)
 		return false;
@@ -47,22 +47,22 @@ static bool take(struct rust *r, char c)
 }
 
 /* Of a list: until its end, or until nothing is left. */
-static bool more(struct rust *r)
+static bool rust_more(struct rust *r)
 {
-	if (take(r, 'E'))
+	if (rust_take(r, 'E'))
 		return false;
 	r->failed |= !*r->at;
 	return !r->failed;
 }
 
-static bool enter(struct rust *r)
+static bool rust_enter(struct rust *r)
 {
 	r->failed |= ++r->depth > DEEPEST || ++r->steps > STEPS;
 	return !r->failed;
 }
 
 /* "_" is 0, "0_" is 1; hashes of crates are of 64 bits. */
-static uint64_t base62(struct rust *r)
+static uint64_t rust_base62(struct rust *r)
 {
 	uint64_t v = 0;
 	bool any = false;
@@ -74,7 +74,7 @@ static uint64_t base62(struct rust *r)
 		r->failed |= d == 62;
 		v = v * 62 + (unsigned)d;
 	}
-	r->failed |= !take(r, '_');
+	r->failed |= !rust_take(r, '_');
 	return any ? v + 1 : 0;
 }
 
@@ -84,15 +84,15 @@ struct word {
 	uint64_t which; /* of those that are called the same */
 };
 
-static struct word identifier(struct rust *r)
+static struct word rust_identifier(struct rust *r)
 {
 	struct word w = { .s = "" };
 	char *end;
 	size_t left;
 
-	if (take(r, 's'))
-		w.which = base62(r) + 1;
-	take(r, 'u'); /* what is beyond ASCII stays as it is written */
+	if (rust_take(r, 's'))
+		w.which = rust_base62(r) + 1;
+	rust_take(r, 'u'); /* what is beyond ASCII stays as it is written */
 	if (r->failed || !isdigit((unsigned char)*r->at)) {
 		r->failed = true;
 		return w;
@@ -115,10 +115,10 @@ static struct word identifier(struct rust *r)
 }
 
 /* What was written before, at that place. */
-static void back(struct rust *r, void (*what)(struct rust *))
+static void rust_back(struct rust *r, void (*what)(struct rust *))
 {
 	const char *here = r->at - 1;
-	uint64_t to = base62(r);
+	uint64_t to = rust_base62(r);
 	const char *after = r->at;
 
 	if (r->failed || to >= (uint64_t)(here - r->begin)) {
@@ -133,13 +133,13 @@ static void back(struct rust *r, void (*what)(struct rust *))
 	r->at = after;
 }
 
-static void binder(struct rust *r)
+static void rust_binder(struct rust *r)
 {
-	if (take(r, 'G'))
-		base62(r);
+	if (rust_take(r, 'G'))
+		rust_base62(r);
 }
 
-static void unseen(struct rust *r, void (*what)(struct rust *))
+static void rust_unseen(struct rust *r, void (*what)(struct rust *))
 {
 	bool was = r->silent;
 
@@ -150,21 +150,21 @@ static void unseen(struct rust *r, void (*what)(struct rust *))
 
 /* ---- constants ---- */
 
-static void constant(struct rust *r)
+static void rust_constant(struct rust *r)
 {
 	char kind = *r->at, text[24];
 	const char *digits;
 	bool minus;
 	uint64_t v;
 
-	if (!enter(r))
+	if (!rust_enter(r))
 		return;
-	if (take(r, 'B')) {
-		back(r, constant);
+	if (rust_take(r, 'B')) {
+		rust_back(r, rust_constant);
 		r->depth--;
 		return;
 	}
-	if (take(r, 'p')) {
+	if (rust_take(r, 'p')) {
 		puts_to(r, "_");
 		r->depth--;
 		return;
@@ -174,7 +174,7 @@ static void constant(struct rust *r)
 		return;
 	}
 	r->at++;
-	minus = take(r, 'n');
+	minus = rust_take(r, 'n');
 	digits = r->at;
 	while (isxdigit((unsigned char)*r->at) && !isupper((unsigned char)*r->at))
 		r->at++;
@@ -184,16 +184,17 @@ static void constant(struct rust *r)
 	else if (kind == 'b')
 		puts_to(r, v ? "true" : "false");
 	else if (kind == 'c' && v > ' ' && v < 127)
-		put(r, text, (size_t)snprintf(text, sizeof(text), "'%c'", (char)v));
+		rust_put(r, text, (size_t)snprintf(text, sizeof(text), "'%c'", (char)v));
 	else
-		put(r, text, (size_t)snprintf(text, sizeof(text), "%s%llu", minus ? "-" : "", (unsigned long long)v));
-	r->failed |= !take(r, '_');
+		rust_put(r, text,
+			 (size_t)snprintf(text, sizeof(text), "%s%llu", minus ? "-" : "", (unsigned long long)v));
+	r->failed |= !rust_take(r, '_');
 	r->depth--;
 }
 
 /* ---- types ---- */
 
-static const char *basic(char c)
+static const char *rust_basic(char c)
 {
 	static const char letters[] = "abcdefhijlmnopstuvxyz";
 	static const char *const name[] = { "i8",    "bool",  "char", "f64", "str",  "f32",  "u8",
@@ -206,48 +207,48 @@ static const char *basic(char c)
 
 static void listed_types(struct rust *r)
 {
-	for (bool first = true; more(r); first = false) {
+	for (bool first = true; rust_more(r); first = false) {
 		puts_to(r, first ? "" : ", ");
-		type(r);
+		rust_type(r);
 	}
 }
 
 static void function_type(struct rust *r)
 {
-	binder(r);
-	puts_to(r, take(r, 'U') ? "unsafe fn(" : "fn(");
-	if (take(r, 'K') && !take(r, 'C'))
-		identifier(r);
+	rust_binder(r);
+	puts_to(r, rust_take(r, 'U') ? "unsafe fn(" : "fn(");
+	if (rust_take(r, 'K') && !rust_take(r, 'C'))
+		rust_identifier(r);
 	listed_types(r);
 	puts_to(r, ")");
-	if (take(r, 'u'))
+	if (rust_take(r, 'u'))
 		return;
 	puts_to(r, " -> ");
-	type(r);
+	rust_type(r);
 }
 
 static void dynamic_type(struct rust *r)
 {
 	puts_to(r, "dyn ");
-	binder(r);
-	for (bool first = true; more(r); first = false) {
+	rust_binder(r);
+	for (bool first = true; rust_more(r); first = false) {
 		puts_to(r, first ? "" : " + ");
-		path(r);
-		while (take(r, 'p')) {
-			identifier(r);
-			unseen(r, type);
+		rust_path(r);
+		while (rust_take(r, 'p')) {
+			rust_identifier(r);
+			rust_unseen(r, rust_type);
 		}
 	}
-	r->failed |= !take(r, 'L');
-	base62(r);
+	r->failed |= !rust_take(r, 'L');
+	rust_base62(r);
 }
 
 static void pointer_type(struct rust *r, char c)
 {
-	if (c != 'P' && c != 'O' && take(r, 'L'))
-		base62(r);
+	if (c != 'P' && c != 'O' && rust_take(r, 'L'))
+		rust_base62(r);
 	puts_to(r, c == 'R' ? "&" : c == 'Q' ? "&mut " : c == 'P' ? "*const " : "*mut ");
-	type(r);
+	rust_type(r);
 }
 
 static void tuple_type(struct rust *r)
@@ -255,9 +256,9 @@ static void tuple_type(struct rust *r)
 	unsigned n = 0;
 
 	puts_to(r, "(");
-	for (; more(r); n++) {
+	for (; rust_more(r); n++) {
 		puts_to(r, n ? ", " : "");
-		type(r);
+		rust_type(r);
 	}
 	puts_to(r, n == 1 ? ",)" : ")");
 }
@@ -265,25 +266,25 @@ static void tuple_type(struct rust *r)
 static void array_type(struct rust *r, char c)
 {
 	puts_to(r, "[");
-	type(r);
+	rust_type(r);
 	if (c == 'A') {
 		puts_to(r, "; ");
-		constant(r);
+		rust_constant(r);
 	}
 	puts_to(r, "]");
 }
 
-static void type(struct rust *r)
+static void rust_type(struct rust *r)
 {
 	char c = *r->at;
 
-	if (!enter(r))
+	if (!rust_enter(r))
 		return;
-	if (basic(c)) {
+	if (rust_basic(c)) {
 		r->at++;
-		puts_to(r, basic(c));
+		puts_to(r, rust_basic(c));
 	} else if (c && strchr("CMXYNI", c)) {
-		path(r);
+		rust_path(r);
 	} else {
 		r->at += c != 0;
 		switch (c) {
@@ -296,7 +297,7 @@ static void type(struct rust *r)
 		case 'O': pointer_type(r, c); break;
 		case 'F': function_type(r); break;
 		case 'D': dynamic_type(r); break;
-		case 'B': back(r, type); break;
+		case 'B': rust_back(r, rust_type); break;
 		default: r->failed = true;
 		}
 	}
@@ -305,39 +306,39 @@ static void type(struct rust *r)
 
 /* ---- paths ---- */
 
-static void named(struct rust *r, char space, struct word w)
+static void rust_named(struct rust *r, char space, struct word w)
 {
 	char text[32];
 
 	if (islower((unsigned char)space)) {
 		puts_to(r, w.n ? "::" : "");
-		put(r, w.s, w.n);
+		rust_put(r, w.s, w.n);
 		return;
 	}
 	puts_to(r, space == 'C' ? "::{closure" : space == 'S' ? "::{shim" : "::{other");
 	if (w.n) {
 		puts_to(r, ":");
-		put(r, w.s, w.n);
+		rust_put(r, w.s, w.n);
 	}
-	put(r, text, (size_t)snprintf(text, sizeof(text), "#%llu}", (unsigned long long)w.which));
+	rust_put(r, text, (size_t)snprintf(text, sizeof(text), "#%llu}", (unsigned long long)w.which));
 }
 
-static void arguments(struct rust *r)
+static void rust_arguments(struct rust *r)
 {
 	bool first = true;
 
 	puts_to(r, "<");
-	while (more(r)) {
-		if (take(r, 'L')) {
-			base62(r);
+	while (rust_more(r)) {
+		if (rust_take(r, 'L')) {
+			rust_base62(r);
 			continue;
 		}
 		puts_to(r, first ? "" : ", ");
 		first = false;
-		if (take(r, 'K'))
-			constant(r);
+		if (rust_take(r, 'K'))
+			rust_constant(r);
 		else
-			type(r);
+			rust_type(r);
 	}
 	puts_to(r, ">");
 }
@@ -345,47 +346,47 @@ static void arguments(struct rust *r)
 static void of_impl(struct rust *r, char c)
 {
 	if (c != 'Y') {
-		if (take(r, 's'))
-			base62(r);
-		unseen(r, path);
+		if (rust_take(r, 's'))
+			rust_base62(r);
+		rust_unseen(r, rust_path);
 	}
 	puts_to(r, "<");
-	type(r);
+	rust_type(r);
 	if (c != 'M') {
 		puts_to(r, " as ");
-		path(r);
+		rust_path(r);
 	}
 	puts_to(r, ">");
 }
 
-static void path(struct rust *r)
+static void rust_path(struct rust *r)
 {
 	char c = *r->at, space;
 	struct word w;
 
-	if (!enter(r))
+	if (!rust_enter(r))
 		return;
 	r->at += c != 0;
 	switch (c) {
 	case 'C':
-		w = identifier(r);
-		put(r, w.s, w.n);
+		w = rust_identifier(r);
+		rust_put(r, w.s, w.n);
 		break;
 	case 'N':
 		space = *r->at;
 		r->at += space != 0;
 		r->failed |= !isalpha((unsigned char)space);
-		path(r);
-		named(r, space, identifier(r));
+		rust_path(r);
+		rust_named(r, space, rust_identifier(r));
 		break;
 	case 'M':
 	case 'X':
 	case 'Y': of_impl(r, c); break;
 	case 'I':
-		path(r);
-		arguments(r);
+		rust_path(r);
+		rust_arguments(r);
 		break;
-	case 'B': back(r, path); break;
+	case 'B': rust_back(r, rust_path); break;
 	default: r->failed = true;
 	}
 	r->depth--;
@@ -399,9 +400,9 @@ bool rust_name(const char *mangled, char *out, size_t size)
 		return false;
 	*out = 0;
 	/* a version of the scheme would stand here as a number */
-	path(&r);
+	rust_path(&r);
 	if (!r.failed && *r.at && *r.at != '.' && *r.at != '$')
-		unseen(&r, path);
+		rust_unseen(&r, rust_path);
 	return !r.failed && r.len && (!*r.at || *r.at == '.' || *r.at == '$');
 }
 

@@ -250,9 +250,10 @@ static void half(struct buf *out, double value, double low, double high)
 	AUTO_BUF(b);
 
 	if (high > low && value > 0) {
-		double percent = 50 * (high - low) / value;
+		/* the farther end: one side ends at nothing, or at all */
+		double percent = 100 * fmax(high - value, value - low) / value;
 
-		if (percent < 1000)
+		if (percent < 999.5)
 			buf_addf(&b, "+-%.0f%%", percent);
 		else
 			buf_addstr(&b, ">999%"); /* as wide as its column */
