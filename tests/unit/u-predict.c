@@ -511,6 +511,30 @@ static void missing(void **state)
 	assert_non_null(strstr(why, "figures"));
 }
 
+/* Nothing tells the sizes of single calls, and their mean only roughly: a device that takes its time for bytes, too. */
+static void mean_size_as_it_is_known(void **state)
+{
+	const struct logca slow_bus = { .L = 1, .o = 100, .C = 10, .A = 20, .beta = 1, .kind = LOGCA_DEP };
+	struct catalogue_entry a = given(slow_bus);
+	struct predict_device d = device_of(&a);
+	struct predict_work w = nothing_known();
+	struct predict_option exact, rough;
+	(void)state;
+
+	w.ns_per_call = FIGURE_EXACT(2e4);
+	w.bytes_in = FIGURE_EXACT(1e4);
+	w.share_process = FIGURE_EXACT(0.5);
+	exact = one(&w, &d);
+	near(exact.speedup.value, 2e4 / (100 + 1.5e4), 1e-9, "10,000 bytes in 15.1 us");
+	w.bytes_in = (struct figure){ 1e4, 5e3, 2e4 };
+	rough = one(&w, &d);
+	near(rough.speedup.value, exact.speedup.value, 1e-9, "the same mean");
+	assert_true(exact.speedup.low > 0.95 * exact.speedup.value);
+	assert_true(rough.speedup.low < 0.7 * exact.speedup.value);
+	assert_true(rough.speedup.high > 1.6 * exact.speedup.value);
+	predict_device_release(&d);
+}
+
 static void bounds(void **state)
 {
 	struct predict_size size = { 1000, 1, 10000 };
@@ -551,9 +575,16 @@ static void bounds(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden),   cmocka_unit_test(accelerometer), cmocka_unit_test(residency),
-		cmocka_unit_test(queue),    cmocka_unit_test(shared),        cmocka_unit_test(coverage),
-		cmocka_unit_test(measured), cmocka_unit_test(other_clock),   cmocka_unit_test(missing),
+		cmocka_unit_test(golden),
+		cmocka_unit_test(accelerometer),
+		cmocka_unit_test(residency),
+		cmocka_unit_test(queue),
+		cmocka_unit_test(mean_size_as_it_is_known),
+		cmocka_unit_test(shared),
+		cmocka_unit_test(coverage),
+		cmocka_unit_test(measured),
+		cmocka_unit_test(other_clock),
+		cmocka_unit_test(missing),
 		cmocka_unit_test(bounds),
 	};
 

@@ -60,6 +60,7 @@ struct draw {
 	double host, beta; /* beta: what is added to it */
 	double o, L, X;
 	double rate, share, thread, resident;
+	double bytes; /* of the mean call, where the sizes of single ones are not known */
 };
 
 struct sums {
@@ -155,6 +156,7 @@ static struct draw draw_of(const struct job *j, unsigned i)
 			   .share = factor_at(&w->share_process, z[I_SHARE]),
 			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
 			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
+	r.bytes = j->mean_only ? factor_at(&w->bytes_in, z[I_BYTES]) : 1;
 	if (figure_bounded(&w->beta))
 		r.beta = w->beta.value * (factor_at(&w->beta, z[I_BETA]) - 1);
 	if (j->d->by_ratio) {
@@ -167,7 +169,7 @@ static struct draw draw_of(const struct job *j, unsigned i)
 	return r;
 }
 
-static const struct draw as_given = { 1, 0, 1, 1, 1, 1, 1, 1, 1 };
+static const struct draw as_given = { 1, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
 
 /* ---- the host */
 
@@ -322,8 +324,14 @@ static struct sums sums_of(const struct job *j, const struct draw *r)
 
 	for (size_t i = 0; i < j->bins; i++) {
 		const struct bin *b = &j->bin[i];
-		double o = b->part[0] * r->o, lat = b->part[1] * r->L, x = b->part[2] * r->X;
-		double service = j->d->o_alone ? lat + x : o + lat + x;
+		double part[3] = { b->part[0], b->part[1], b->part[2] }, o, lat, x, service;
+
+		if (r->bytes != 1)
+			predict_device_at(j->d, b->g * r->bytes, b->host, b->compute, part);
+		o = part[0] * r->o;
+		lat = part[1] * r->L;
+		x = part[2] * r->X;
+		service = j->d->o_alone ? lat + x : o + lat + x;
 
 		s.o += b->share * o;
 		s.lat += b->share * lat;
