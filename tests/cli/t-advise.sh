@@ -40,6 +40,7 @@ done
 check "no candidate of a profile without samples" jq -e '.candidates == []' empty.json
 check "calls of an accelerator's own library are offloads" jq -e '[.candidates[] | select(.name | startswith("cuMemcpy")) | .kind] | length == 2 and all(. == "offload")' offload-cuda.json
 
+check "what is inlined everywhere is told of, with its caller's way out" bash -c "accperf advise -i '$G/counts-whole.prof' --json 2>/dev/null | jq -e '.candidates[] | select(.name == \"is_space\") | .reason | test(\"^inlined everywhere\")'"
 expect_status 1 "a set of a function that is not there" accperf advise -i "$G/counts-whole.prof" --set a=compres_file
 check "the nearest is offered" grep -q "did you mean 'compress_file'" err
 expect_status 2 "a set without functions" accperf advise -i "$G/counts-whole.prof" --set a

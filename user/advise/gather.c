@@ -119,6 +119,38 @@ static const char *object_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+static void set_share(const struct gathered *g, struct advise_function *f, double inclusive)
+{
+	f->share.value = inclusive;
+	if (g->shares.exact)
+		f->share.low = f->share.high = inclusive;
+	else
+		wilson_interval(inclusive, g->shares.effective, &f->share.low, &f->share.high);
+	/* it may stand further up on a stack that could not be followed */
+	if (g->shares.incomplete > 0)
+		f->share.high = fmin(f->share.high + g->shares.incomplete, 1);
+}
+
+/* Functions that take time and are no frame of their own on any stack: their callers' shares hold theirs, too. */
+static int inlined_everywhere(struct gathered *g)
+{
+	struct shares all = { 0 };
+	struct err why = { 0 };
+	int err = shares_compute(g->profile, &(struct shares_opts){ .thread = SHARES_ALL_THREADS, .inlined = true },
+				 &all, &why);
+
+	for (size_t i = 0; i < all.count && !err; i++) {
+		struct advise_function *f = &g->input.function[all.rows[i].function];
+
+		if (f->share.value > 0 || f->system || !(all.rows[i].inclusive >= ADVISE_LARGE))
+			continue;
+		f->inlined = true;
+		set_share(g, f, all.rows[i].inclusive);
+	}
+	shares_release(&all);
+	return err;
+}
+
 static int functions(struct gathered *g)
 {
 	const struct profile *p = g->profile;
@@ -145,17 +177,10 @@ static int functions(struct gathered *g)
 		struct advise_function *f = &in->function[s->function];
 
 		f->self = s->self;
-		f->share.value = s->inclusive;
-		if (g->shares.exact)
-			f->share.low = f->share.high = s->inclusive;
-		else
-			wilson_interval(s->inclusive, g->shares.effective, &f->share.low, &f->share.high);
-		/* it may stand further up on a stack that could not be followed */
-		if (g->shares.incomplete > 0)
-			f->share.high = fmin(f->share.high + g->shares.incomplete, 1);
+		set_share(g, f, s->inclusive);
 	}
 	in->has_time = g->shares.count > 0;
-	return 0;
+	return inlined_everywhere(g);
 }
 
 /* Input and output, which a device cannot do for the program; memory and locks it can do without. */
