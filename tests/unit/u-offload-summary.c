@@ -169,6 +169,59 @@ static void test_paced(void **state)
 	offload_summary_free(s);
 }
 
+/*
+ * A service that calls as fast as it can, every 500 ns of its CPU time, and gets the CPU half the time: others want it,
+ * too. A hit takes twice what was measured at start, which is nearly all that a stretch does.
+ */
+static void test_starved(void **state)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
+	uint64_t clock = MS, cpu = MS, begun = cpu;
+	struct offload_summary *s;
+	double truth = 0;
+
+	for (unsigned i = 0; i < 8; i++) {
+		uint64_t length = (20 + 5 * i) * MS, calls = length / 2 / (uint64_t)(2 * CALL_NS + 500);
+		struct fmt_offload_window one = { .armed = clock,
+						  .disarmed = clock + length,
+						  .calls = calls,
+						  .hits = 2 * calls,
+						  .library = library,
+						  .cpu_armed = cpu,
+						  .cpu_disarmed = cpu + length / 2,
+						  .hits_ns = (uint64_t)(CALL_NS * (double)calls),
+						  .gap_mean = 10 * MS };
+
+		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
+		total.calls += calls;
+		clock += length + 1000 * MS;
+		cpu += length / 2 + 500 * MS;
+		truth += (double)calls + 500. * MS / 500;
+	}
+	total.ns = total.cpu_ns = (uint64_t)((2 * CALL_NS + 500) * (double)total.calls);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW,
+				   &(struct fmt_offload_window){ .armed = clock,
+								 .disarmed = clock,
+								 .library = library,
+								 .cpu_armed = cpu,
+								 .cpu_disarmed = cpu },
+				   sizeof(struct fmt_offload_window)),
+			 0);
+	s = end(w);
+	assert_int_equal(s->items_cnt, 1);
+	{
+		const struct offload_item *it = &s->items[0];
+
+		print_message("calls %.0f [%.0f, %.0f], truth %.0f in %.0f ms of CPU\n", it->estimate, it->low,
+			      it->high, truth, (double)(cpu - begun) / MS);
+		assert_true(it->low <= truth && (isnan(it->high) || it->high >= truth));
+	}
+	offload_summary_free(s);
+}
+
 static void put_call(struct store_writer *w, uint32_t api, double bytes, double ns)
 {
 	struct fmt_call c = { .submit = 1,
@@ -330,6 +383,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_starved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_left, setup, teardown),

@@ -87,3 +87,20 @@ struct scaled scale_calls(const struct stretch *at, size_t n, double end, double
 	out.error = scale_student(ends - 1) * sqrt(off) / weights * (gaps - part * outside_ns) / (calls * out.factor);
 	return out;
 }
+
+bool scale_paced(const struct stretch *clock, const struct stretch *cpu, size_t n, double least_part)
+{
+	double gap = 0, gap_cpu = 0, in = 0, in_cpu = 0, hits = 0, busy;
+
+	for (size_t i = 0; i < n; i++) {
+		in += clock[i].to - clock[i].from;
+		in_cpu += cpu[i].to - cpu[i].from;
+		hits += cpu[i].hits_ns;
+		if (!i)
+			continue;
+		gap += fmax(0, clock[i].from - clock[i - 1].to);
+		gap_cpu += fmax(0, cpu[i].from - cpu[i - 1].to);
+	}
+	busy = gap > 0 ? gap_cpu / gap : 1;
+	return busy < SCALE_BUSY && in_cpu - busy * in >= least_part * hits;
+}

@@ -13,6 +13,7 @@
 #ifndef ACCPERF_OFFLOAD_SCALE_H
 #define ACCPERF_OFFLOAD_SCALE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A piece of time of one pace. Those that touch belong to one stretch. */
@@ -33,9 +34,12 @@ struct scaled {
  * How a target that is idle part of the time paces its calls cannot be seen: by a clock, and probes slow nothing
  * down, or each after the one before, and its time with the probes' taken off counts. By the clock with part 0 is the
  * one, with part 1 the other. A target that works more than SCALE_BUSY of the time in the gaps is paced by its own
- * work.
+ * work; so is one that others keep off the CPU, which looks idle. But where something else paces the calls, the target
+ * works in stretches as much as in gaps, and the hits come on top.
  */
-#define SCALE_BUSY .8 /* CPU time by time */
+#define SCALE_BUSY .8 /* CPU time by time; several threads make more than 1 */
+/* Is it paced from outside, as far as that can be seen? least_part: of their measured cost that hits have at least. */
+bool scale_paced(const struct stretch *clock, const struct stretch *cpu, size_t n, double least_part);
 
 /*
  * at[0..n) in order of time; the recording goes on to `end`. outside_ns: cost of hits between the

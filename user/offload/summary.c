@@ -610,6 +610,13 @@ static void fold_hists(struct summary_private *k)
 		}
 }
 
+/*
+ * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a
+ * third of it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and
+ * drifted over.
+ */
+#define COST_DOUBT .5
+
 /* What the hits of a stretch cost the target. */
 static double hits_ns(const struct summary_private *k, const struct fmt_offload_window *w)
 {
@@ -635,18 +642,6 @@ static int by_begin(const void *a, const void *b)
 	const struct stretch *x = a, *y = b;
 
 	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-/* CPU time by time in the gaps between stretches; several threads make more than 1. */
-static double gaps_busy(const struct stretches *t)
-{
-	double cpu = 0, clock = 0;
-
-	for (size_t i = 1; i < t->n; i++) {
-		cpu += fmax(0, t->cpu[i].from - t->cpu[i - 1].to);
-		clock += fmax(0, t->clock[i].from - t->clock[i - 1].to);
-	}
-	return clock > 0 ? cpu / clock : 1;
 }
 
 /* false: no memory. */
@@ -681,7 +676,7 @@ static bool gather_stretches(struct summary_private *k, struct offload_item *it,
 	}
 	qsort(t->clock, t->n, sizeof(*t->clock), by_begin);
 	qsort(t->cpu, t->n, sizeof(*t->cpu), by_begin);
-	t->idle = t->by_cpu && gaps_busy(t) < SCALE_BUSY;
+	t->idle = t->by_cpu && scale_paced(t->clock, t->cpu, t->n, 1 - COST_DOUBT);
 	return true;
 }
 
@@ -747,13 +742,6 @@ static void scale_item(struct summary_private *k, struct offload_item *it, doubl
 out:
 	free(t.clock);
 }
-
-/*
- * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a
- * third of it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and
- * drifted over.
- */
-#define COST_DOUBT .5
 
 static void uncertain(const struct summary_private *k, const struct offload_summary *s, struct offload_item *it)
 {
