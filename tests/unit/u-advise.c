@@ -316,6 +316,25 @@ static void figures_as_they_are_known(void **state)
 	end(&m);
 }
 
+/* A call's time as probes timed it, and as share and count have it: where they contradict each other either may be right. */
+static void times_that_contradict(void **state)
+{
+	struct advise_function *f;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "job", 5e4, 1e4, 16 * KB, 16 * KB);
+	sizes(f, KB, 900, .5, 64 * KB, 1e5);
+	f->ns_per_call = about(2e4, .1);
+	judge(&m);
+	c = named(&m, "job");
+	assert_true(c->ns_per_call.low < 2e4 && c->ns_per_call.high > 5e4);
+	end(&m);
+}
+
 /* Calls of hundreds of bytes that read 7 us where longer ones rise by 2.5 ns a byte: that is the probe, as far as the
  * doubt reaches. */
 static void what_a_probe_takes_beyond(void **state)
@@ -904,6 +923,7 @@ int main(void)
 		cmocka_unit_test(one_work_of_two_names),
 		cmocka_unit_test(open_work),
 		cmocka_unit_test(figures_as_they_are_known),
+		cmocka_unit_test(times_that_contradict),
 		cmocka_unit_test(what_a_probe_takes_beyond),
 		cmocka_unit_test(mean_of_calls_by_size),
 		cmocka_unit_test(few_far_longer_calls),

@@ -413,8 +413,15 @@ static struct figure closer(struct figure a, struct figure b)
 	bool a_known = figure_bounded(&a) && a.low > 0 && isfinite(a.high);
 	bool b_known = figure_bounded(&b) && b.low > 0 && isfinite(b.high);
 
-	if (a_known && b_known)
-		return a.high / a.low <= b.high / b.low ? a : b;
+	if (a_known && b_known) {
+		struct figure out = a.high / a.low <= b.high / b.low ? a : b;
+
+		if (a.high < b.low || b.high < a.low) { /* one of them is wrong, and nothing tells which */
+			out.low = fmin(a.low, b.low);
+			out.high = fmax(a.high, b.high);
+		}
+		return out;
+	}
 	return b_known || !figure_known(&a) ? b : a;
 }
 
