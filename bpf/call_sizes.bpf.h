@@ -121,6 +121,8 @@ static __always_inline bool expr_entry(const struct args *r, const struct probe_
 				return true;
 			if (bpf_probe_read_user(&item, sizeof(item), (void *)(p + 8 * (__u64)i)))
 				return false;
+			if (x->off && !read_field(item + x->off, x->width, &item))
+				return false;
 			if (x->op == PX_SUM)
 				e->v += item;
 			else

@@ -22,7 +22,7 @@ enum probe_op {
 	PX_USED = 6,        /* field before - field after: avail_in */
 	PX_GREW = 7,        /* field after - field before: pos, total_out */
 	PX_RETURN = 8,      /* the returned size; error codes (-4096 and up) are unknown */
-	PX_SUM = 9,         /* of the 64-bit array at argument a, of argument b items */
+	PX_SUM = 9, /* of the 64-bit array at argument a, of argument b items; off: of the field there behind each */
 	PX_PRODUCT = 10,    /* of the same */
 	PX_GRID = 11,       /* product of the six arguments from a: grid times block */
 	PX_DIM3 = 12,       /* of two structs of three ints passed by value from argument a on */

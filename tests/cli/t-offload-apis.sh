@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Every row of the table of offload APIs, under each name of its twins: calls and bytes equal to the
-# program's own. OpenSSL, zlib, zstd, ISA-L and OpenCL by the real libraries, the others by a library of
+# program's own. OpenSSL, zlib, zstd, ISA-L, OpenCL and DPDK by the real libraries, the others by a library of
 # ours that has their names and prototypes.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root: probes of other processes"; exit 77; }
@@ -74,6 +74,18 @@ else
 	skip "Vulkan" "no device that computes (mesa-vulkan-drivers has one in software)"
 	sed -nE 's/.*\("vulkan", "([A-Za-z0-9_]+)".*/vulkan \1/p' "$TOP/user/offload/api.c" >called.txt
 fi
+
+for driver in compress_zlib compress_isal; do
+	if "$W/off_dpdk" $driver 1 >/dev/null 2>&1; then
+		check "DPDK's compressdev, $driver: called" recorded dpdk compressdev "$W/off_dpdk" $driver 200
+		own dpdk.json | cut -d ' ' -f 1-4,7,8 >dpdk.own; figures dpdk.data | grep ' rte_compressdev_enqueue_burst ' | cut -d ' ' -f 1-4,7,8 >dpdk.seen
+		check "$driver: bursts and their bytes; each completed by the poll that took it back" diff dpdk.own dpdk.seen
+		printf 'compressdev %s\n' rte_compressdev_enqueue_burst rte_compressdev_dequeue_burst >>called.txt
+	else
+		skip "DPDK's compressdev, $driver" "$("$W/off_dpdk" $driver 1 2>&1 | tail -n 1)"
+		printf 'compressdev %s\n' rte_compressdev_enqueue_burst rte_compressdev_dequeue_burst >>called.txt
+	fi
+done
 
 "$W/off_producer" 1 >/dev/null 2>&1
 if [ $? = 0 ]; then
