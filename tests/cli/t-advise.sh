@@ -17,6 +17,7 @@ expect_status 3 "a profile without counts: what it has is judged" accperf advise
 cp out deflate.json
 check "its JSON is as its schema says" valid deflate.json
 check "the fast device gains, the slow one loses" jq -e '[.candidates[] | select(.name == "deflate") | .options[] | {(.accelerator): .verdict}] | add | .["fast/deflate"] == "offload" and .["slow/deflate"] == "keep"' deflate.json
+check "which sizes pay is said: all, none, from one on; null where the host's time by size is unknown" jq -e '[.candidates[] | .options[]? | .pays] | all(. == null or . == "always" or . == "never" or . == "from") and any(. == null)' deflate.json
 check "the mean size of the calls seen has an interval" jq -e '.candidates[] | select(.name == "deflate") | .bytes_in | .low < .value and .value < .high' deflate.json
 check "what is missing is said, and what helps" grep -q "record with --counts auto" err
 check "whoever takes a hundredth is judged or has a reason" jq -e '[.candidates[] | (.reason != null) != (.options | length > 0)] | length > 5 and all' deflate.json

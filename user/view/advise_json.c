@@ -32,6 +32,19 @@ static void rate_json(struct json *j, const struct candidate *c)
 	json_end(j);
 }
 
+/* Which sizes pay, of those that [lo, hi] holds: seen, and measured on the device; NULL: not known. */
+static const char *sizes_that_pay(const struct advise_option *o)
+{
+	static const char *const name[] = { [LOGCA_ALWAYS] = "always",
+					    [LOGCA_NEVER] = "never",
+					    [LOGCA_FROM] = "from",
+					    [LOGCA_UNTIL] = "until",
+					    [LOGCA_BETWEEN] = "between" };
+	unsigned v = o->p.payoff.verdict;
+
+	return o->predicted && o->p.payoff_known && v < sizeof(name) / sizeof(*name) ? name[v] : NULL;
+}
+
 static void option_json(struct json *j, const struct advise_option *o)
 {
 	struct figure u = FIGURE_UNKNOWN;
@@ -41,6 +54,7 @@ static void option_json(struct json *j, const struct advise_option *o)
 	json_str(j, "design", catalogue_design_str(o->p.design));
 	figure(j, "speedup", &o->p.speedup);
 	figure(j, "process_speedup", &o->p.process_speedup);
+	json_str(j, "pays", sizes_that_pay(o));
 	figure(j, "g1", o->p.payoff_known || !o->predicted ? &o->p.g1 : &u);
 	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
 	figure(j, "batch", &o->p.batch);
@@ -191,8 +205,9 @@ const char advise_schema[] =
 	"\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
 	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
-	"\"speedup\":" V ",\"process_speedup\":" V ",\"g1\":" V ",\"g_half\":" V ",\"batch\":" V
-	",\"speedup_resident\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
+	"\"speedup\":" V ",\"process_speedup\":" V
+	",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V ",\"g_half\":" V
+	",\"batch\":" V ",\"speedup_resident\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
 	",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
