@@ -339,9 +339,10 @@ void advise_text(const struct advise_view *v, const struct text_style *s, struct
 
 	buf_addstr(out, "# ");
 	text_name(out, v->file, 0, 0);
-	buf_addf(out, ": %s engine, %.1f s, %zu candidate%s, %zu devices known",
-		 v->input->engine ? v->input->engine : "?", v->input->seconds, a->count, a->count == 1 ? "" : "s",
-		 a->devices);
+	buf_addf(out, ": %s engine, ", v->input->engine ? v->input->engine : "?");
+	if (isfinite(v->input->seconds))
+		buf_addf(out, "%.1f s, ", v->input->seconds);
+	buf_addf(out, "%zu candidate%s, %zu devices known", a->count, a->count == 1 ? "" : "s", a->devices);
 	if (a->left_out)
 		buf_addf(out, ", %zu of them without all figures that a verdict needs", a->left_out);
 	buf_addch(out, '\n');
