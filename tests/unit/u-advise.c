@@ -408,6 +408,24 @@ static void few_far_longer_calls(void **state)
 	assert_true(isnan(call_mean_of_size(&(struct offload_octave){ .calls = 3 })));
 }
 
+/* Most of the stacks end in assembler below the function: its calls tell what it takes. */
+static void stacks_that_end_early(void **state)
+{
+	struct figure share = { .15, .13, 1 }, thread = { .15, .13, .17 }, elapsed = { .1, .09, .11 };
+	struct figure calls = about(4e4, .05), ns = about(2e4, .05), few = { .8, .75, .85 }, same = few;
+	(void)state;
+
+	shares_by_calls(&share, &thread, &elapsed, calls, ns, 1e9);
+	assert_true(fabs(share.value - .8) < 1e-9 && share.low > .7 && share.high < .9);
+	assert_true(fabs(thread.value - .8) < 1e-9 && thread.low < .8 && thread.high > .8 && thread.high <= 1);
+	assert_true(elapsed.value > .5 && elapsed.high <= 1);
+	/* where stacks are whole they know it as well; calls of an unknown rate tell nothing */
+	shares_by_calls(&few, &thread, &elapsed, about(4e4, .2), about(2e4, .2), 1e9);
+	assert_true(few.value == same.value && few.high == same.high);
+	shares_by_calls(&few, &thread, &elapsed, (struct figure){ 10, 10, NAN }, ns, 1e9);
+	assert_true(few.value == same.value);
+}
+
 /* What else the recording took lies in the calls; what probes took was taken off already. */
 static void taken_and_drifted(void **state)
 {
@@ -924,6 +942,7 @@ int main(void)
 		cmocka_unit_test(open_work),
 		cmocka_unit_test(figures_as_they_are_known),
 		cmocka_unit_test(times_that_contradict),
+		cmocka_unit_test(stacks_that_end_early),
 		cmocka_unit_test(what_a_probe_takes_beyond),
 		cmocka_unit_test(mean_of_calls_by_size),
 		cmocka_unit_test(few_far_longer_calls),

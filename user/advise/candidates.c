@@ -407,24 +407,6 @@ static struct figure wait_beside(struct figure wait, struct figure run)
 				wait.high > 0 ? wait.high / (wait.high + run.low) : wait.high };
 }
 
-/* Two ways to the same figure: the one that knows it more closely. */
-static struct figure closer(struct figure a, struct figure b)
-{
-	bool a_known = figure_bounded(&a) && a.low > 0 && isfinite(a.high);
-	bool b_known = figure_bounded(&b) && b.low > 0 && isfinite(b.high);
-
-	if (a_known && b_known) {
-		struct figure out = a.high / a.low <= b.high / b.low ? a : b;
-
-		if (a.high < b.low || b.high < a.low) { /* one of them is wrong, and nothing tells which */
-			out.low = fmin(a.low, b.low);
-			out.high = fmax(a.high, b.high);
-		}
-		return out;
-	}
-	return b_known || !figure_known(&a) ? b : a;
-}
-
 static void fill_candidate(const struct tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
@@ -456,7 +438,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	c->operation = c->functions == 1 ? f->operation : NULL;
 	if (c->functions == 1 && f->sizes) {
 		c->probed = f;
-		c->ns_per_call = closer(f->ns_per_call, c->ns_per_call);
+		c->ns_per_call = figure_closer(f->ns_per_call, c->ns_per_call);
 		c->p50 = f->p50;
 		c->p90 = f->p90;
 		c->p99 = f->p99;

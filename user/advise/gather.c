@@ -658,6 +658,9 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->calls_from = "probes";
 	share_without_probes(&f->share, probes_part(g));
 	share_without_probes(&f->thread_share, probes_part(g));
+	if (g->shares.incomplete > 0)
+		shares_by_calls(&f->share, &f->thread_share, &f->elapsed_share, f->calls_per_s, f->ns_per_call,
+				g->input.cpu_per_s);
 	/* too rare for the sampler, or not on any stack as such: what its calls took */
 	if (!(f->share.value > 0) && target > 0)
 		f->share = (struct figure){ fmin(1, each * calls / target),

@@ -87,6 +87,32 @@ void share_without_probes(struct figure *share, double part)
 	share->high = fmin(share->high / (1 - part), 1);
 }
 
+static void in_proportion(struct figure *f, const struct figure *was, const struct figure *is)
+{
+	if (!figure_known(f))
+		return;
+	f->value = fmin(f->value * is->value / was->value, 1);
+	f->low = fmin(f->low * is->low / was->value, f->value);
+	f->high = fmin(fmax(f->high, f->value) * is->high / is->value, 1);
+}
+
+void shares_by_calls(struct figure *share, struct figure *of_thread, struct figure *of_elapsed,
+		     struct figure calls_per_s, struct figure ns_per_call, double cpu_per_s)
+{
+	struct figure by = { fmin(calls_per_s.value * ns_per_call.value / cpu_per_s, 1),
+			     fmin(calls_per_s.low * ns_per_call.low / cpu_per_s, 1),
+			     fmin(calls_per_s.high * ns_per_call.high / cpu_per_s, 1) };
+	struct figure was = *share;
+
+	if (!figure_bounded(&calls_per_s) || !figure_bounded(&ns_per_call) || !(cpu_per_s > 0) || !(was.value > 0))
+		return;
+	*share = figure_closer(was, by);
+	if (share->value == was.value)
+		return;
+	in_proportion(of_thread, &was, share);
+	in_proportion(of_elapsed, &was, share);
+}
+
 double speed_drift(const struct fmt_offload_cost *c)
 {
 	return c->hot_ns > 0 && c->hot_end_ns > 0 ? fmax(c->hot_end_ns / c->hot_ns, c->hot_ns / c->hot_end_ns) : 1;
