@@ -511,6 +511,28 @@ static void missing(void **state)
 	assert_non_null(strstr(why, "figures"));
 }
 
+/* The host's fixed cost is known between nothing and twice what the device's is: whether all sizes pay is not. */
+static void whether_all_sizes_pay(void **state)
+{
+	static const struct predict_size size[] = { { 64, .5, NAN }, { 4096, .5, NAN } };
+	const struct logca quick = { .o = 100, .C = 1, .A = 100, .beta = 1, .kind = LOGCA_INDEP };
+	struct logca host = quick;
+	struct catalogue_entry a = given(quick);
+	struct predict_device d = device_of(&a);
+	struct predict_work w;
+	struct predict_option o;
+	(void)state;
+
+	host.t0 = 150;
+	w = by_curve(&host, size, 2);
+	o = one(&w, &d);
+	assert_true(o.payoff_known && o.payoff_sure && o.payoff.verdict == LOGCA_ALWAYS);
+	w.ns_per_call = (struct figure){ w.ns_per_call.value, w.ns_per_call.value / 20, w.ns_per_call.value * 2 };
+	o = one(&w, &d);
+	assert_true(o.payoff_known && !o.payoff_sure);
+	predict_device_release(&d);
+}
+
 /* Nothing tells the sizes of single calls, and their mean only roughly: a device that takes its time for bytes, too. */
 static void mean_size_as_it_is_known(void **state)
 {
@@ -580,6 +602,7 @@ int main(void)
 		cmocka_unit_test(residency),
 		cmocka_unit_test(queue),
 		cmocka_unit_test(mean_size_as_it_is_known),
+		cmocka_unit_test(whether_all_sizes_pay),
 		cmocka_unit_test(shared),
 		cmocka_unit_test(coverage),
 		cmocka_unit_test(measured),

@@ -679,6 +679,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 	double wait = design == CATALOGUE_SYNC ? q.mean : 0, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
 	bool host_bounded = figure_bounded(&j->host_figure);
 	bool known = !isnan(s.x);
+	unsigned otherwise = 0;
 	struct ask ask = { j, design, pays, true };
 	struct figure *const to[DRAWN] = {
 		[D_NS] = &o->ns_per_call,
@@ -721,7 +722,11 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 		one_draw(&ask, &r, at, scratch);
 		for (int k = 0; k < DRAWN; k++)
 			draws[k][i] = at[k];
+		otherwise += o->payoff.verdict == LOGCA_ALWAYS  ? !(at[D_G1] <= j->lo)
+			     : o->payoff.verdict == LOGCA_NEVER ? !isnan(at[D_G1])
+								: 0;
 	}
+	o->payoff_sure = o->payoff_known && otherwise <= PREDICT_DRAWS / 20;
 	for (int k = 0; k < DRAWN; k++) {
 		bool bounded = k == D_UTIL || k == D_P50 || k == D_P99 ? figure_bounded(&j->w->calls_per_s)
 			       : k == D_NS                             ? true

@@ -84,6 +84,7 @@ struct predict_option {
 	struct figure speedup_resident; /* with `resident` kept there */
 	struct figure speedup_chosen;   /* the sizes that pay go there, the others stay */
 	bool payoff_known;
+	bool payoff_sure;                 /* all sizes pay, or none: so in 95 % of the draws, too */
 	struct logca_payoff payoff;       /* within [lo, hi] */
 	double lo, hi;                    /* bytes: sizes seen, and those the device was measured at */
 	struct figure g1, g_half;         /* bytes; NaN: none, or unknown (payoff_known) */

@@ -32,7 +32,7 @@ static void rate_json(struct json *j, const struct candidate *c)
 	json_end(j);
 }
 
-/* Which sizes pay, of those that [lo, hi] holds: seen, and measured on the device; NULL: not known. */
+/* Which sizes pay, of those that [lo, hi] holds: seen, and measured on the device; NULL: not known, or not surely. */
 static const char *sizes_that_pay(const struct advise_option *o)
 {
 	static const char *const name[] = { [LOGCA_ALWAYS] = "always",
@@ -42,7 +42,7 @@ static const char *sizes_that_pay(const struct advise_option *o)
 					    [LOGCA_BETWEEN] = "between" };
 	unsigned v = o->p.payoff.verdict;
 
-	return o->predicted && o->p.payoff_known && v < sizeof(name) / sizeof(*name) ? name[v] : NULL;
+	return o->predicted && o->p.payoff_sure && v < sizeof(name) / sizeof(*name) ? name[v] : NULL;
 }
 
 static void option_json(struct json *j, const struct advise_option *o)
