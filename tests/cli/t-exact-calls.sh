@@ -109,6 +109,13 @@ check "--objects: every counted access is some object's" awk -F'\t' '
 check "what malloc gave is heap, not globals" awk -F'\t' '
 	$1 == "region" && $2 == "store_entry" && $3 == "self" { split($5, a, " "); if (a[3] > a[4]) ok = 1 } END { exit !ok }' obj.txt
 run local.txt --objects -- "$WORKLOADS/kv" 100
+# The way that is taken where nothing more is asked for keeps its memory in another form: every figure is the same.
+run short.txt -- "$WORKLOADS/kv" 100
+run long.txt --objects -- "$WORKLOADS/zlibuse" 20000; run short2.txt -- "$WORKLOADS/zlibuse" 20000
+figures() { grep -E '^(func|region|edge|node)	' "$1" | sort; }
+check "without --objects every function and edge has the same figures" cmp <(figures local.txt) <(figures short.txt)
+check "... of a program that copies bytes of many writers" cmp <(figures long.txt) <(figures short2.txt)
+check "... and there are some" [ "$(figures short.txt | grep -c '^edge')" -gt 100 ]
 check "--objects: a local variable by its DWARF name" grep -qP '^object\tq in serve\t2\t' local.txt
 run slice.txt --slice 20000 -- "$WORKLOADS/pipeline" 64
 check "--slice: slices add up to the run" awk -F'\t' '

@@ -30,6 +30,9 @@ $(EXACT_DIR)/obj/%.o: user/exact/tool/%.c user/exact/exact.mk $(EXACT_DIR)/sysca
 	$(call say,VGTOOL,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(EXACT_CFLAGS) $(VG_INC) -Iinclude -I$(EXACT_DIR) -MMD -MP -c -o $@ $<
 
+# So each way of its loop keeps a jump of its own.
+$(EXACT_DIR)/obj/x_short.o: EXACT_CFLAGS += -fno-gcse -fno-crossjumping
+
 $(EXACT_DIR)/accperf-amd64-linux: $(EXACT_OBJ)
 	$(call say,LINK,$@)
 	$(Q)$(CC) -static -no-pie -nodefaultlibs -nostartfiles -u _start -Wl,-Ttext-segment=$(VG_LOAD) \

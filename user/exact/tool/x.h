@@ -6,6 +6,7 @@
  *   x_main.c    options, start, end, what the core tells us
  *   x_instr.c   a basic block of the target -> addresses into a buffer + one call per block
  *   x_exec.c    that call: counts, then every access in order (the hot path)
+ *   x_short.c   the same for what is measured unless told otherwise
  *   x_shadow.c  last writer and reader of every byte; ranges the kernel touches or maps
  *   x_edge.c    producer -> consumer counters and sets of unique addresses
  *   x_stack.c   threads, call stacks, call tree, inclusive figures
@@ -144,8 +145,11 @@ Addr ehframe_start(Module *m, Addr a);
 enum { EV_LOAD = 1, EV_STORE = 2, EV_MODIFY = 3, EV_SP = 4 };
 
 struct Edge;
-/* What x_exec.c's short way tells apart: loads and stores of a power of two up to 32 bytes, by its logarithm. */
-enum { OP_SLOW = 0, OP_SP = 1, OP_LOAD = 2, OP_STORE = 8 };
+/*
+ * What x_short.c tells apart: loads and stores of a power of two up to 32 bytes, by its logarithm; OP_STACK beyond,
+ * those that met a block of the running stack.
+ */
+enum { OP_SLOW = 0, OP_SP = 1, OP_LOAD = 2, OP_STORE = 8, OP_STACK = 14 };
 
 typedef struct {
 	UChar op;
@@ -155,11 +159,11 @@ typedef struct {
 	UShort size;
 	UShort unused;
 	/* The block of addresses that this instruction met last, and everything about it that the next time needs. */
-	ULong block;   /* x_exec.c, block_of(); ~0: none */
-	UShort *w;     /* last writers of its bytes */
-	ULong *k;      /* and its ke chunks */
-	UChar *bits;   /* which of its bytes this edge or this writer has touched */
-	ULong pattern; /* four times the writer that is read, or that writes */
+	ULong block;  /* x_short.c, block_of(); ~0: none */
+	Addr k;       /* words of its chunks, and the set of bytes that this edge or this writer has touched: both as */
+	Addr bits;    /* if they went from address 0 on */
+	ULong want;   /* what a chunk's word is when all of it is as it was, but for the invocation */
+	ULong *count; /* the edge's bytes, of the stack or of other memory; two further its chunks */
 	struct Edge *edge;
 	UInt ekey;
 	UInt obj_gen;        /* objects were born or died since: look again */
@@ -187,6 +191,8 @@ typedef struct BB {
 	Ins *ins;
 	Ev *ev;
 } BB;
+
+#define RED_ZONE 128 /* bytes below the stack pointer that the ABI gives a function */
 
 enum { EXIT_PLAIN = 0, EXIT_CALL = 1, EXIT_RET = 2 };
 
@@ -224,7 +230,9 @@ IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const Ve
 typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
 UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out);
 flush_fn exec_pick(const HChar **name);
-extern Bool counts_packed; /* by exec_pick() */
+extern Bool short_way; /* by exec_pick(): counts are packed, and words of chunks tell what K_* below says */
+void run_short(Flush *) VG_REGPARM(1);
+void run_uncounted(Flush *);
 
 /* ---- shadow memory ---- */
 
@@ -235,15 +243,29 @@ extern Bool counts_packed; /* by exec_pick() */
 
 enum { TAG_NONE = 0xff };
 
+/*
+ * A chunk's word in the short way: from bit 32 on its last writer, of all its bytes, unless K_MIXED says that the array
+ * of one per byte holds, which it does not otherwise; below the invocation that has read it since.
+ */
+#define K_WHO 0x1ffff00000000ull
+#define K_MIXED (1ull << 48)
+
+/* A set of addresses that was met in a block. */
+typedef struct {
+	ULong key;
+	ULong *bits; /* NULL: none yet */
+} MetSet;
+#define MET_SETS 4 /* of a block: a line of the cache */
+
 typedef struct Sec {
 	UShort *w;     /* last writer, per byte */
 	ULong *k;      /* ke, per chunk: last writing function << 32 | invocation that read last */
 	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
 	UShort *xf;
-	UInt *pw;                  /* paths: last writer, per byte */
-	struct PathChunk *pc;      /* and who read last, per ke chunk */
-	UChar tag[SEC_SIZE >> 12]; /* enum fmt_x_region per page */
-	UChar touched;
+	UInt *pw;                                            /* paths: last writer, per byte */
+	struct PathChunk *pc;                                /* and who read last, per ke chunk */
+	UChar tag[SEC_SIZE >> 12];                           /* enum fmt_x_region per page */
+	MetSet met[][MET_SETS] __attribute__((aligned(64))); /* by block; in the short way alone */
 } Sec;
 
 extern Sec **pm;
@@ -257,9 +279,11 @@ static inline Sec *sec_get(Addr a)
 Sec *sec_find(Addr a); /* NULL: never touched */
 UInt sec_tag(Sec *s, Addr a);
 void shadow_init(void);
-extern UInt shadow_epoch; /* pages may be of another kind than before: 0..1023 */
 void blocks_forget(void); /* no instruction knows its block any more */
 void shadow_forget(Addr a, SizeT len);
+/* The short way: `fn` writes these bytes; the writers of these bytes one by one. */
+void shadow_mark(Sec *s, UInt off, UInt n, UInt fn);
+void shadow_writers(Sec *s, UInt off, UInt n);
 void shadow_copy(Addr from, Addr to, SizeT len);
 void shadow_heap(Addr a, SizeT len);
 void shadow_brk(Addr a, SizeT len);
@@ -287,8 +311,7 @@ extern UInt edge_count;
 #define UBLK_BYTES (1u << UBLK_SHIFT) /* whose set has one bit for each */
 #define UBLK_WORDS (UBLK_BYTES / 64)
 ULong *ubits_get(ULong key);
-void ubits_expect(ULong key); /* it will be asked for soon */
-#define PATH_SETS (1u << 25)  /* sets from this index on are x_path.c's */
+#define PATH_SETS (1u << 25) /* sets from this index on are x_path.c's */
 /* Calls visit() for every set of addresses from PATH_SETS on: its index less that, its class, its block. */
 void unique_path_sets(void (*visit)(UInt index, UInt stack, ULong block, const ULong *bits));
 static inline ULong ukey(UInt edge_index, UInt stack, Addr a)
@@ -346,6 +369,7 @@ typedef struct {
 	Node **act_node;
 	UInt act_cap;
 	Addr sp, stack_hi, stack_lo;
+	UInt world, era; /* era: of the pages' kinds */
 	UInt pending;
 	UChar signal; /* the next call is a handler's: 1 on this stack, 2 on the alternate one */
 	Addr pend_ret, pend_sp;
@@ -361,9 +385,11 @@ typedef struct {
 
 /* The running thread's state, flat: the hot path touches nothing else. */
 typedef struct {
+	Fn *known; /* the running function, where its next block needs no look at the stack; else NOBODY */
 	Fn *fn;
 	Addr sp, top_sp;
 	Addr lo, span; /* stack test: addr - lo <= span */
+	ULong world; /* 1..1023: as long as it is the same, pages are of the same kind and the stack is where it was */
 	UInt pending;
 	UInt eff; /* function that accesses belong to */
 	UInt inv; /* and its invocation */
@@ -379,6 +405,7 @@ typedef struct {
 	ULong packed[PACKED_WORDS]; /* counts of the short way that tot has not got yet */
 	ULong due;                  /* when they must be unpacked, or the slice ends */
 } State;
+#define NOBODY ((Fn *)1)
 extern State X;
 extern UInt inv_counter;
 extern Node **nodes;
@@ -388,6 +415,7 @@ void counts_unpack(void);
 void stack_enter(BB *bb);
 void stack_switch(ThreadId tid);
 void stack_sp(Addr sp);
+void world_new_era(void); /* pages may be of another kind than before */
 void stack_signal(ThreadId tid, Bool alt);
 void stack_signal_done(ThreadId tid);
 void stack_thread_start(ThreadId tid);

@@ -93,11 +93,6 @@ static void uset_grow(void)
 	uset_cap = cap;
 }
 
-void ubits_expect(ULong key)
-{
-	__builtin_prefetch(&uset[mix64(key) & (uset_cap - 1)]);
-}
-
 ULong *ubits_get(ULong key)
 {
 	ULong s;

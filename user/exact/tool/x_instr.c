@@ -123,7 +123,6 @@ typedef struct {
 } Place;
 #define MAX_PLACES 4096          /* temporaries of one block that are followed; others are not told; by hand */
 static Place places[MAX_PLACES]; /* by temporary */
-#define RED_ZONE 128             /* bytes below the stack pointer that the ABI gives a function */
 
 typedef struct {
 	IRSB *out;
@@ -322,10 +321,10 @@ static void count_static(Flush *f)
 		c->stores += evs[i].kind == EV_STORE || evs[i].kind == EV_MODIFY;
 	}
 	f->insns = c->insns;
-	if (counts_packed)
+	if (short_way)
 		VG_(memset)(f->packed, 0, sizeof(f->packed));
 	for (UInt i = 0; i < COUNTERS_STATIC; i++)
-		if (counts_packed)
+		if (short_way)
 			f->packed[i / 3] |= all[i] << i % 3 * PACKED_BITS;
 		else
 			f->add[i] = all[i];

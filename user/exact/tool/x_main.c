@@ -86,6 +86,8 @@ static void print_debug_usage(void)
 
 static void post_clo_init(void)
 {
+	const HChar *name;
+
 	/* One block never spans two functions, and each iteration of a loop is a block of its own. */
 	VG_(clo_vex_control).guest_chase = False;
 	VG_(clo_vex_control).iropt_unroll_thresh = 0;
@@ -106,10 +108,12 @@ static void post_clo_init(void)
 	fn_init();
 	sample_init();
 	object_init();
+	exec_pick(&name);
 	X.counting = !opt.start_at;
 	X.slice_end = opt.slice ? opt.slice : ~0ull;
 	X.top_sp = ~0ull;
 	X.eff = FN_OUTSIDE;
+	X.known = NOBODY;
 	inv_counter = 1;
 }
 

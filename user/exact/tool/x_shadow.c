@@ -7,15 +7,6 @@ extern UWord do_syscall_WRK(UWord nr, UWord a, UWord b, UWord c, UWord d, UWord 
 
 Sec **pm;
 ULong shadow_bytes, touched_secs;
-UInt shadow_epoch;
-
-/* What instructions remember of blocks holds within an epoch. */
-static void new_epoch(void)
-{
-	shadow_epoch = (shadow_epoch + 1) % 1024;
-	if (!shadow_epoch)
-		blocks_forget();
-}
 
 /* Addresses above 128 GiB: the core puts no client memory there unless the target insists. */
 typedef struct High {
@@ -118,7 +109,7 @@ void shadow_init(void)
 
 static Sec *sec_new(void)
 {
-	Sec *s = shadow_kept(sizeof(*s));
+	Sec *s = shadow_kept(sizeof(*s) + (short_way ? SEC_SIZE / UBLK_BYTES * sizeof(s->met[0]) : 0));
 
 	s->w = shadow_kept(SEC_SIZE * sizeof(*s->w));
 	if (opt.ke)
@@ -213,7 +204,7 @@ void shadow_heap(Addr a, SizeT len)
 	seg = VG_(am_find_nsegment)(a);
 	if (!seg || seg->kind != SkAnonC || n_heaps == MAX_HEAPS)
 		return;
-	new_epoch();
+	world_new_era();
 	heaps[n_heaps].lo = seg->start;
 	heaps[n_heaps++].hi = seg->end + 1;
 	/* pages touched before, by the allocator itself */
@@ -247,6 +238,50 @@ static void heap_forget(Addr a, SizeT len)
 			i++;
 }
 
+static ULong four(UInt fn)
+{
+	return fn * 0x0001000100010001ull;
+}
+
+/* Some of a chunk's bytes, from one to another. */
+static void mark_part(Sec *s, UInt c, UInt from, UInt to, UInt fn)
+{
+	ULong was = s->k[c], all = (ULong)fn << 32;
+	UShort *w = s->w + 4 * c;
+
+	s->k[c] = all;
+	if ((was & K_WHO) == all)
+		return;
+	if (!(was & K_MIXED))
+		*(ULong *)w = four((UShort)(was >> 32));
+	for (UInt i = from; i < to; i++)
+		w[i] = fn;
+	if (*(ULong *)w != four(fn))
+		s->k[c] = all | K_MIXED;
+}
+
+void shadow_mark(Sec *s, UInt off, UInt n, UInt fn)
+{
+	UInt c = off / 4, from = off % 4, end = off + n;
+
+	if (from) {
+		mark_part(s, c++, from, from + n < 4 ? from + n : 4, fn);
+		if (from + n <= 4)
+			return;
+	}
+	for (; c < end / 4; c++)
+		s->k[c] = (ULong)fn << 32;
+	if (end % 4)
+		mark_part(s, c, 0, end % 4, fn);
+}
+
+void shadow_writers(Sec *s, UInt off, UInt n)
+{
+	for (UInt c = off / 4; c <= (off + n - 1) / 4; c++)
+		if (!(s->k[c] & K_MIXED))
+			((ULong *)s->w)[c] = four((UShort)(s->k[c] >> 32));
+}
+
 static UInt chunks_of(UInt off, UInt n, UInt shift, UInt *first)
 {
 	*first = off >> shift;
@@ -257,8 +292,11 @@ static void forget_part(Sec *s, UInt off, UInt n)
 {
 	UInt c, k;
 
-	VG_(memset)(s->w + off, 0, n * sizeof(*s->w));
-	if (s->k) {
+	if (short_way)
+		shadow_mark(s, off, n, FN_OUTSIDE);
+	else
+		VG_(memset)(s->w + off, 0, n * sizeof(*s->w));
+	if (s->k && !short_way) {
 		k = chunks_of(off, n, opt.chunk_shift, &c);
 		VG_(memset)(s->k + c, 0, k * sizeof(*s->k));
 	}
@@ -294,14 +332,14 @@ static void walk_sections(Addr a, SizeT len, void (*part)(Sec *, UInt, UInt))
 
 void shadow_forget(Addr a, SizeT len)
 {
-	new_epoch();
+	world_new_era();
 	heap_forget(a, len);
 	walk_sections(a, len, forget_part);
 }
 
 void shadow_copy(Addr from, Addr to, SizeT len)
 {
-	new_epoch();
+	world_new_era();
 	/* page-aligned both: mremap; a copy by pages keeps both offsets inside one section */
 	while (len) {
 		SizeT n = len > 4096 ? 4096 : len;
@@ -357,6 +395,8 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 		UInt n = len < SEC_SIZE - off ? len : SEC_SIZE - off;
 		Sec *s = sec_get(a);
 
+		if (short_way)
+			shadow_writers(s, off, n);
 		for (UInt i = 0; i < n;) {
 			UInt w = s->w[off + i], j = i + 1;
 			UInt stack = (a + i - X.lo) <= X.span;
@@ -375,12 +415,12 @@ void kernel_reads(UInt fn, Addr a, SizeT len)
 			UInt c, k = chunks_of(off, n, opt.chunk_shift, &c);
 
 			for (UInt i = c; i < c + k; i++) {
-				UInt w = s->k[i] >> 32;
+				UInt w = (UShort)(s->k[i] >> 32);
 				Addr ca = (a & ~(Addr)SEC_MASK) + ((Addr)i << opt.chunk_shift);
 
 				if ((UInt)s->k[i] == inv)
 					continue;
-				s->k[i] = (ULong)w << 32 | inv;
+				s->k[i] = (s->k[i] & K_WHO) | inv;
 				edge_get(EDGE_KEY(w, fn))->ke[(ca - X.lo) <= X.span]++;
 			}
 		}
@@ -411,9 +451,11 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 		Sec *s = sec_get(a);
 		UInt c, k;
 
-		for (UInt i = 0; i < n; i++)
+		if (short_way)
+			shadow_mark(s, off, n, fn);
+		for (UInt i = 0; i < n && !short_way; i++)
 			s->w[off + i] = fn;
-		if (s->k) {
+		if (s->k && !short_way) {
 			k = chunks_of(off, n, opt.chunk_shift, &c);
 			for (UInt i = c; i < c + k; i++)
 				s->k[i] = (ULong)fn << 32;

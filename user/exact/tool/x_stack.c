@@ -155,6 +155,7 @@ static void active_room(Thread *t)
 
 static void load_top(Thread *t)
 {
+	X.known = NOBODY;
 	if (t->depth) {
 		Frame *f = &t->frames[t->depth - 1];
 
@@ -318,10 +319,40 @@ void stack_enter(BB *bb)
 	}
 }
 
+/*
+ * What instructions remember of blocks holds within a world. A thread keeps its own while its stack stays where it is
+ * and no page changes its kind.
+ */
+#define WORLDS 1024 /* of 10 bits; then they begin anew */
+static UInt era = 1;
+
+static void world_new(Thread *t)
+{
+	static UInt last;
+
+	if (++last == WORLDS) {
+		blocks_forget();
+		era++; /* other threads' worlds are used again */
+		last = 1;
+	}
+	t->era = era;
+	t->world = last;
+}
+
+void world_new_era(void)
+{
+	era++;
+	if (!X.t)
+		return;
+	world_new(X.t);
+	X.world = X.t->world;
+}
+
 void stack_sp(Addr sp)
 {
 	Thread *t = X.t;
 
+	X.known = NOBODY;
 	X.sp = sp;
 	if (UNLIKELY_(sp > t->stack_hi || sp < t->stack_lo)) {
 		const NSegment *s;
@@ -334,8 +365,12 @@ void stack_sp(Addr sp)
 			t->stack_lo = s ? s->start : sp;
 			t->stack_hi = s ? s->end : sp;
 		}
+		world_new(t);
 	}
-	X.lo = sp - 128; /* the red zone */
+	if (t->era != era)
+		world_new(t);
+	X.world = t->world;
+	X.lo = sp - RED_ZONE;
 	X.span = t->stack_hi - X.lo;
 }
 
