@@ -26,7 +26,7 @@ static int estimate_at(struct flow_input *in, double level, struct flow_ready **
 	return 0;
 }
 
-int flow_share(const char *path, const double *levels, struct err *e)
+int flow_share_estimate(const char *path, const double *levels, struct err *e)
 {
 	struct flow_input_opts o = { .bytes = true, .stacks = true, .compute = true };
 	struct shared_flow *s = calloc(1, sizeof(*s));

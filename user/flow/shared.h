@@ -10,7 +10,7 @@
 #include "util/err.h"
 
 /* A level is one of the estimates' intervals; 0 ends them. */
-int flow_share(const char *path, const double *levels, struct err *e);
+int flow_share_estimate(const char *path, const double *levels, struct err *e);
 /* Frees what nobody took, and the profiles. */
 void flow_share_end(void);
 

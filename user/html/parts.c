@@ -184,10 +184,10 @@ static int run_parts(const struct html_files *files, struct running *r, struct e
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t at_once = cpus < 1 ? 1 : cpus > MOST_AT_ONCE ? MOST_AT_ONCE : (size_t)cpus;
 	size_t begun = 0;
-	int err = flow_share(files->input, levels, e);
+	int err = flow_share_estimate(files->input, levels, e);
 
 	if (!err && files->base && strcmp(files->base, files->input))
-		err = flow_share(files->base, NULL, e);
+		err = flow_share_estimate(files->base, NULL, e);
 	if (err)
 		return err;
 	for (size_t done = 0; done < PARTS; done++) {
