@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profile/time_shares.h"
+#include "util/normal.h"
 
 static bool judged(const struct diff_row *r)
 {
