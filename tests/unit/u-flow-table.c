@@ -139,8 +139,8 @@ static void shares_of_both_kinds_go_with_the_speed(void **state)
 		a = flow_func(&f, "fill", "app");
 		b = flow_func(&f, "sum", "app");
 		call = flow_func(&f, "(kernel:write)", "");
-		*flow_edge(&f, a, b) = (struct flow_edge){ a, b, 800, 8, 700, 900, 50, 100, false };
-		*flow_edge(&f, a, call) = (struct flow_edge){ a, call, 200, 8, 190, 210, 5, 100, false };
+		*flow_edge(&f, a, b) = (struct flow_edge){ a, b, 800, 8, NAN, 700, 900, 50, 100, false };
+		*flow_edge(&f, a, call) = (struct flow_edge){ a, call, 200, 8, NAN, 190, 210, 5, 100, false };
 		flow_finish(&f);
 		assert_true(f.funcs[a].out == 1000 && f.funcs[a].taken == 200);
 		r = flow_edge_share(&f, flow_get(&f, a, call));
@@ -193,9 +193,10 @@ static void differences_of_speed_are_none(void **state)
 			a = flow_func(&f[k], "fill", "app");
 			b = flow_func(&f[k], "sum", "app");
 			call = flow_func(&f[k], "(kernel:write)", "");
-			*flow_edge(&f[k], a, b) = (struct flow_edge){ a, b, k ? 800 : 850, NAN, 0, 0, 1, 100, false };
+			*flow_edge(&f[k], a, b) =
+				(struct flow_edge){ a, b, k ? 800 : 850, NAN, NAN, 0, 0, 1, 100, false };
 			*flow_edge(&f[k], a, call) =
-				(struct flow_edge){ a, call, k ? 200 : 150, NAN, 0, 0, 1, 100, false };
+				(struct flow_edge){ a, call, k ? 200 : 150, NAN, NAN, 0, 0, 1, 100, false };
 			flow_finish(&f[k]);
 		}
 		assert_int_equal(flow_diff(&f[0], &f[1], &empty, &empty, &d, &e), 0);

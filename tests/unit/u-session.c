@@ -269,10 +269,15 @@ static void counters_are_written_each_second_and_at_the_end(void **state)
 	start(&r);
 	r.part[0].counted = 11;
 	r.part[1].counted = 12;
-	plant(EPOCH + MS, 1);
-	poll_at(&r, EPOCH + 10 * MS);
+	poll_at(&r, EPOCH + 5 * MS);
+	plant(EPOCH + 6 * MS, 1);
+	poll_at(&r, EPOCH + 100 * MS);
 	read_profile(&p, r.path[0]);
 	assert_int_equal(p.samples, 0); /* not yet */
+	poll_at(&r, EPOCH + 300 * MS);
+	read_profile(&p, r.path[0]);
+	assert_int_equal(p.samples, 1); /* four times a second it is, but for counters */
+	assert_int_equal(fake.seconds, 0);
 	poll_at(&r, EPOCH + SECOND + MS);
 	assert_true(fake.seconds == 1 && fake.side_seconds == 1);
 	read_profile(&p, r.path[0]);
@@ -294,6 +299,19 @@ static void counters_are_written_each_second_and_at_the_end(void **state)
 	close_recording(&r);
 }
 
+/* As many as it reaches. */
+static uint64_t profile_bytes(struct session *s)
+{
+	uint64_t low = 0, high = 1 << 30;
+
+	while (high - low > 1) {
+		uint64_t middle = (low + high) / 2;
+
+		*(session_profile_reached(s, middle) ? &low : &high) = middle;
+	}
+	return low;
+}
+
 static void while_nothing_happens_only_losses_are_written(void **state)
 {
 	struct recording r;
@@ -305,19 +323,19 @@ static void while_nothing_happens_only_losses_are_written(void **state)
 	start(&r);
 	poll_at(&r, EPOCH + SECOND + MS);
 	poll_at(&r, EPOCH + 3 * SECOND);
-	bytes = session_profile_bytes(r.s);
+	bytes = profile_bytes(r.s);
 	for (unsigned i = 4; i < 20; i++) {
 		r.part[0].counted++; /* what only goes by */
 		poll_at(&r, EPOCH + i * SECOND + i);
 	}
-	assert_int_equal(session_profile_bytes(r.s), bytes);
+	assert_int_equal(profile_bytes(r.s), bytes);
 	r.part[0].lost = 1;
 	poll_at(&r, EPOCH + 21 * SECOND + 30);
-	assert_true(session_profile_bytes(r.s) > bytes);
-	bytes = session_profile_bytes(r.s);
+	assert_true(profile_bytes(r.s) > bytes);
+	bytes = profile_bytes(r.s);
 	/* now and then it is told all the same */
 	poll_at(&r, EPOCH + 60 * SECOND);
-	assert_true(session_profile_bytes(r.s) > bytes);
+	assert_true(profile_bytes(r.s) > bytes);
 	finish(&r);
 	read_profile(&p, r.path[0]);
 	assert_int_equal(counter(&p, "events of a", NULL), 16);

@@ -158,8 +158,8 @@ static void plant_flow(struct flow *f, const char *producer, double sd)
 	p = flow_func(f, producer, "");
 	c = flow_func(f, "reader", "a");
 	d = flow_func(f, "writer", "a");
-	*flow_edge(f, p, c) = (struct flow_edge){ p, c, 75, NAN, 75 - 2 * sd, 75 + 2 * sd, sd, 10, false };
-	*flow_edge(f, d, c) = (struct flow_edge){ d, c, 25, NAN, 25 - 2 * sd, 25 + 2 * sd, sd, 10, false };
+	*flow_edge(f, p, c) = (struct flow_edge){ p, c, 75, NAN, NAN, 75 - 2 * sd, 75 + 2 * sd, sd, 10, false };
+	*flow_edge(f, d, c) = (struct flow_edge){ d, c, 25, NAN, NAN, 25 - 2 * sd, 25 + 2 * sd, sd, 10, false };
 	flow_finish(f);
 }
 
