@@ -3,8 +3,8 @@
  * The short way of the hot path, for what is measured unless told otherwise: quad, unique, and ke in chunks of 4 bytes.
  *
  * One word for each chunk of 4 bytes says all that most accesses ask (x.h, K_*): who wrote it last, all of it or bytes
- * of it only, and which invocation has read it since. So a load compares and sets one word, and a store sets one. Only where the bytes of a
- * chunk have several writers does the array of one writer per byte hold.
+ * of it only, and which invocation has read it since. So a load compares and sets one word, and a store sets one. Only
+ * where the bytes of a chunk have several writers does the array of one writer per byte hold.
  *
  * An instruction remembers the block of addresses that it met last. Where it meets another one, the block remembers
  * the sets of addresses that were met there last.
@@ -92,8 +92,9 @@ static inline ULong *bits_at(Sec *s, const Edge *ed, UInt stack, Addr a)
  * that the running stack reaches into is asked each time on which side of the stack pointer the access is, and is not
  * remembered from below it.
  */
-static inline void remember(Ev *e, Addr a, UInt stack, ULong mix, Sec *s, ULong *bits, ULong want)
+static inline void site_remember(Ev *e, Addr a, ULong mix, Sec *s, ULong *bits, ULong want)
 {
+	UInt stack = a - X.lo <= X.span;
 	Addr from = a & ~(Addr)(UBLK_BYTES - 1);
 	const Thread *t = X.t;
 	Bool beside = from > t->stack_hi || from + UBLK_BYTES <= t->stack_lo - RED_ZONE;
@@ -111,15 +112,17 @@ static inline void remember(Ev *e, Addr a, UInt stack, ULong mix, Sec *s, ULong 
 	e->region = region_of(s, a, stack);
 }
 
-static void read_chunks(Sec *s, UInt off, UInt n, UInt stack)
+static void site_read_chunks(const Ev *e, Sec *s, UInt off, UInt n, UInt stack)
 {
 	for (UInt c = off >> 2; c <= (off + n - 1) >> 2; c++) {
 		ULong was = s->k[c];
+		UInt key;
 
 		if ((UInt)was == X.inv)
 			continue;
 		s->k[c] = (was & K_WHO) | X.inv;
-		edge_get(EDGE_KEY((UShort)(was >> 32), X.eff))->ke[stack]++;
+		key = EDGE_KEY((UShort)(was >> 32), X.eff);
+		(e->ekey == key ? e->edge : edge_get(key))->ke[stack]++;
 	}
 }
 
@@ -137,11 +140,11 @@ static __attribute__((noinline)) void load_far(Ev *e, Addr a, UInt n, UInt stack
 		read_run(e, s->w[off], a, n, stack, M_QUAD | M_UNIQUE);
 	else
 		read_mixed(e, s->w + off, a, first, stack, M_QUAD | M_UNIQUE);
-	read_chunks(s, off, first, stack);
+	site_read_chunks(e, s, off, first, stack);
 	if (!next)
 		return;
 	read_mixed(e, next->w, a + first, n - first, stack, M_QUAD | M_UNIQUE);
-	read_chunks(next, 0, n - first, stack);
+	site_read_chunks(e, next, 0, n - first, stack);
 }
 
 static void load_anew(Ev *e, Addr a, ULong mix)
@@ -168,7 +171,7 @@ static void load_anew(Ev *e, Addr a, ULong mix)
 		ed->ke[stack] += k[c] != want;
 		k[c] = want;
 	}
-	remember(e, a, stack, mix, s, bits, who);
+	site_remember(e, a, mix, s, bits, who);
 }
 
 static void store_anew(Ev *e, Addr a, ULong mix)
@@ -191,7 +194,7 @@ static void store_anew(Ev *e, Addr a, ULong mix)
 	}
 	bits = bits_at(s, ed, stack, a);
 	bits_set(bits, uoff, n);
-	remember(e, a, stack, mix, s, bits, (ULong)X.eff << 32);
+	site_remember(e, a, mix, s, bits, (ULong)X.eff << 32);
 }
 
 /* The long way, which leaves behind what the short one needs. */
