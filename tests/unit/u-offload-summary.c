@@ -90,6 +90,7 @@ static void test_losses(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 5000; i++)
 		assert_int_equal(store_put(w, FMT_CALL, &call, sizeof(call)), 0);
+	assert_int_equal(store_flush(w, NULL), 0);
 	api.api = api.name = api.symbol = store_string(w, "late");
 	api.library = library;
 	assert_int_equal(store_put(w, FMT_OFFLOAD_API, &api, sizeof(api)), 0);
