@@ -316,7 +316,8 @@ static void figures_as_they_are_known(void **state)
 	end(&m);
 }
 
-/* A call's time as probes timed it, and as share and count have it: where they contradict each other either may be right. */
+/* A call's time as probes timed it, and as share and count have it: where they contradict each other either may be
+ * right. */
 static void times_that_contradict(void **state)
 {
 	struct advise_function *f;

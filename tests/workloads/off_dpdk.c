@@ -3,7 +3,8 @@
 /*
  * DPDK's compressdev with a driver in software, without huge pages: `off_dpdk DRIVER [BURSTS]`, DRIVER compress_zlib or
  * compress_isal. A burst enqueues 1 to 8 operations of 512 B to 4 KiB and dequeues until all came back. Prints its own
- * account. Status 77: no DPDK or no such driver. Its headers come with 200 packages, so what of them is needed stands here.
+ * account. Status 77: no DPDK or no such driver. Its headers come with 200 packages, so what of them is needed stands
+ * here.
  */
 #include <dlfcn.h>
 #include <stddef.h>

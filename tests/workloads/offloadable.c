@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Six kernels with a host's and an accelerated way, called with sizes as services have them (six of ten calls
- * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES [O L]]`. Prints CPU time per call
- * in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel alone (kernel) or
- * of the loop alone (draw), which all of them hold. aes and sha take the way that OPENSSL_ia32cap
+ * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES [O L]]`. Prints CPU time per
+ * call in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel alone
+ * (kernel) or of the loop alone (draw), which all of them hold. aes and sha take the way that OPENSSL_ia32cap
  * says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS; copy the C
  * library's, or nothing. BYTES: all calls are of that size; 0: as services have them. O, L: the accelerated way waits,
  * busily, O ns and L ns for each byte of a call, too. Prints, too, what getting ready took, in ns. With frame pointers,
@@ -23,8 +23,7 @@
 #define POOL (1u << 20) /* as calibrate: inputs come from the second-level cache */
 #define MOST (128u << 10)
 #define LEVEL_BUFFER (512u << 10)
-#define DRAWN                                                                                                          \
-	8192u /* calls whose sizes and places are drawn beforehand, and come again: no branch predictor learns so many */
+#define DRAWN 8192u /* calls whose sizes and places are drawn beforehand and come again: too many to be foretold */
 
 static uint8_t *pool, *out;
 static volatile uint64_t sink;

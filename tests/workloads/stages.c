@@ -1,11 +1,11 @@
 // cflags: -O2
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A pipeline of three stages over blocks of 16 KiB, each read from the stage before and handed to the next, and a device
- * that is a clock: `stages WHERE BLOCKS [O L A]`. WHERE: host, or what is handed over: unpack, mend, pack (one stage
- * alone), chain (all three at once). Handing over takes O ns, L ns for each byte of the first stage's block, and the
- * stages' own time on the host over A; the results are those that the host found before. Prints CPU time in ns: of a
- * block, and of each stage on the host, taken apart.
+ * A pipeline of three stages over blocks of 16 KiB, each read from the stage before and handed to the next, and a
+ * device that is a clock: `stages WHERE BLOCKS [O L A]`. WHERE: host, or what is handed over: unpack, mend, pack (one
+ * stage alone), chain (all three at once). Handing over takes O ns, L ns for each byte of the first stage's block, and
+ * the stages' own time on the host over A; the results are those that the host found before. Prints CPU time in ns: of
+ * a block, and of each stage on the host, taken apart.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -34,9 +34,9 @@ double taken_besides_probes(const struct fmt_cost *c, double probes_ns);
  */
 void share_without_probes(struct figure *share, double part);
 /*
- * A probed function's shares by its calls: their rate and their time, of what the program does in a second of the clock.
- * Where stacks end early (assembler without unwind information) those of the samples miss what lies above. share, and
- * with it the other two, are taken as the closer of both has them.
+ * A probed function's shares by its calls: their rate and their time, of what the program does in a second of the
+ * clock. Where stacks end early (assembler without unwind information) those of the samples miss what lies above.
+ * share, and with it the other two, are taken as the closer of both has them.
  */
 void shares_by_calls(struct figure *share, struct figure *of_thread, struct figure *of_elapsed,
 		     struct figure calls_per_s, struct figure ns_per_call, double cpu_per_s);

@@ -364,8 +364,8 @@ static const struct offload_row rows[] = {
 	CALL("kcapi", "kcapi_md_digest", NN, .in = ARG(2), .out = RETURNED),
 	CALL("kcapi", "kcapi_md_update", NN, .in = ARG(2)),
 
-	/* A burst of rte_comp_op: src.length at 52. What a poll took back was handed over before it; cryptodev's bursts are
-	 * inlined into the program, which has no call to probe. */
+	/* A burst of rte_comp_op: src.length at 52. What a poll took back was handed over before it; cryptodev's bursts
+	 * are inlined into the program, which has no call to probe. */
 	SUBMIT("compressdev", "rte_compressdev_enqueue_burst", P, .in = SUM_OF_FIELD32(2, 3, 52), QUEUE(1)),
 	WAIT("compressdev", "rte_compressdev_dequeue_burst", P, QUEUE(1)),
 };

@@ -744,8 +744,8 @@ out:
 }
 
 /*
- * After a hit the code goes on with caches and branch predictors as the kernel left them: of a hit's own time, so much at
- * most. A digest of OpenSSL took 1.4 us longer behind a hit of 15 us, a CRC's loop .1 to .25.
+ * After a hit the code goes on with caches and branch predictors as the kernel left them: of a hit's own time, so much
+ * at most. A digest of OpenSSL took 1.4 us longer behind a hit of 15 us, a CRC's loop .1 to .25.
  */
 #define COLD .1
 
