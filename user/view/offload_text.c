@@ -41,7 +41,8 @@ static double offload_target_ns(const struct offload_view *v)
 
 /*
  * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that
- * stands in the samples as well.
+ * stands in the samples as well. The function may stand further up on stacks that could not be followed: where these are
+ * more than those that show it, samples do not tell.
  */
 static bool share_by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
 {
@@ -58,10 +59,12 @@ static bool share_by_samples(const struct offload_view *v, const struct offload_
 		if (strcmp(f->name, offload_symbol(it)) || strcmp(f->object, offload_library(it)))
 			continue;
 		seen = r->inclusive * v->shares->effective;
-		if (seen < SAMPLES_TELL)
+		if (seen < SAMPLES_TELL || v->shares->incomplete > r->inclusive)
 			return false;
 		out->value = r->inclusive;
 		wilson_interval(r->inclusive, v->shares->effective, &out->low, &out->high);
+		if (v->shares->incomplete > 0)
+			out->high = fmin(out->high + v->shares->incomplete, 1);
 		return out->sampled = true;
 	}
 	return false;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The share of the CPU time that offload calls take: by samples, and where their stacks end early. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "view/offload.h"
+
+#define NAME "encrypt"
+#define LIBRARY "libcipher.so"
+
+/* A thousand samples, of which `shown` have the function on their stack, and `cut` of all stacks end early. The calls
+ * themselves take 800 ms of a second. */
+static struct offload_share share_of(double shown, double cut)
+{
+	struct profile_function function = { .name = NAME, .object = LIBRARY };
+	struct profile profile = { .functions = &function, .has_cost = true, .cost = { .target_cpu_ns = 1000000000 } };
+	struct share row = { .inclusive = shown };
+	struct shares shares = {
+		.rows = &row, .count = 1, .samples = 1000, .effective = 1000, .incomplete = cut, .shown = 1
+	};
+	struct offload_item item = { .name = NAME,
+				     .library = "/usr/lib/" LIBRARY,
+				     .calls = 1000,
+				     .estimate = 1000,
+				     .low = 900,
+				     .high = 1100,
+				     .host_cpu_ns = 800e6,
+				     .early_ns = 1000,
+				     .late_ns = 1000 };
+	struct offload_summary summary = { .items = &item, .items_cnt = 1 };
+	struct offload_view view = { .profile = &profile, .shares = &shares, .summary = &summary };
+
+	return offload_cpu(&view, &item);
+}
+
+static void stacks_that_end_early_may_hide_it(void **state)
+{
+	struct offload_share s = share_of(.8, 0);
+
+	(void)state;
+	assert_true(s.sampled && s.value == .8 && s.low > .77 && s.high < .83);
+	/* unknown without samples */
+	s = share_of(.8, NAN);
+	assert_true(s.sampled && s.high < .83);
+	/* a tenth of all stacks may have it as well */
+	s = share_of(.6, .1);
+	assert_true(s.sampled && s.value == .6 && s.low > .56 && s.low < .6 && s.high > .7 && s.high < .74);
+	s = share_of(.9, .5);
+	assert_true(s.sampled && s.high == 1);
+	/* most stacks end before they could show it: the calls tell */
+	s = share_of(.17, .8);
+	assert_true(!s.sampled && fabs(s.value - .8) < 1e-9 && s.low < .8 && s.high > .8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_that_end_early_may_hide_it) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
