@@ -749,6 +749,17 @@ out:
  */
 #define COLD .1
 
+/* What the calls of the quickest size took in the mean: as much, at most, has been added to all alike. */
+static double quickest(const struct offload_item *it)
+{
+	double least = INFINITY;
+
+	for (int i = 0; i < OFFLOAD_OCTAVES; i++)
+		if (it->octave[i].timed > 0)
+			least = fmin(least, it->octave[i].ns / it->octave[i].timed);
+	return fmax(least, 0);
+}
+
 static void uncertain(const struct summary_private *k, const struct offload_summary *s, struct offload_item *it)
 {
 	const struct fmt_offload_cost *c = &s->cost;
@@ -764,7 +775,7 @@ static void uncertain(const struct summary_private *k, const struct offload_summ
 	if (c->hot_ns > 0 && c->hot_end_ns > 0)
 		doubt = fmax(doubt, c->hot_end_ns / c->hot_ns - 1);
 	it->below_ns = it->early_ns = inside * doubt;
-	it->late_ns = fmax(inside * doubt, COLD * hit);
+	it->late_ns = fmax(inside * doubt, fmin(COLD * hit, quickest(it)));
 }
 
 double offload_calls_per_s(const struct offload_item *it, double calls)
