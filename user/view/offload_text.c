@@ -41,8 +41,8 @@ static double offload_target_ns(const struct offload_view *v)
 
 /*
  * By the samples: they need no probe and no scaling. Not where probes took a good part of the target's time: that
- * stands in the samples as well. The function may stand further up on stacks that could not be followed: where these are
- * more than those that show it, samples do not tell.
+ * stands in the samples as well. The function may stand further up on stacks that could not be followed: where these
+ * are more than those that show it, samples do not tell.
  */
 static bool share_by_samples(const struct offload_view *v, const struct offload_item *it, struct offload_share *out)
 {
