@@ -113,6 +113,14 @@ static void test_overlap(void **state)
 	assert_int_equal(procmap_event(p, &s), 0);
 	assert_true(procmap_code(procmap_process(p, 4000001)) != code);
 	assert_true(procmap_code(proc) == code);
+	/* another file at the same places */
+	s = mmap_event(4000002, 0x10000, 0x8000, "/nowhere/a");
+	assert_int_equal(procmap_event(p, &s), 0);
+	s = mmap_event(4000003, 0x10000, 0x8000, "/nowhere/b");
+	assert_int_equal(procmap_event(p, &s), 0);
+	assert_int_equal(procmap_at(procmap_process(p, 4000002), 0)->start,
+			 procmap_at(procmap_process(p, 4000003), 0)->start);
+	assert_true(procmap_code(procmap_process(p, 4000002)) != procmap_code(procmap_process(p, 4000003)));
 	assert_ptr_not_equal(procmap_process(p, 4000001)->space, proc->space);
 	assert_true(procmap_lookup(p, 4000001, 0x13000, &where));
 	assert_string_equal(where.module->object, "c");

@@ -248,6 +248,62 @@ static void put_total(struct store_writer *w, uint32_t api, uint64_t calls)
 	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &t, sizeof(t)), 0);
 }
 
+/* Of calls at an instruction that the kernel emulates, some of 64 B that take so long and some of 1 MB: how much longer
+ * all may have read. */
+static double added_at_most(double ns)
+{
+	struct fmt_offload_cost cost = { .call_ns = 60000,
+					 .call_low = 60000,
+					 .call_high = 60000,
+					 .inside_ns = 24000,
+					 .emulated_call_ns = 20000,
+					 .emulated_low = 20000,
+					 .emulated_high = 20000,
+					 .emulated_inside_ns = 600,
+					 .attach = FMT_OA_SESSION };
+	struct fmt_offload_api api = {
+		.id = 3, .kind = FMT_OK_CALL, .probe = FMT_PROBE_EMULATED, .variant = FMT_OV_HOST
+	};
+	struct offload_summary *s;
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	double late;
+
+	api.api = store_string(w, "own");
+	api.name = api.symbol = store_string(w, "quick");
+	api.library = library;
+	assert_int_equal(store_put(w, FMT_OFFLOAD_API, &api, sizeof(api)), 0);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_COST, &cost, sizeof(cost)), 0);
+	for (uint32_t bin = 7; bin <= 21; bin += 14) {
+		double each = (bin == 7 ? ns : 1e6) + cost.emulated_inside_ns;
+		struct fmt_offload_hist h = { .pid = 1,
+					      .api = 3,
+					      .bytes_bin = bin,
+					      .time_bin = 12,
+					      .count = 30,
+					      .bytes = 30ull << (bin - 1),
+					      .ns = (uint64_t)(30 * each) };
+
+		assert_int_equal(store_put(w, FMT_OFFLOAD_HIST, &h, sizeof(h)), 0);
+	}
+	put_total(w, 3, 60);
+	s = end(w);
+	assert_int_equal(s->items_cnt, 1);
+	late = s->items[0].late_ns;
+	offload_summary_free(s);
+	return late;
+}
+
+/* Code goes on cold behind a hit, but no call is longer by more than it took. */
+static void test_cold(void **state)
+{
+	double quick = added_at_most(500), slow = added_at_most(50000);
+
+	(void)state;
+	assert_true(quick >= 300 && quick <= 501); /* half of what the probe takes inside, at least */
+	assert_true(slow >= 1999 && slow <= 2001); /* a tenth of a hit */
+}
+
 /* Calls of 16 B to 1 MB. What is left of the probe in each differs, and is all that there is of the shortest. */
 static struct offload_summary *pair(double t0, double per_byte, double o, double accel_per_byte, double left,
 				    double spread)
@@ -383,6 +439,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cold, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_starved, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
