@@ -455,20 +455,26 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	return 0;
 }
 
-/* The chance that two of each function's executed instructions are the same one. */
-static void executed_alike(const struct counts_tree *t, struct counts_met *m, double *ran)
+struct ran {
+	double instructions, samples; /* of nodes that ran */
+};
+
+/* The chance that a sample of each function and one of its executed instructions are of the same one. */
+static void met_and_ran(const struct counts_record *r, const struct counts_tree *t, struct counts_met *m,
+			struct ran *ran)
 {
 	for (size_t i = 0; i < t->parts; i++) {
 		const struct counts_part *p = &t->part[i];
-		double runs = t->runs[p->node], insns = p->instructions * runs;
+		double runs = t->runs[p->node], samples = (double)r->node[p->node].samples;
 
-		if (!(insns > 0) || isinf(insns))
+		if (!(runs > 0) || isinf(runs * p->instructions))
 			continue;
-		ran[p->group] += insns;
-		m[p->group].alike += insns * runs;
+		ran[p->group].instructions += runs * p->instructions;
+		ran[p->group].samples += samples;
+		m[p->group].alike += samples * runs;
 	}
 	for (size_t g = 0; g < t->groups; g++)
-		m[g].alike = ran[g] > 0 ? m[g].alike / ran[g] / ran[g] : 0;
+		m[g].alike = m[g].alike > 0 ? m[g].alike / ran[g].instructions / ran[g].samples : 0;
 }
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording that
@@ -476,13 +482,14 @@ static void executed_alike(const struct counts_tree *t, struct counts_met *m, do
 static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 {
 	struct counts_met *m = calloc(r->funcs + 1, sizeof(*m));
-	double *ran = calloc(r->funcs + 1, sizeof(*ran)), time = 0, paced = 0, same = 0;
+	struct ran *ran = calloc(r->funcs + 1, sizeof(*ran));
+	double time = 0, paced = 0, same = 0;
 	int rc = m && ran ? 0 : -ENOMEM;
 
 	for (size_t g = 0; g < r->funcs; g++)
 		same += r->func[g].same;
 	if (!rc && same > 0)
-		executed_alike(t, m, ran);
+		met_and_ran(r, t, m, ran);
 	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 

@@ -7,7 +7,9 @@
  * The model: times of single executions are spread log-normally around a median that all code of the recording has.
  * The chance that two samples met the same instruction, over the chance that two executions are of the same, is then
  * the mean of the squared times over the square of their mean, and the mean over the median is the root of that. So
- * there is no constant to choose but what is believed where samples are few.
+ * there is no constant to choose but what is believed where samples are few. If times have nothing to do with how often
+ * an instruction runs, a sample and an execution are of the same one as often as two executions are: that is taken, as
+ * a loop that is wrongly believed to turn often counts once in it, and by its square in the other.
  *
  * Included by counts and tests.
  */
@@ -17,7 +19,7 @@
 struct counts_met {
 	double samples; /* of a function */
 	double same;    /* pairs of them that met the same instruction; NaN unknown */
-	double alike;   /* chance that two of its executed instructions are the same one; 0 unknown */
+	double alike;   /* chance that a sample and an executed instruction of it are of the same one; 0 unknown */
 };
 
 /* Time of one of its instructions, in units of the median. */
