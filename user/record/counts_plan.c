@@ -167,13 +167,6 @@ static bool starts_linkage(struct plan *p, struct module *m, uint64_t start)
 	return v && *v;
 }
 
-bool plan_in_stub(struct plan *p, struct module *m, uint64_t vaddr)
-{
-	uint64_t start, end;
-
-	return bounds_in_file(m, vaddr, &start, &end) && starts_linkage(p, m, start);
-}
-
 /* Code without bounds is one function a module: its time is known, no more. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 {
@@ -272,14 +265,23 @@ static void add_same(struct plan *p, struct plan_func *f, uint64_t vaddr)
 		f->rec.same += (double)(*met)++;
 }
 
-void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
+static bool in_stub(struct plan *p, struct module *m, uint64_t vaddr)
+{
+	uint64_t start, end;
+
+	return bounds_in_file(m, vaddr, &start, &end) && starts_linkage(p, m, start);
+}
+
+bool plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 {
 	uint32_t i = plan_func_at(p, m, vaddr);
 	struct plan_func *f;
 
+	if (i == PLAN_NONE && in_stub(p, m, vaddr))
+		return false;
 	add_line(p, m, vaddr, ns);
 	if (i == PLAN_NONE)
-		return;
+		return true;
 	f = &p->func[i];
 	f->rec.self_ns += ns;
 	f->rec.samples++;
@@ -292,6 +294,7 @@ void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 		f->early[f->earlies % PLAN_EARLY] = vaddr;
 		f->early_ns[f->earlies++ % PLAN_EARLY] = ns;
 	}
+	return true;
 }
 
 /* ---- links ---- */

@@ -85,10 +85,8 @@ struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64
 /* Measured later. */
 void plan_prices(struct plan *p, double hit_ns, double near);
 void plan_free(struct plan *p);
-/* A stub of a linkage table: no function of its own. */
-bool plan_in_stub(struct plan *p, struct module *m, uint64_t vaddr);
-/* `ns` were spent here, in user mode. */
-void plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);
+/* `ns` were spent here, in user mode. False: in a stub of a linkage table, which is no function: not taken. */
+bool plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);
 /* A sample's frames, leaf first, return addresses less 1: who called what takes time. */
 void plan_stack(struct plan *p, struct modules *modules, const struct fmt_frame *frame, unsigned count);
 /* Old time counts less, graphs of what became hot are built (for at most so long), worth is summed up. */

@@ -380,17 +380,16 @@ static void add_tick(struct counts_part *p, const struct located *at, double ns)
 	struct attr *a = session_attr(p->s);
 	const struct fmt_frame *frame;
 	unsigned count = at->stack ? attr_walked(a, &frame) : 0;
-	struct module *m = at->module;
-	uint64_t vaddr = at->vaddr;
+	bool stub = at->module && !plan_sample(p->plan, at->module, at->vaddr, ns);
 
-	if (m && plan_in_stub(p->plan, m, vaddr)) {
-		m = count > 1 ? modules_get(attr_modules(a), frame[1].module) : NULL;
-		vaddr = m ? frame[1].addr : 0;
-		frame += count > 1;
-		count -= count > 1;
+	if (stub && count > 1) {
+		struct module *caller = modules_get(attr_modules(a), frame[1].module);
+
+		if (caller)
+			plan_sample(p->plan, caller, frame[1].addr, ns);
+		frame++;
+		count--;
 	}
-	if (m)
-		plan_sample(p->plan, m, vaddr, ns);
 	if (count > 1)
 		plan_stack(p->plan, attr_modules(a), frame, count);
 }
