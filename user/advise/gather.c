@@ -122,13 +122,7 @@ static const char *object_base_name(const char *path)
 static void set_share(const struct gathered *g, struct advise_function *f, double inclusive)
 {
 	f->share.value = inclusive;
-	if (g->shares.exact)
-		f->share.low = f->share.high = inclusive;
-	else
-		wilson_interval(inclusive, g->shares.effective, &f->share.low, &f->share.high);
-	/* it may stand further up on a stack that could not be followed */
-	if (g->shares.incomplete > 0)
-		f->share.high = fmin(f->share.high + g->shares.incomplete, 1);
+	shares_inclusive(&g->shares, inclusive, &f->share.low, &f->share.high);
 }
 
 /* Functions that take time and are no frame of their own on any stack: their callers' shares hold theirs, too. */

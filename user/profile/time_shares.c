@@ -25,6 +25,16 @@ void wilson_interval(double share, double n, double *low, double *high)
 	*high = share >= 1 ? 1 : fmin(1, mid + half);
 }
 
+void shares_inclusive(const struct shares *s, double inclusive, double *low, double *high)
+{
+	*low = *high = inclusive;
+	if (s->exact)
+		return;
+	wilson_interval(inclusive, s->effective, low, high);
+	if (s->incomplete > 0)
+		*high = fmin(*high + s->incomplete, 1);
+}
+
 int share_path(const struct profile *p, uint32_t stack, bool inlined, struct share_path *path)
 {
 	const struct profile_stack *s = &p->stacks[stack];

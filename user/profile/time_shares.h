@@ -43,6 +43,8 @@ struct shares {
 
 int shares_compute(const struct profile *p, const struct shares_opts *o, struct shares *out, struct err *e);
 void shares_release(struct shares *s);
+/* 95 % interval of an inclusive share; the function may stand further up on stacks that could not be followed. */
+void shares_inclusive(const struct shares *s, double inclusive, double *low, double *high);
 void wilson_interval(double share, double n, double *low, double *high);
 
 /* Functions of a stack, leaf first, into *ids (grown as needed); returns their number or -ENOMEM. */

@@ -62,9 +62,7 @@ static bool share_by_samples(const struct offload_view *v, const struct offload_
 		if (seen < SAMPLES_TELL || v->shares->incomplete > r->inclusive)
 			return false;
 		out->value = r->inclusive;
-		wilson_interval(r->inclusive, v->shares->effective, &out->low, &out->high);
-		if (v->shares->incomplete > 0)
-			out->high = fmin(out->high + v->shares->incomplete, 1);
+		shares_inclusive(v->shares, r->inclusive, &out->low, &out->high);
 		return out->sampled = true;
 	}
 	return false;
