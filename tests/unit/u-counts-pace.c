@@ -129,6 +129,40 @@ static void test_by_time(void **state)
 	assert_true(ratio > 1 && ratio < 2);
 }
 
+/* The first function has a loop that was measured to turn a hundred times, and all its samples lie outside, a tenth of
+ * the pairs of them at one instruction: what of it ran where nobody met it does not make it quick. */
+static void test_loop_nobody_met(void **state)
+{
+	struct fmt_counts_func f[] = {
+		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000 }
+	};
+	struct fmt_counts_node n[] = {
+		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 100, .samples = 1000 },
+		{ .id = 2, .function = 2, .kind = FMT_CN_ENTRY, .addr = 0x2000, .instructions = 10, .samples = 1000 },
+		{ .id = 3, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1080, .instructions = 10 },
+	};
+	struct fmt_counts_link l = { .id = 1, .how = FMT_CL_RATIO, .parent = 1, .child = 3 };
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct err e = { 0 };
+
+	n[0].self_ns = n[1].self_ns = 1e9;
+	f[0].same = f[1].same = PAIRS(1000) * 0.1;
+	load(&r, f, n, 3, &l, 1);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	for (size_t i = 0; i < b.tree.links; i++)
+		b.tree.link[i].ratio =
+			(struct counts_ratio){ .how = COUNTS_RATIO, .ratio = 100, .log_var = 0.001, .windows = 20 };
+	assert_int_equal(counts_record_solve(&r, &b), 0);
+	/* of a hundred instructions the samples met ten, so it waits; the other met all of its ten */
+	print_message("instructions of one for the other's: %.3f\n",
+		      b.tree.group[0].instructions / b.tree.group[1].instructions);
+	assert_true(b.tree.group[0].instructions < 0.5 * b.tree.group[1].instructions);
+	counts_built_release(&b);
+	counts_record_release(&r);
+}
+
 /* What bursts lead to parts the time of where they began. */
 static void test_by_bursts(void **state)
 {
@@ -252,7 +286,8 @@ static void test_cycle(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time),
-					    cmocka_unit_test(test_by_bursts), cmocka_unit_test(test_cycle) };
+					    cmocka_unit_test(test_loop_nobody_met), cmocka_unit_test(test_by_bursts),
+					    cmocka_unit_test(test_cycle) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

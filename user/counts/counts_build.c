@@ -479,7 +479,7 @@ static void met_and_ran(const struct counts_record *r, const struct counts_tree 
 
 /* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording that
  * did not look where samples fell, all have the same. Needs the runs of a solution. */
-static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
+static int at_one_pace(const struct counts_record *r, struct counts_tree *t, bool *changed)
 {
 	struct counts_met *m = calloc(r->funcs + 1, sizeof(*m));
 	struct ran *ran = calloc(r->funcs + 1, sizeof(*ran));
@@ -488,6 +488,7 @@ static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 
 	for (size_t g = 0; g < r->funcs; g++)
 		same += r->func[g].same;
+	*changed = same > 0;
 	if (!rc && same > 0)
 		met_and_ran(r, t, m, ran);
 	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
@@ -510,10 +511,12 @@ static int at_one_pace(const struct counts_record *r, struct counts_tree *t)
 int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 {
 	struct segment_shares s;
+	bool changed = false;
 	int err = counts_solve(&b->tree);
 
-	err = err ? err : at_one_pace(r, &b->tree);
-	err = err ? err : counts_solve(&b->tree);
+	err = err ? err : at_one_pace(r, &b->tree, &changed);
+	if (!err && changed)
+		err = counts_solve(&b->tree);
 	if (err)
 		return err;
 	err = segment_shares(r, &s);
