@@ -254,7 +254,7 @@ static void summary(const char *file, const json_t *parts, struct buf *out)
 	fact("duration", json_object_get(r, "duration_ns"), TIME, out);
 	fact("samples", json_object_get(r, "samples"), NUMBER, out);
 	fact("lost", json_object_get(r, "lost"), NUMBER, out);
-	fact("target slowed by", json_object_get(cost, "target_slowdown"), SHARE, out);
+	fact("target slowed by (estimated)", json_object_get(cost, "target_slowdown"), SHARE, out);
 	fact("how far to trust it", json_object_get(trust, "mark"), TEXT, out);
 	if (json_is_string(json_object_get(trust, "reason")))
 		fact("because", json_object_get(trust, "reason"), TEXT, out);

@@ -22,7 +22,7 @@ export function summaryPanel(report, recorded, parts, file) {
 		fact("Duration", figure(report.duration_ns, "time"), null, report.duration_ns === null),
 		report.samples === null ? fact("Counted", "every instruction", "exact engine") : fact("Samples", kinds.number(report.samples), recorded?.rate_hz ? Math.round(recorded.rate_hz) + " Hz" : null),
 		fact("Lost", report.lost === null ? "unknown" : kinds.number(report.lost), losses.length ? losses.length + (losses.length === 1 ? " kind" : " kinds") + ", below" : null, report.lost === null),
-		fact("Target slowed by", figure(slowed, "share"), cost.own_cpu_ns !== null && cost.own_cpu_ns !== undefined ? "own CPU " + figure(cost.own_cpu_ns, "time") : null, slowed === null),
+		fact("Target slowed by", figure(slowed, "share"), [slowed !== null && "estimated, its error is unknown", cost.own_cpu_ns !== null && cost.own_cpu_ns !== undefined && "own CPU " + figure(cost.own_cpu_ns, "time")].filter(Boolean).join("; ") || null, slowed === null),
 		fact("Without a name", figure(report.unnamed, "share"), "of the samples", report.unnamed === null),
 		fact("Stacks cut short", figure(report.incomplete_stacks, "share"), "of the samples", report.incomplete_stacks === null));
 	const lines = [
