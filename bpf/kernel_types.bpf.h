@@ -25,6 +25,10 @@ struct thread_struct {
 	unsigned long fsbase; /* x86 */
 } CORE;
 
+struct hrtimer {
+	void *function;
+} CORE;
+
 struct sched_entity {
 	unsigned long long exec_start, sum_exec_runtime;
 } CORE;

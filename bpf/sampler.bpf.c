@@ -2,7 +2,8 @@
 /*
  * The timer sampler: on each cpu-clock tick of the target, send its user registers and the used part
  * of its stack. The bare interrupt costs some ten times what this program does, so it takes the
- * whole state and leaves unwinding to user space.
+ * whole state and leaves unwinding to user space. For the same reason the kernel's own ticks are taken
+ * along: these interrupt whether anybody looks or not.
  */
 #include "kernel_types.bpf.h"
 #include "count.bpf.h"
@@ -17,8 +18,14 @@ char LICENSE[] SEC("license") = "GPL";
 #define STACK_MAX (64 * 1024)
 #define PAGE 4096
 #define USER_CS_32 0x23
+/* The kernel's tick and a timer's that are due together are one look at the same instruction. Longer than an interrupt
+ * with pages lasts, shorter than between ticks; by hand. */
+#define ONE_INTERRUPT_NS 50000
 
 const volatile __u32 stack_limit = STACK_MAX;
+/* What a sample stands for once the kernel's own ticks come, too, in ns: told by user space. */
+__u64 both_period;
+bool kernel_ticks_come;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
 
 static __always_inline __u64 wake_flag(__u64 waiting)
@@ -42,6 +49,7 @@ struct {
 struct scratch {
 	struct wire_sample s;
 	__u8 stack[STACK_MAX + PAGE];
+	__u64 last; /* tick */
 };
 
 /* One per CPU, but not a per-CPU map: those refuse values above 32 KiB. Ticks of one CPU do not nest. */
@@ -141,37 +149,34 @@ static __always_inline long send_sample(struct scratch *x, struct task_struct *t
 	return bpf_ringbuf_output(&ring, x, len, flag);
 }
 
-SEC("perf_event")
-int on_tick(struct bpf_perf_event_data *ctx)
+/* Of a timer, or of the kernel: the thread that runs, with what a sample stands for. */
+static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	__u64 id = bpf_get_current_pid_tgid();
 	struct pt_regs user, *r;
 	struct scratch *x;
-	__u64 kernel_ip = ctx->regs.rip;
 	__u32 cpu = bpf_get_smp_processor_id();
-	bool in_kernel = (__s64)kernel_ip < 0;
 
-	if (!followed(id)) {
-		count(CTR_OTHERS);
-		return 0;
-	}
-	count(CTR_TICKS);
 	if (task->flags & PF_KTHREAD) {
 		count(CTR_KTHREAD);
-		return 0;
+		return;
 	}
 	x = bpf_map_lookup_elem(&scratch, &cpu);
 	if (!x)
-		return 0;
-	x->s.h.kind = WIRE_SAMPLE;
-	x->s.h.flags = 0;
+		return;
 	x->s.h.time = bpf_ktime_get_ns();
+	if (x->s.h.time - x->last < ONE_INTERRUPT_NS) {
+		count(CTR_TOGETHER);
+		return;
+	}
+	x->last = x->s.h.time;
+	x->s.h.kind = WIRE_SAMPLE;
+	x->s.h.flags = flags;
 	x->s.h.pid = id >> 32;
 	x->s.h.tid = (__u32)id;
 	x->s.h.cpu = cpu;
-	x->s.period = ctx->sample_period;
-	x->s.kernel_ip = 0;
+	x->s.period = kernel_ticks_come ? both_period : period;
+	x->s.kernel_ip = kernel_ip;
 	x->s.syscall = -1;
 	x->s.switches = task->nvcsw + task->nivcsw;
 	/* An interrupt from user mode leaves the user's registers in the same place as a system call
@@ -179,26 +184,38 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	r = (struct pt_regs *)bpf_task_pt_regs(task);
 	if (!r || bpf_probe_read_kernel(&user, sizeof(user), r)) {
 		count(CTR_NO_REGS);
-		return 0;
+		return;
 	}
 	if (user.cs == USER_CS_32) {
 		count(CTR_COMPAT);
-		return 0;
+		return;
 	}
-	if (in_kernel) {
-		x->s.h.flags |= WIRE_F_KERNEL;
-		x->s.kernel_ip = kernel_ip;
+	if (flags & WIRE_F_KERNEL)
 		x->s.syscall = (__s64)user.orig_rax;
-	}
 	take_registers(x, task, &user);
 	x->s.pages = x->s.pages_ns = 0;
-	if (!in_kernel && wanted.pid && wanted.pid == id >> 32)
+	if (!(flags & WIRE_F_KERNEL) && wanted.pid && wanted.pid == id >> 32)
 		take_pages(&x->s);
 	if (send_sample(x, task, (__u32)id, STACK_MAX, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
 		count(CTR_RING_FULL);
 	else
 		count(CTR_SENT);
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	__u64 id = bpf_get_current_pid_tgid(), ip = ctx->regs.rip;
+	bool in_kernel = (__s64)ip < 0;
+
+	if (!followed(id)) {
+		count(CTR_OTHERS);
+		return 0;
+	}
+	count(CTR_TICKS);
+	take_tick(id, in_kernel ? ip : 0, ctx->sample_period, in_kernel ? WIRE_F_KERNEL : 0);
 	return 0;
 }
 
+#include "kernel_tick.bpf.h"
 #include "waits.bpf.h"

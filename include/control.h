@@ -27,6 +27,11 @@ enum { KERNEL_PREEMPT_DISABLE, KERNEL_PREEMPT_ENABLE, KERNEL_SESSION_IS_RETURN, 
 /* Section of a program that user space runs over all threads. */
 #define SEC_ITERATES_TASKS "accperf_iter_task"
 
+/* Of the running kernel's code: what its tick's timer calls, and the timer interrupt's entry. */
+struct kernel_tick_code {
+	__u64 handler, entry, entry_end;
+};
+
 /* Whom rights are lent to, where what may be observed is what this user could look into alone (bpf/entitled.bpf.h). */
 struct lent_rights {
 	__u32 strict, uid, gid;

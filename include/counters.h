@@ -16,6 +16,10 @@
 
 #define SAMPLER_COUNTERS(X)                                                                                            \
 	X(CTR_TICKS, "ticks", 0)                                                                                       \
+	X(CTR_TOGETHER, "ticks that came together with another", 0)                                                    \
+	X(CTR_TIMERS_PASSED, "timers of the kernel that came by, among which its ticks are", 0)                        \
+	X(CTR_KERNEL_TICKS, "ticks of the kernel's own, taken along", 0)                                               \
+	X(CTR_KERNEL_TICK_NS, "time that taking them took, ns", 0)                                                     \
 	X(CTR_SENT, "samples sent", 0)                                                                                 \
 	X(CTR_RING_FULL, "samples lost: ring full", 1)                                                                 \
 	X(CTR_NO_REGS, "samples lost: no user registers", 1)                                                           \
@@ -112,6 +116,9 @@
 #define COUNTER_WAITS_CUT "waits without an end: ring full"
 /* Written where waits were observed at all, also where there were none. */
 #define COUNTER_WAITS_OPEN "waits that were not over when observation ended"
+/* The target, or its machine, was not met by them as by timers: from then on timers were alone. */
+#define COUNTER_TICKS_GIVEN_UP                                                                                         \
+	"ticks of the kernel given up: the target moves in step with them, or timers are too many"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Files of the target on file systems that wait for a server: what lies in them has no names. */

@@ -63,7 +63,8 @@ enum sample_flag {
 	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it
 	 * could not be interrupted */
 	SF_RETURNS = 1u << 8,
-	SF_READY = 1u << 9, /* SAMPLE_OFF: it would go on, another has the CPU */
+	SF_READY = 1u << 9,        /* SAMPLE_OFF: it would go on, another has the CPU */
+	SF_KERNEL_TICK = 1u << 10, /* SAMPLE_TICK of the kernel's own, which interrupts whether we look or not */
 };
 
 #define SAMPLE_REGS 19 /* WREG_MAX of abi.h; asserted where both meet */

@@ -13,6 +13,7 @@
 #include "abi.h"
 #include "kmod-free/followed.h"
 #include "kmod-free/kernel_btf.h"
+#include "kmod-free/kernel_tick.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
 #include "kmod-free/wanted_pages.h"
@@ -31,6 +32,7 @@
 /* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
 #define READ_MAX 2048
 #define MAX_CPUS 1024
+#define TIMERS_MOST 20000   /* of the kernel a second and CPU, each some 60 ns later for us: .1 % of the CPU */
 #define STAGGER_NS 20000000 /* over which the CPUs' timers are started, one after the other: 20 ms at most; by hand */
 
 _Static_assert(SAMPLER_PAGES == WIRE_PAGES && SAMPLER_SLOTS == WIRE_SLOTS, "pages are what the program takes");
@@ -46,6 +48,8 @@ struct sampler {
 	size_t count, cap;
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	struct bpf_link *waits;    /* NULL: not attached */
+	int kernel_tick;           /* -1: not attached */
+	uint64_t passed;           /* timers of the kernel, when last looked at */
 	int cgroup_fd;
 	uint64_t cpu_ns;
 	struct followed_room room;
@@ -85,36 +89,50 @@ static int on_record(void *ctx, void *data, size_t size)
 	return sampler_record(&s->feed, data, size);
 }
 
+/* Without the program that some kernels may refuse; both for what the verifier says of the rest. */
+static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
+{
+	int err;
+
+	s->bpf = sampler_bpf__open_opts(kernel_btf_options());
+	if (!s->bpf)
+		return err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
+	bpf_program__set_autoload(s->bpf->progs.on_kernel_tick, kernel_tick);
+	s->bpf->rodata->stack_limit = s->o.stack_bytes;
+	s->bpf->rodata->wake_bytes = s->o.ring_bytes / 4;
+	bpf_map__set_max_entries(s->bpf->maps.ring, s->o.ring_bytes);
+	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);
+	err = kernel_btf_fit(s->bpf->obj);
+	err = err ? err : sampler_bpf__load(s->bpf);
+	if (!err)
+		return 0;
+	if (!kernel_tick)
+		return explain_load(err, e);
+	sampler_bpf__destroy(s->bpf);
+	return load(s, false, cpus, e);
+}
+
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
-	int err, cpus;
+	int cpus;
 
 	if (!s) {
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
 	s->o = *o;
-	s->cgroup_fd = -1;
+	s->cgroup_fd = s->kernel_tick = -1;
 	libbpf_set_print(libbpf_silent);
 	counters_prepare();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	cpus = libbpf_num_possible_cpus();
-	s->bpf = sampler_bpf__open_opts(kernel_btf_options());
-	if (!s->bpf || cpus <= 0) {
-		err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
+	if (cpus <= 0) {
+		err_set(e, cpus, "cannot tell how many CPUs there may be: %s", strerror(-cpus));
 		goto fail;
 	}
-	s->bpf->rodata->stack_limit = o->stack_bytes;
-	s->bpf->rodata->wake_bytes = o->ring_bytes / 4;
-	bpf_map__set_max_entries(s->bpf->maps.ring, o->ring_bytes);
-	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);
-	err = kernel_btf_fit(s->bpf->obj);
-	err = err ? err : sampler_bpf__load(s->bpf);
-	if (err) {
-		explain_load(err, e);
+	if (load(s, o->kernel_tick, cpus, e))
 		goto fail;
-	}
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
 	if (!s->ring) {
 		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
@@ -332,6 +350,40 @@ static void enable_in_turn(struct sampler *s)
 	}
 }
 
+/* The kernel's tick stands for its own period, a timer's for that; of both together each sample stands for as much. */
+static void share_time(struct sampler *s)
+{
+	double tick = (double)kernel_tick_ns();
+
+	s->bpf->bss->both_period = (uint64_t)(1 / (1 / tick + 1 / (double)s->o.period_ns));
+}
+
+void sampler_no_kernel_ticks(struct sampler *s)
+{
+	if (s->kernel_tick >= 0)
+		close(s->kernel_tick);
+	s->kernel_tick = -1;
+	s->bpf->bss->kernel_ticks_come = false;
+}
+
+bool sampler_kernel_ticks(const struct sampler *s)
+{
+	return s->kernel_tick >= 0;
+}
+
+/* Of a control group's processes only its timers know. */
+static void attach_kernel_tick(struct sampler *s)
+{
+	int prog = bpf_program__fd(s->bpf->progs.on_kernel_tick);
+	const char *why;
+
+	s->bpf->bss->kernel_ticks_come = false;
+	if (!s->o.kernel_tick || prog < 0 || s->cgroup_fd >= 0 || !kernel_tick_find(&s->bpf->bss->tick_code, &why))
+		return;
+	share_time(s);
+	s->kernel_tick = bpf_raw_tracepoint_open("hrtimer_expire_entry", prog);
+}
+
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 {
 	bool whole = t->all || t->cgroup_fd >= 0;
@@ -346,8 +398,10 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 	if (err && !whole && s->o.timers == TIMERS_AUTO)
 		return attach_threads(s, t, e);
 	s->of_cpus = !err;
-	if (!err)
+	if (!err) {
+		attach_kernel_tick(s);
 		enable_in_turn(s);
+	}
 	return err;
 }
 
@@ -359,6 +413,7 @@ int sampler_retime(struct sampler *s, uint64_t period_ns)
 		return -EBUSY;
 	s->o.period_ns = period_ns;
 	close_timers(s);
+	share_time(s);
 	/* what cannot be opened now is tried again each second: sampler_second() */
 	err = attach_cpus(s, NULL);
 	enable_in_turn(s);
@@ -391,8 +446,13 @@ static bool died(const struct sampler *s, struct timer *t)
 void sampler_second(struct sampler *s)
 {
 	int cpus[MAX_CPUS], n;
+	uint64_t passed;
 
 	followed_if_short(sampler_targets_fd(s), s->bpf->bss->counters, &s->room);
+	passed = sampler_counter(s, CTR_TIMERS_PASSED);
+	if (passed - s->passed > TIMERS_MOST * s->count)
+		sampler_no_kernel_ticks(s);
+	s->passed = passed;
 	if (!s->of_cpus)
 		return;
 	n = online_cpus(cpus, MAX_CPUS);
@@ -525,6 +585,11 @@ uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 	return counter_read(s->bpf->bss->counters, which);
 }
 
+uint64_t sampler_sample_ns(const struct sampler *s)
+{
+	return s->kernel_tick >= 0 ? s->bpf->bss->both_period : s->o.period_ns;
+}
+
 uint64_t sampler_malformed(const struct sampler *s)
 {
 	return s->feed.malformed;
@@ -554,6 +619,7 @@ void sampler_stop(struct sampler *s)
 		return;
 	s->of_cpus = false;
 	s->bpf->bss->off_one_in = 0;
+	sampler_no_kernel_ticks(s);
 	/* stop all first: closing an event takes an RCU grace period, and the rest would go on ticking */
 	for (size_t i = 0; i < s->count; i++)
 		ioctl(s->timers[i].fd, PERF_EVENT_IOC_DISABLE, 0);

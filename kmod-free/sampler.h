@@ -28,6 +28,7 @@ struct sampler_opts {
 	uint32_t stack_bytes;       /* largest stack snapshot */
 	uint32_t ring_bytes;        /* power of two */
 	bool no_inherit;            /* do not follow forked children */
+	bool kernel_tick;           /* take the kernel's own ticks along, where that can be */
 };
 
 struct sampler;
@@ -46,6 +47,12 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
  * the machine or of a control group is observed. */
 int sampler_targets_fd(const struct sampler *s);
 bool sampler_by_thread(const struct sampler *s, const char **why);
+/* Whether the kernel's ticks come, too: until they are given up here, or by ourselves where a machine has so many
+ * timers that looking at each would be felt. */
+bool sampler_kernel_ticks(const struct sampler *s);
+void sampler_no_kernel_ticks(struct sampler *s);
+/* CPU time that a sample stands for. Once attached: the kernel's ticks may come with the timers'. */
+uint64_t sampler_sample_ns(const struct sampler *s);
 /* One more event on one thread, with a period of its own: calibration. */
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e);
 /* Readable when enough waits; or just call sampler_read every few ms. */

@@ -73,7 +73,7 @@ int sampler_record(struct sampler_feed *s, const void *data, size_t size)
 	}
 	memset(&out, 0, sizeof(out));
 	out.kind = w->h.flags & WIRE_F_OFF ? SAMPLE_OFF : SAMPLE_TICK;
-	out.flags = w->h.flags & WIRE_F_READY ? SF_READY : 0;
+	out.flags = (w->h.flags & WIRE_F_READY ? SF_READY : 0) | (w->h.flags & WIRE_F_KERNEL_TICK ? SF_KERNEL_TICK : 0);
 	out.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU | SV_SWITCHES;
 	out.pid = w->h.pid;
 	out.tid = w->h.tid;

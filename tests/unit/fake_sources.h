@@ -29,7 +29,7 @@
 #define PID 4000000u /* beyond the largest: /proc has none */
 #define CODE 0x10000ull
 #define PERIOD (2 * MS)
-#define AT_ONCE 64
+#define AT_ONCE 320
 
 /* ---- what the recording is given, in place of the machine's ---- */
 
@@ -38,8 +38,8 @@ static struct planted {
 	unsigned ring_count, side_count;
 	uint64_t ticks, lost, malformed, side_lost, behind; /* behind: 0: not */
 	uint64_t cpu_ns;                                    /* 0: not known */
-	bool by_thread, refuses;
-	uint64_t period, retimed;
+	bool by_thread, refuses, kernel_ticks;
+	uint64_t period, retimed, kernel_tick_ns;
 	uint64_t side_returned;
 	unsigned seconds, side_seconds, alive; /* alive: samplers and side bands that were not freed */
 	bool stopped;
@@ -110,6 +110,28 @@ bool sampler_by_thread(const struct sampler *s, const char **why)
 	return fake.by_thread;
 }
 
+bool sampler_kernel_ticks(const struct sampler *s)
+{
+	(void)s;
+	return fake.kernel_ticks;
+}
+
+void sampler_no_kernel_ticks(struct sampler *s)
+{
+	(void)s;
+	fake.kernel_ticks = false;
+	note("no-kernel-ticks ");
+}
+
+/* As many of the kernel's as of the timer's. */
+uint64_t sampler_sample_ns(const struct sampler *s)
+{
+	uint64_t period = fake.retimed ? fake.retimed : fake.period;
+
+	(void)s;
+	return fake.kernel_ticks ? period / 2 : period;
+}
+
 int sampler_fd(const struct sampler *s)
 {
 	(void)s;
@@ -153,7 +175,10 @@ void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
 uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 {
 	(void)s;
-	return which == CTR_TICKS ? fake.ticks : which == CTR_RING_FULL ? fake.lost : 0;
+	return which == CTR_TICKS            ? fake.ticks
+	       : which == CTR_RING_FULL      ? fake.lost
+	       : which == CTR_KERNEL_TICK_NS ? fake.kernel_tick_ns
+					     : 0;
 }
 
 uint64_t sampler_malformed(const struct sampler *s)

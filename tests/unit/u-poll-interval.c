@@ -48,24 +48,28 @@ static void ticks_are_foreseen(void **state)
 {
 	struct tick_forecast b = { 0 };
 
-	assert_int_equal(tick_forecast_next(&b, 5000, 1000), 0);
-	tick_forecast_seen(&b, 0, 5000);
-	tick_forecast_seen(&b, 1, 5400);
-	assert_int_equal(tick_forecast_next(&b, 5400, 1000), 6000);
-	assert_int_equal(tick_forecast_next(&b, 5999, 1000), 6000);
+	assert_int_equal(tick_forecast_next(&b, 5000), 0);
+	tick_forecast_seen(&b, 0, 5000, 1000);
+	tick_forecast_seen(&b, 1, 5400, 1000);
+	assert_int_equal(tick_forecast_next(&b, 5400), 6000);
+	assert_int_equal(tick_forecast_next(&b, 5999), 6000);
 	/* at that time is not after it */
-	assert_int_equal(tick_forecast_next(&b, 6000, 1000), 6400);
-	assert_int_equal(tick_forecast_next(&b, 9000, 1000), 9400);
+	assert_int_equal(tick_forecast_next(&b, 6000), 6400);
+	assert_int_equal(tick_forecast_next(&b, 9000), 9400);
 	/* what is known is later than what is asked for */
-	assert_int_equal(tick_forecast_next(&b, 100, 1000), 5000);
-	assert_int_equal(tick_forecast_next(&b, 5400, 0), 0);
+	assert_int_equal(tick_forecast_next(&b, 100), 5000);
 	/* one is silent for too long, then both are */
-	tick_forecast_seen(&b, 1, 5400 + BEAT_SILENT * 1000);
-	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
-	assert_int_equal(tick_forecast_next(&b, 6000 + 2 * BEAT_SILENT * 1000, 1000), 0);
+	tick_forecast_seen(&b, 1, 5400 + BEAT_SILENT * 1000, 1000);
+	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000), 6400 + BEAT_SILENT * 1000);
+	assert_int_equal(tick_forecast_next(&b, 6000 + 2 * BEAT_SILENT * 1000), 0);
 	/* samples of one timer may be read out of order */
-	tick_forecast_seen(&b, 1, 5400);
-	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000, 1000), 6400 + BEAT_SILENT * 1000);
+	tick_forecast_seen(&b, 1, 5400, 1000);
+	assert_int_equal(tick_forecast_next(&b, 5500 + BEAT_SILENT * 1000), 6400 + BEAT_SILENT * 1000);
+	/* one of another period, and one of none */
+	tick_forecast_seen(&b, 2, 5100, 250);
+	tick_forecast_seen(&b, 3, 5101, 0);
+	assert_int_equal(tick_forecast_next(&b, 5100), 5350);
+	assert_int_equal(tick_forecast_next(&b, 5400), 5600);
 }
 
 /* More timers than there is room for: the ones that ticked last are known. */
@@ -75,12 +79,12 @@ static void many_timers(void **state)
 	unsigned known = 0;
 
 	for (uint64_t i = 0; i < 3 * BEAT_TIMERS; i++)
-		tick_forecast_seen(&b, i, 1000 + i);
+		tick_forecast_seen(&b, i, 1000 + i, 1000);
 	assert_int_equal(b.count, BEAT_TIMERS);
 	for (unsigned i = 0; i < b.count; i++)
 		known += b.of[i].timer >= 2 * BEAT_TIMERS;
 	assert_int_equal(known, BEAT_TIMERS);
-	assert_int_equal(tick_forecast_next(&b, 1000 + 3 * BEAT_TIMERS, 1000), 2000 + 2 * BEAT_TIMERS);
+	assert_int_equal(tick_forecast_next(&b, 1000 + 3 * BEAT_TIMERS), 2000 + 2 * BEAT_TIMERS);
 }
 
 static void old_samples_are_passed_over(void **state)

@@ -472,6 +472,59 @@ static void each_tick_is_booked_and_earns(void **state)
 	close_recording(&r);
 }
 
+/* They cost what our program takes, and no interrupt. */
+static void the_kernels_own_ticks_cost_no_interrupt(void **state)
+{
+	struct recording r;
+	struct seen p;
+
+	(void)state;
+	open_recording(&r, NULL, 1);
+	fake.kernel_ticks = true;
+	start(&r);
+	for (unsigned i = 0; i < 10; i++) {
+		struct sample *m = plant(EPOCH + MS + i, 1);
+
+		m->flags |= i % 2 ? SF_KERNEL_TICK : 0;
+		fake.ticks -= i % 2;
+	}
+	fake.kernel_tick_ns = 5 * 2000;
+	poll_at(&r, EPOCH + 100 * MS);
+	assert_true(fabs(ledger_spent(session_ledger(r.s), ACCOUNT_TIMER) - 5 * TICK_NS) < 1);
+	assert_true(fabs(session_ledger(r.s)->run_ns - 10.0 * PERIOD) < 1);
+	finish(&r);
+	assert_int_equal(session_totals(r.s)->samples, 10);
+	assert_true(fabs((double)session_totals(r.s)->target_lost_ns - (5 * TICK_NS + 10000)) < 2);
+	read_profile(&p, r.path[0]);
+	assert_int_equal(counter(&p, "target's time taken, us: the kernel's own ticks", NULL), 10);
+	assert_int_equal(counter(&p, COUNTER_TICKS_GIVEN_UP, NULL), ~0ull);
+	assert_int_equal(p.rate.period, fake.period / 2);
+	close_recording(&r);
+}
+
+/* Of a target that they never meet, and whose timers do. */
+static void ticks_in_step_are_given_up(void **state)
+{
+	struct recording r;
+	struct seen p;
+
+	(void)state;
+	open_recording(&r, NULL, 1);
+	fake.kernel_ticks = true;
+	start(&r);
+	for (unsigned second = 1; second < 10; second++) {
+		for (unsigned i = 0; i < 30; i++)
+			plant(EPOCH + second * 1000 * MS + i, 1);
+		poll_at(&r, EPOCH + second * 1000 * MS + 500 * MS);
+		assert_int_equal(fake.kernel_ticks, second < 4);
+	}
+	finish(&r);
+	read_profile(&p, r.path[0]);
+	assert_int_equal(counter(&p, COUNTER_TICKS_GIVEN_UP, NULL), 1);
+	assert_int_equal(p.rate.period, fake.period);
+	close_recording(&r);
+}
+
 /* Ticks of one thread that switched `switches` times between any two. */
 static void plant_switching(unsigned n, uint64_t switches, uint64_t at)
 {
@@ -894,6 +947,8 @@ int main(void)
 		cmocka_unit_test(the_period_follows_from_the_budget),
 		cmocka_unit_test(the_timer_has_the_share_of_windows_that_there_are_not),
 		cmocka_unit_test(each_tick_is_booked_and_earns),
+		cmocka_unit_test(the_kernels_own_ticks_cost_no_interrupt),
+		cmocka_unit_test(ticks_in_step_are_given_up),
 		cmocka_unit_test(ticks_that_turn_out_dearer_come_less_often),
 		cmocka_unit_test(timers_of_threads_cost_at_each_switch),
 		cmocka_unit_test(a_thread_has_four_breakpoints),

@@ -355,6 +355,7 @@ static const struct {
 	{ "lockdown", "kernel lockdown", NULL, FEATURE_RIGHTS, probe_lockdown },
 	{ "container", "container", NULL, FEATURE_RIGHTS, probe_container },
 	{ "timer", "timer samples", "record", FEATURE_SOURCE, probe_timer },
+	{ "kernel-ticks", "the kernel's own ticks as samples", "record", FEATURE_SOURCE, probe_kernel_ticks },
 	{ "hw-breakpoints", "hardware breakpoints", "record", FEATURE_SOURCE, probe_breakpoints },
 	{ "breakpoint-trial", "breakpoints do no harm", "record", FEATURE_SOURCE, probe_stray },
 	{ "pmu", "hardware counters", "record", FEATURE_SOURCE, probe_pmu },

@@ -62,6 +62,7 @@ bool feature_line(const char *path, char *out, size_t size);
 void feature_enable_rights(struct feature *f, const char *capabilities);
 
 void probe_timer(struct feature *f);
+void probe_kernel_ticks(struct feature *f);
 void probe_breakpoints(struct feature *f);
 void probe_stray(struct feature *f);
 void probe_pmu(struct feature *f);

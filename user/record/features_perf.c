@@ -14,6 +14,7 @@
 #include <linux/perf_event.h>
 
 #include "record/features.h"
+#include "kmod-free/kernel_tick.h"
 #include "kmod-free/stray_trap.h"
 #include "util/clock.h"
 
@@ -60,6 +61,20 @@ static void perf_refused(struct feature *f, const char *what, int error)
 		feature_enable_rights(f, "cap_perfmon");
 	else
 		feature_enable(f, "boot a kernel with CONFIG_PERF_EVENTS=y");
+}
+
+void probe_kernel_ticks(struct feature *f)
+{
+	struct kernel_tick_code code;
+	const char *why;
+
+	if (kernel_tick_find(&code, &why)) {
+		feature_set(f, FEATURE_YES, "%.0f a second, which cost no interrupt", 1e9 / (double)kernel_tick_ns());
+		return;
+	}
+	feature_set(f, FEATURE_NO, "%s", why);
+	feature_means(f, "fewer samples for the same cost: those of timers alone");
+	feature_enable_rights(f, "cap_bpf,cap_perfmon,cap_sys_ptrace,cap_syslog");
 }
 
 void probe_timer(struct feature *f)

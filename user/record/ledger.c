@@ -29,6 +29,7 @@ static const struct row {
 	[ACCOUNT_ALL] = { "budget", ACCOUNT_ALL, WHOLE, 1, false, false },
 	[ACCOUNT_TIMER] = { "samples", ACCOUNT_ALL, WEIGHS, .40, false, false },
 	[ACCOUNT_UNSEEN] = { "ticks without a sample", ACCOUNT_ALL, LIMIT, 0, false, false },
+	[ACCOUNT_KERNEL_TICKS] = { "the kernel's own ticks", ACCOUNT_ALL, LIMIT, 0, false, false },
 	/* where breakpoints would make timers of threads dearer than this, none are put */
 	[ACCOUNT_SWITCHES] = { "timers at switches", ACCOUNT_ALL, LIMIT, .2, false, false },
 	[ACCOUNT_WATCH] = { "watch windows", ACCOUNT_ALL, WEIGHS, .30, true, false },

@@ -19,12 +19,13 @@
 #include <stdint.h>
 
 enum account {
-	ACCOUNT_ALL,      /* the budget */
-	ACCOUNT_TIMER,    /* samples */
-	ACCOUNT_UNSEEN,   /* ticks that brought none: lost, or of a kernel thread */
-	ACCOUNT_SWITCHES, /* timers of threads at context switches */
-	ACCOUNT_WATCH,    /* watch windows: hits, arming, being attached */
-	ACCOUNT_ARMED,    /* and what runs slowly meanwhile */
+	ACCOUNT_ALL,          /* the budget */
+	ACCOUNT_TIMER,        /* samples */
+	ACCOUNT_UNSEEN,       /* ticks that brought none: lost, or of a kernel thread */
+	ACCOUNT_KERNEL_TICKS, /* the kernel's own, taken along: no interrupt of ours */
+	ACCOUNT_SWITCHES,     /* timers of threads at context switches */
+	ACCOUNT_WATCH,        /* watch windows: hits, arming, being attached */
+	ACCOUNT_ARMED,        /* and what runs slowly meanwhile */
 	ACCOUNT_SYSCALLS,
 	ACCOUNT_WAITS,    /* threads that leave the CPU, as some are told of */
 	ACCOUNT_HARDWARE, /* the processor's records */

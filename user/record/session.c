@@ -24,6 +24,7 @@
 #include "record/effort.h"
 #include "record/poll_interval.h"
 #include "kmod-free/kernel_btf.h"
+#include "kmod-free/kernel_tick.h"
 #include "kmod-free/perfev.h"
 #include "kmod-free/queue.h"
 #include "kmod-free/sideband.h"
@@ -33,14 +34,15 @@
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
-#define SENT_NS 20000   /* after a tick: by then its record is in the ring */
-#define LATE_NS 60000   /* a tick may be late: looked for again after so long */
-#define TRIES 3         /* looks for a sample that is due; by hand */
-#define WANTED_MS 3     /* where ticks cannot be foreseen */
-#define APART_NS 400000 /* many CPUs tick one after the other; not all of them are awaited */
-#define DEARER 1.2      /* times the planned cost of a tick, from which the rate is set anew; by hand */
-#define BEGIN_MS 1500   /* that the servers of a file system may take before samples come, each of them in all */
-#define MOMENT_MS 300   /* and while they come */
+#define SENT_NS 20000            /* after a tick: by then its record is in the ring */
+#define LATE_NS 60000            /* a tick may be late: looked for again after so long */
+#define TRIES 3                  /* looks for a sample that is due; by hand */
+#define WANTED_MS 3              /* where ticks cannot be foreseen */
+#define APART_NS 400000          /* many CPUs tick one after the other; not all of them are awaited */
+#define KERNEL_BEAT (1ull << 32) /* on its numbers of timers: beyond those of CPUs and threads */
+#define DEARER 1.2               /* times the planned cost of a tick, from which the rate is set anew; by hand */
+#define BEGIN_MS 1500 /* that the servers of a file system may take before samples come, each of them in all */
+#define MOMENT_MS 300 /* and while they come */
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 
 #define SPILL_NS 250000000ull  /* kill -9 loses what was not written out: that much, and what we are late */
@@ -99,6 +101,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
 				    .ring_bytes = o->ring_bytes,
 				    .no_inherit = o->no_inherit,
+				    .kernel_tick = !o->period_ns,
 				    .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
 	if (s->sampler) {
@@ -164,10 +167,18 @@ void session_put_rate(struct session *s, const char *source, struct fmt_rate *ra
 	store_put(s->store, FMT_RATE, rate, sizeof(*rate));
 }
 
+/* Of samples, once it is known which ticks bring any. */
+static void put_sampling_rate(struct session *s, uint64_t time)
+{
+	struct fmt_rate rate = { .time = time, .period = session_period(s) };
+
+	rate.per_second = 1e9 / (double)rate.period;
+	session_put_rate(s, "soft", &rate);
+}
+
 static void write_header(struct session *s)
 {
 	struct utsname u;
-	struct fmt_rate rate = { .time = s->began, .per_second = 1e9 / (double)s->period_ns, .period = s->period_ns };
 
 	store_meta(s->store, "engine", "soft");
 	store_meta(s->store, "bias", "time");
@@ -184,7 +195,6 @@ static void write_header(struct session *s)
 	}
 	if (*s->o.labels)
 		store_meta(s->store, META_LABELS, s->o.labels);
-	session_put_rate(s, "soft", &rate);
 }
 
 static double price(struct session *s, enum price_id id)
@@ -249,6 +259,9 @@ int session_start(struct session *s, struct err *e)
 		err = know_targets(s, known, e);
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
+	s->ticking = !err && sampler_kernel_ticks(s->sampler);
+	if (!err)
+		put_sampling_rate(s, s->began);
 	if (!err && sampler_by_thread(s->sampler, &why)) {
 		s->timer_switch_ns = price(s, PRICE_SWITCH_TIMER);
 		s->marked = !s->targets->child;
@@ -334,6 +347,17 @@ static void locate_tick(struct session *s, const struct sample *m, uint32_t stac
 		at->stack = stack;
 }
 
+/* The kernel's own ticks are the target's time as long as they meet it as the timers' do. */
+static void look_at_ticks(struct session *s)
+{
+	if (!s->ticking || (sampler_kernel_ticks(s->sampler) && tick_agreement_holds(&s->agreement)))
+		return;
+	session_count(s, COUNTER_TICKS_GIVEN_UP, 1, false);
+	sampler_no_kernel_ticks(s->sampler);
+	s->ticking = false;
+	put_sampling_rate(s, clock_now());
+}
+
 static int take_queued(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
@@ -352,7 +376,12 @@ static int take_queued(void *ctx, const struct sample *m)
 					.flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
 		count_switches(s, m);
-		ledger_spend(&s->ledger, ACCOUNT_TIMER, session_tick_cost(s));
+		if (s->ticking)
+			tick_agreement_seen(&s->agreement, m, (double)s->period_ns / (double)kernel_tick_ns());
+		if (m->flags & SF_KERNEL_TICK)
+			s->kernel_ticks++;
+		else
+			ledger_spend(&s->ledger, ACCOUNT_TIMER, session_tick_cost(s));
 		ledger_earn(&s->ledger, (double)m->period);
 		r.stack = attr_stack(s->attr, m);
 		locate_tick(s, m, r.stack, &at);
@@ -465,7 +494,9 @@ void session_write_cost(struct session *s, uint64_t now)
 	struct fmt_cost c;
 	uint64_t ticks = sampler_counter(s->sampler, CTR_TICKS);
 
-	ledger_count(&s->ledger, ACCOUNT_UNSEEN, ((double)ticks - (double)s->totals.samples) * tick_ns(s));
+	ledger_count(&s->ledger, ACCOUNT_UNSEEN,
+		     ((double)ticks + (double)s->kernel_ticks - (double)s->totals.samples) * tick_ns(s));
+	ledger_count(&s->ledger, ACCOUNT_KERNEL_TICKS, (double)sampler_counter(s->sampler, CTR_KERNEL_TICK_NS));
 	s->totals.target_lost_ns = (uint64_t)ledger_spent(&s->ledger, ACCOUNT_ALL);
 	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + contained_cpu_ns();
 	s->totals.peak_rss = own_peak_rss();
@@ -488,15 +519,13 @@ void session_write_cost(struct session *s, uint64_t now)
 static void retime(struct session *s)
 {
 	double dearer = session_tick_cost(s) / tick_ns(s);
-	struct fmt_rate rate = { .time = clock_now() };
 
 	if (s->retimed || s->o.period_ns || dearer < DEARER ||
 	    sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
 		return;
 	s->retimed = true;
-	rate.period = s->period_ns = (uint64_t)((double)s->period_ns * dearer);
-	rate.per_second = 1e9 / (double)s->period_ns;
-	session_put_rate(s, "soft", &rate);
+	s->period_ns = (uint64_t)((double)s->period_ns * dearer);
+	put_sampling_rate(s, clock_now());
 }
 
 /* What asks for a CPU as a batch job does waits until the target's thread that runs there does. A policy that
@@ -541,6 +570,7 @@ static void look_at_target(struct session *s, uint64_t now)
 	tell_ledger(s, now);
 	retime(s);
 	stand_back(s);
+	look_at_ticks(s);
 }
 
 /* The first second is a large part of a short run. */
@@ -559,7 +589,10 @@ static int take_fresh(void *ctx, const struct sample *m)
 	int err = 0;
 
 	if (m->kind == SAMPLE_TICK) {
-		tick_forecast_seen(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time);
+		if (m->flags & SF_KERNEL_TICK)
+			tick_forecast_seen(&s->beats, KERNEL_BEAT + m->cpu, m->time, kernel_tick_ns());
+		else
+			tick_forecast_seen(&s->beats, s->timer_switch_ns > 0 ? m->tid : m->cpu, m->time, s->period_ns);
 		s->newest = m->time > s->newest ? m->time : s->newest;
 		s->missed += s->o.breakpoints && !(m->flags & SF_KERNEL) && !breakpoint_gate_open(s->o.breakpoints);
 	}
@@ -684,7 +717,7 @@ static uint64_t tick_at(struct session *s, uint64_t now, bool again)
 	if (again && s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
 		return now + LATE_NS;
 	s->tries = 0;
-	s->due = tick_forecast_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted, s->period_ns);
+	s->due = tick_forecast_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted);
 	return s->due ? s->due + SENT_NS : 0;
 }
 
@@ -831,7 +864,7 @@ const struct session_opts *session_options(const struct session *s)
 
 uint64_t session_period(const struct session *s)
 {
-	return s->period_ns;
+	return sampler_sample_ns(s->sampler);
 }
 
 unsigned session_breakpoints_free(const struct session *s)

@@ -11,6 +11,7 @@
 #include "record/located_code.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
+#include "record/tick_agreement.h"
 #include "record/tick_forecast.h"
 #include "measure/cost_wakeups.h"
 #include "record/unsampled_threads.h"
@@ -58,6 +59,9 @@ struct session {
 	unsigned soon_ms;    /* 0: nobody waits */
 	unsigned idle_polls; /* without a sample */
 	struct tick_forecast beats;
+	uint64_t kernel_ticks; /* samples that these brought */
+	bool ticking;          /* they come, and are not given up */
+	struct tick_agreement agreement;
 	uint64_t wanted;      /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries;       /* to find it */

@@ -15,14 +15,14 @@
 
 struct tick_forecast {
 	struct beat {
-		uint64_t timer, last;
+		uint64_t timer, last, period_ns;
 	} of[BEAT_TIMERS];
 	unsigned count;
 };
 
-/* A sample by this timer: a number of its CPU or thread. */
-void tick_forecast_seen(struct tick_forecast *b, uint64_t timer, uint64_t time);
+/* A sample by this timer, a number of its CPU or thread, which ticks once a period. */
+void tick_forecast_seen(struct tick_forecast *b, uint64_t timer, uint64_t time, uint64_t period_ns);
 /* The first time after `after` at which a tick is due; 0: none is known. */
-uint64_t tick_forecast_next(const struct tick_forecast *b, uint64_t after, uint64_t period_ns);
+uint64_t tick_forecast_next(const struct tick_forecast *b, uint64_t after);
 
 #endif

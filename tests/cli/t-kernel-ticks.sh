@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The kernel's own ticks as samples: they come beside the timer's, stand for the CPU time together with these, and are
+# left out where somebody asked for a rate.
+. "$(dirname "$0")/../lib.sh"
+[ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
+state=$(accperf doctor --json | jq -r '.features[] | select(.name == "kernel-ticks") | .state')
+[ "$state" = yes ] || { skip "the kernel's own ticks" "$(accperf doctor | grep -A1 "kernel's own ticks" | tr '\n' ' ')"; exit 0; }
+
+counter() { accperf report --json -i "$1" | jq "[.counters[] | select(.name == \"$2\") | .value] | add // 0"; }
+ticks="ticks of the kernel's own, taken along"
+
+# Until so many seconds of its CPU time went by, however busy the machine is: [cpu seconds] is what the kernel counted.
+work() {
+	local from to
+	"$WORKLOADS/tightloop" --seconds 60 >/dev/null & target=$!
+	from=$(cut -d' ' -f14,15 /proc/$target/stat)
+	accperf record -q --counts off --no-windows "$@" --duration 4 -p $target -o ticks.data
+	to=$(cut -d' ' -f14,15 /proc/$target/stat)
+	kill $target; wait $target 2>/dev/null
+	echo "$from $to" | awk -v hz="$(getconf CLK_TCK)" '{ print ($3 + $4 - $1 - $2) / hz }' >cpu
+}
+come() { work && [ "$(counter ticks.data "$ticks")" -gt 50 ] || { counter ticks.data "$ticks"; return 1; }; }
+# The recorder starts a little later and ends a little earlier than the clock that it is compared with.
+stand_for() {
+	local said
+	said=$(accperf export --collapsed -o - -i ticks.data 2>/dev/null | awk '{ s += $NF } END { print s / 1e9 }')
+	echo "said $said, was $(cat cpu)"
+	awk -v said="$said" -v was="$(cat cpu)" 'BEGIN { exit !(said > .5 * was && said < 1.25 * was) }'
+}
+asked() { work -F 99 && [ "$(counter ticks.data "$ticks")" = 0 ]; }
+
+check "they come" come
+check "and with the timer's stand for the CPU time that was used" stand_for
+check "a rate that was asked for is kept: there are none" asked
