@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@
 
 /* Calls of an accelerator that does nothing. */
 static struct {
-	size_t calls, bytes, odd, least, largest, next_to; /* next_to: begins where the last one ended, or nearly */
+	/* next_to: begins where the last one ended, or nearly; across: within a line of the cache; unlike: as malloc() never */
+	size_t calls, bytes, odd, least, largest, next_to, across, unlike;
 	const uint8_t *end;
 } met;
 
@@ -32,6 +34,8 @@ static int note_call(struct calib_session *s, enum run_kind k, const uint8_t *in
 	met.largest = g > met.largest ? g : met.largest;
 	met.next_to += met.end && in >= met.end && in < met.end + 128;
 	met.end = in + g;
+	met.across += (uintptr_t)in % 64 != 0;
+	met.unlike += (uintptr_t)in % 16 != 0;
 	assert_true(in >= s->pool && in + g <= s->pool + s->pool_size);
 	return met.calls > MOST ? -1 : 0;
 }
@@ -60,6 +64,8 @@ static void any_size(void **state)
 	assert_true(met.odd > met.calls / 2);
 	assert_true(met.bytes / met.calls >= 4095 && met.bytes / met.calls <= 4097);
 	assert_true(met.next_to < met.calls / 20);
+	assert_true(met.across > met.calls / 2 && met.across < met.calls);
+	assert_int_equal(met.unlike, 0);
 }
 
 static void one_size(void **state)

@@ -21,6 +21,7 @@
 #include <zlib.h>
 
 #define POOL (1u << 20) /* as calibrate: inputs come from the second-level cache */
+#define ALIGNED 16      /* bytes: as malloc() hands out buffers */
 #define MOST (128u << 10)
 #define LEVEL_BUFFER (512u << 10)
 #define DRAWN 8192u /* calls whose sizes and places are drawn beforehand and come again: too many to be foretold */
@@ -60,7 +61,7 @@ static void draw(size_t fixed)
 {
 	for (size_t i = 0; i < DRAWN; i++) {
 		drawn[i].size = (uint32_t)(fixed ? fixed : draw_size());
-		drawn[i].at = (uint32_t)(next() % (POOL / 64) * 64);
+		drawn[i].at = (uint32_t)(next() % (POOL / ALIGNED) * ALIGNED);
 	}
 }
 
