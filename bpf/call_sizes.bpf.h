@@ -83,6 +83,26 @@ static __always_inline bool read_field(__u64 at, __u8 width, __u64 *v)
 	return !bpf_probe_read_user(v, sizeof(*v), (void *)at);
 }
 
+/* Not told, or not to be read: false. */
+static __noinline int job_bytes(__u64 job, __u64 value, __u32 width, __u64 *v)
+{
+	__u64 at = value & 0xffff, tells;
+
+	if (!v || !read_field(job + ((value >> 32) & 0xffff), 4, &tells))
+		return false;
+	if (tells == value >> 48)
+		at = (value >> 16) & 0xffff;
+	return read_field(job + at, (__u8)width, v);
+}
+
+/* The job that a manager's call is about; 0: unknown. */
+static __always_inline __u64 job_of(const struct args *r, const struct probe_expr *x)
+{
+	__u64 ring = arg_of(r, x->a) + x->off, at;
+
+	return read_field(ring - 4, 4, &at) ? ring + at : 0;
+}
+
 struct seen {
 	__u64 v;  /* the value, or what it was before */
 	__u64 at; /* where to look at return; 0: nothing to do there */
@@ -129,6 +149,18 @@ static __always_inline bool expr_entry(const struct args *r, const struct probe_
 				e->v *= item;
 		}
 		return n <= 16;
+	case PX_JOB: return job_bytes(job_of(r, x), x->value, x->width, &e->v);
+	case PX_JOBS:
+		p = arg_of(r, x->a);
+		n = (__u32)arg_of(r, x->b);
+		for (i = 0; i < PX_JOBS_MOST; i++) {
+			if (i >= n)
+				return true;
+			if (!read_field(p + 8 * (__u64)i, 8, &item) || !job_bytes(item, x->value, x->width, &item))
+				return false;
+			e->v += item;
+		}
+		return n <= PX_JOBS_MOST;
 	case PX_GRID:
 		e->v = 1;
 		for (i = 0; i < 6; i++)

@@ -343,7 +343,10 @@ static __noinline int read_args(const struct args *r, struct probe_slot *s, cons
 		s->queue = 0;
 	s->event_at = spec->event_out ? arg_of(r, spec->event_out - 1) : 0;
 	s->events_cnt = 0;
-	if (spec->event_arg) {
+	if (spec->job_event && spec->in.op == PX_JOB) {
+		s->events[0] = job_of(r, &spec->in);
+		s->events_cnt = 1;
+	} else if (spec->event_arg) {
 		s->events[0] = arg_of(r, spec->event_arg - 1);
 		s->events_cnt = 1;
 	} else if (spec->list_p) {
@@ -611,7 +614,7 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
 		add_hist(s, pid, ns);
 		/* One that completes others is needed for them. */
-		weight = completes && s->kind == PK_CALL ? 1 : thinned(pid, now);
+		weight = completes && (s->kind == PK_CALL || s->events_cnt > 1) ? 1 : thinned(pid, now);
 		if (!weight)
 			count(PC_THINNED);
 	} else {
@@ -625,6 +628,20 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 		emit(s, pid, tid, now, weight);
 	}
 	return 0;
+}
+
+/* What a manager returns is a finished job: of a wait what it waited for, of a submission another one's or its own. */
+static __always_inline void job_returned(struct probe_slot *s, __u64 job)
+{
+	if (s->events_cnt && s->events[0] == job) {
+		s->kind = PK_CALL;
+	} else if (s->events_cnt) {
+		s->events[1] = job;
+		s->events_cnt = 2;
+	} else {
+		s->events[0] = job;
+		s->events_cnt = 1;
+	}
 }
 
 /* Slot s is complete: count it and perhaps send it. */
@@ -656,6 +673,8 @@ static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe
 	}
 	if (s->event_at && !bpf_probe_read_user(&s->events[0], 8, (void *)s->event_at))
 		s->events_cnt = 1;
+	if (spec->job_event && ret)
+		job_returned(s, ret);
 	account(s, now, spec->completes);
 	s->used = 0;
 	return 0;

@@ -27,7 +27,15 @@ enum probe_op {
 	PX_GRID = 11,       /* product of the six arguments from a: grid times block */
 	PX_DIM3 = 12,       /* of two structs of three ints passed by value from argument a on */
 	PX_FIELD_PAIR = 13, /* at entry: the field times the next one */
+	/* value of these two: where a job's bytes are told, see PX_JOB_VALUE */
+	PX_JOB = 14,  /* of the job at argument a + off + the 32-bit number just before a + off */
+	PX_JOBS = 15, /* sum over the 64-bit array of pointers to jobs at argument a, of argument b items */
 };
+
+/* A job's bytes: its field at `first`, or, where the 32-bit field at `tells` is `is`, that at `other`. */
+#define PX_JOB_VALUE(first, other, tells, is)                                                                          \
+	((__u64)(first) | (__u64)(other) << 16 | (__u64)(tells) << 32 | (__u64)(is) << 48)
+#define PX_JOBS_MOST 64 /* jobs of a burst that are added up, of more the bytes are unknown; by hand */
 
 struct probe_expr {
 	__u8 op;    /* enum probe_op */
@@ -79,8 +87,8 @@ struct probe_spec {
 	__u8 completes;      /* a PK_CALL that also waits for what its queue holds */
 	__u8 per_thread;     /* queue 0 is the thread's own */
 	__u8 apart;          /* called often and inside others: armed and disarmed by itself */
-	__u8 pad0;
-	__u32 library; /* index of the library's epoch */
+	__u8 job_event;      /* a job is its own event, and so is what is returned, which is complete then; 0: none */
+	__u32 library;       /* index of the library's epoch */
 };
 _Static_assert(sizeof(struct probe_spec) == 72, "probe_spec");
 

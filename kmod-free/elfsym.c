@@ -271,6 +271,51 @@ int elfsym_markers_memory(const void *image, uint64_t size, int (*fn)(void *ctx,
 	return r;
 }
 
+/* Of the table of dynamic symbols in this section. */
+static bool variable_in(const struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, uint64_t *vaddr)
+{
+	Elf_Data *data = strings_of(im, sh->sh_link) ? data_of(im, scn, ELFFILE_TABLE) : NULL;
+	size_t n = data && data->d_buf ? data->d_size / sizeof(Elf64_Sym) : 0;
+
+	for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
+		const char *s;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		s = GELF_ST_TYPE(sym.st_info) == STT_OBJECT && sym.st_shndx != SHN_UNDEF
+			    ? elf_strptr(im->elf, sh->sh_link, sym.st_name)
+			    : NULL;
+		if (s && !strcmp(s, name)) {
+			*vaddr = sym.st_value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool elfsym_variable(int fd, const char *name, uint64_t *from)
+{
+	const GElf_Phdr *code = NULL;
+	bool found = false;
+	struct image im;
+	uint64_t vaddr = 0;
+
+	if (image_open(&im, fd, NULL, 0, NULL))
+		return false;
+	for (unsigned i = 0; i < im.loads && !code; i++)
+		code = im.load[i].p_flags & PF_X ? &im.load[i] : NULL;
+	for (Elf_Scn *scn = NULL; code && !found && (scn = elf_nextscn(im.elf, scn));) {
+		GElf_Shdr sh;
+
+		found = gelf_getshdr(scn, &sh) && sh.sh_type == SHT_DYNSYM && variable_in(&im, scn, &sh, name, &vaddr);
+	}
+	if (found)
+		*from = vaddr - (code->p_vaddr - code->p_offset);
+	image_close(&im);
+	return found;
+}
+
 int elfsym_runpath(int fd, char *text, size_t size)
 {
 	struct image im;

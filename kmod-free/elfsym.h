@@ -38,6 +38,9 @@ int elfsym_walk_memory(const void *image, uint64_t size, int (*fn)(void *ctx, co
 int elfsym_markers(int fd, int (*fn)(void *ctx, const struct elfsym_marker *m), void *ctx, struct err *e);
 int elfsym_markers_memory(const void *image, uint64_t size, int (*fn)(void *ctx, const struct elfsym_marker *m),
 			  void *ctx, struct err *e);
+/* A variable that the file exports: how far it lies, in memory, above where the file's beginning would be, were all of
+ * it mapped as its code is. */
+bool elfsym_variable(int fd, const char *name, uint64_t *from);
 /* RUNPATH or RPATH entries, joined by ':' as in the file; empty if none. */
 int elfsym_runpath(int fd, char *text, size_t size);
 

@@ -104,7 +104,41 @@ static int open_mapped(int pid, const struct mapped *m)
 	return fd;
 }
 
-int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
+/* Of a process's mappings those that hold code; want or addr says of which files. */
+struct maps_walk {
+	lib_want_fn want;
+	const uint64_t *addr;
+	unsigned cnt;
+	lib_fn fn;
+	void *ctx;
+};
+
+static bool wanted(const struct maps_walk *w, const struct mapped *m)
+{
+	if (w->want)
+		return w->want(w->ctx, basename(m->path), m->path);
+	for (unsigned i = 0; i < w->cnt; i++)
+		if (w->addr[i] >= m->start && w->addr[i] < m->end)
+			return true;
+	return false;
+}
+
+static int one_mapping(int pid, const struct maps_walk *w, const struct mapped *m, uint64_t pgoff)
+{
+	struct lib_file f = {
+		.path = m->path, .base = basename(m->path), .mapped = true, .start = m->start, .pgoff = pgoff
+	};
+	int fd = open_mapped(pid, m);
+
+	if (is_waited_for(fd)) {
+		f.fd = -1;
+		f.waits = true;
+		return w->fn(w->ctx, &f);
+	}
+	return fd >= 0 ? call(w->fn, w->ctx, &f, fd) : 0;
+}
+
+static int walk_maps(int pid, const struct maps_walk *w, struct err *e)
 {
 	char name[64], *line = NULL;
 	uint64_t last_ino = 0;
@@ -125,7 +159,8 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		unsigned long start, end, pgoff, ino;
 		unsigned int maj, min;
 		char perms[8], *path, *nl;
-		int at = 0, fd;
+		struct mapped m;
+		int at = 0;
 
 		if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &pgoff, &maj, &min, &ino, &at) <
 			    7 ||
@@ -140,21 +175,25 @@ int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
 		nl = strstr(path, " (deleted)");
 		if (nl && !nl[sizeof(" (deleted)") - 1])
 			*nl = 0;
-		if (!want(ctx, basename(path), path))
+		m = (struct mapped){ path, start, end, ino, maj, min };
+		if (!wanted(w, &m))
 			continue;
 		last_ino = ino;
-		fd = open_mapped(pid, &(struct mapped){ path, start, end, ino, maj, min });
-		if (is_waited_for(fd))
-			r = fn(ctx,
-			       &(struct lib_file){
-				       .path = path, .base = basename(path), .fd = -1, .mapped = true, .waits = true });
-		else if (fd >= 0)
-			r = call(fn, ctx, &(struct lib_file){ .path = path, .base = basename(path), .mapped = true },
-				 fd);
+		r = one_mapping(pid, w, &m, pgoff);
 	}
 	free(line);
 	fclose(f);
 	return r;
+}
+
+int libs_mapped(int pid, lib_want_fn want, lib_fn fn, void *ctx, struct err *e)
+{
+	return walk_maps(pid, &(struct maps_walk){ .want = want, .fn = fn, .ctx = ctx }, e);
+}
+
+int libs_holding(int pid, const uint64_t *addr, unsigned cnt, lib_fn fn, void *ctx)
+{
+	return walk_maps(pid, &(struct maps_walk){ .addr = addr, .cnt = cnt, .fn = fn, .ctx = ctx }, NULL);
 }
 
 static int walk_dir(int pid, const char *dir, lib_want_fn want, lib_fn fn, void *ctx)

@@ -20,4 +20,13 @@ same() {
 	return $bad
 }
 counter() { json "$1" | jq -r --arg n "$2" '[.counters[]|select(.name==$n)|.value]|add // 0'; }
+# begun FILE [FILTER]: waits until the recording into FILE has written its counters, once a second after
+# all probes are in place
+begun() {
+	local deadline=$((SECONDS + 300))
+	until [ "$(accperf offload -i "$1" --json 2>/dev/null | jq "(.counters|length) > 0 and (${2:-true})" 2>/dev/null)" = true ]; do
+		[ $SECONDS -lt $deadline ] || return 1
+		sleep 0.1
+	done
+}
 W=$WORKLOADS

@@ -8,15 +8,6 @@
 # held PID: the BPF programs and links a recording holds; still FILE: how many of those are there yet
 held() { cat /proc/"$1"/fdinfo/* 2>/dev/null | awk '/^link_id:/{print "link", $2} /^prog_id:/{print "prog", $2}' | sort -u; }
 still() { local kind id; while read -r kind id; do bpftool "$kind" show id "$id" >/dev/null 2>&1 && echo "$kind $id"; done <"$1" | wc -l; }
-# begun FILE [FILTER]: waits until the recording into FILE has written its counters, once a second after
-# all probes are in place
-begun() {
-	local deadline=$((SECONDS + 300))
-	until [ "$(accperf offload -i "$1" --json 2>/dev/null | jq "(.counters|length) > 0 and (${2:-true})" 2>/dev/null)" = true ]; do
-		[ $SECONDS -lt $deadline ] || return 1
-		sleep 0.1
-	done
-}
 traced() { wc -l <"/sys/kernel/tracing/uprobe_events" 2>/dev/null || echo 0; }
 
 accperf record -q -o exact.data --offload openssl --offload-exact -- "$W/off_crypt" 200000 >crypt.json 2>err.txt

@@ -15,7 +15,8 @@
 
 /* Calls of an accelerator that does nothing. */
 static struct {
-	/* next_to: begins where the last one ended, or nearly; across: within a line of the cache; unlike: as malloc() never */
+	/* next_to: begins where the last one ended, or nearly; across: within a line of the cache; unlike: as
+	 * malloc() never does */
 	size_t calls, bytes, odd, least, largest, next_to, across, unlike;
 	const uint8_t *end;
 } met;

@@ -86,6 +86,38 @@ static void queues_do_not_mix(void **state)
 	calls_free(c);
 }
 
+/* A manager of jobs: a submission hands back an earlier job, and with it all before. */
+static void a_submission_hands_back(void **state)
+{
+	struct calls *c = fresh();
+	struct offload_event e;
+
+	for (uint64_t i = 0; i < 4; i++) {
+		e = ev(PK_SUBMIT, 10 + 10 * i, 11 + 10 * i, 1);
+		e.events_cnt = 1;
+		e.events[0] = 1000 + i;
+		if (i == 3) {
+			e.events_cnt = 2;
+			e.events[1] = 1001;
+		}
+		add(c, e, &submit);
+	}
+	assert_int_equal(got_cnt, 2);
+	assert_int_equal(got[0].submit, 10 * US);
+	assert_int_equal(got[1].submit, 20 * US);
+	assert_int_equal(got[1].complete, 41 * US);
+	assert_true(got[0].flags & FMT_CALL_LATE);
+	assert_false(got[1].flags & FMT_CALL_LATE); /* finished within that call, however short */
+	e = ev(PK_WAIT, 50, 55, 0);
+	e.events_cnt = 1;
+	e.events[0] = 1003;
+	add(c, e, &wait_event);
+	assert_int_equal(got_cnt, 4);
+	calls_end(c);
+	assert_int_equal(calls_count(c)->open, 0);
+	calls_free(c);
+}
+
 /* A program with a new stream for each of its requests, of processes that come and go. */
 static void queues_are_forgotten(void **state)
 {
@@ -397,7 +429,7 @@ static void the_table(void **state)
 		assert_int_not_equal(offload_family(a->family), 0);
 		assert_ptr_equal(offload_row_of(a, r[i].symbol, &pt), &r[i]);
 		assert_true(r[i].spec.kind != PK_WAIT || r[i].spec.scope == PS_ALL || r[i].spec.queue_arg ||
-			    r[i].spec.event_arg || r[i].spec.list_p);
+			    r[i].spec.event_arg || r[i].spec.list_p || r[i].spec.job_event);
 	}
 }
 
@@ -418,6 +450,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(queues_do_not_mix),
+		cmocka_unit_test(a_submission_hands_back),
 		cmocka_unit_test(queues_are_forgotten),
 		cmocka_unit_test(submitted_during_a_wait),
 		cmocka_unit_test(batches_are_upper_bounds),

@@ -22,6 +22,11 @@ static const struct offload_api apis[] = {
 	{ "vaapi", "VA-API", "vaapi", "libva.so*", NULL, false, true },
 	{ "kcapi", "AF_ALG by libkcapi", "af_alg", "libkcapi.so*", NULL, false, true },
 	{ "compressdev", "DPDK compressdev", "compressdev", "librte_compressdev.so*", NULL, false, true },
+	{ "cryptodev", "DPDK cryptodev", "cryptodev", "librte_cryptodev.so*", NULL, false, true },
+	/* managers are laid out anew by each version */
+	{ "ipsec-mb", "libipsec-mb", "ipsec-mb", "libIPSec_MB.so.1.3*",
+	  "_sse|_sse_t1|_sse_t2|_sse_t3|_avx|_avx_t1|_avx_t2|_avx2|_avx2_t1|_avx2_t2|_avx512|_avx512_t1|_avx512_t2",
+	  false, false },
 	{ "af_alg", "AF_ALG", "af_alg", "", NULL, false, true }, /* by system calls: a row for each algorithm seen */
 	{ "io_uring", "io_uring", "io_uring", "", NULL, false, false }, /* by tracepoints: see uring_ops */
 	{ 0 },
@@ -101,6 +106,14 @@ const struct offload_uring_op *offload_uring_ops(unsigned *count)
 #define SUM_OF_FIELD32(n, cnt, o)                                                                                      \
 	{                                                                                                              \
 		.op = PX_SUM, .a = (n), .b = (cnt), .off = (o), .width = 4                                             \
+	}
+#define JOBS32(n, cnt, first, other, tells, is)                                                                        \
+	{                                                                                                              \
+		.op = PX_JOBS, .a = (n), .b = (cnt), .width = 4, .value = PX_JOB_VALUE(first, other, tells, is)        \
+	}
+#define JOB64(n, ring, first, other, tells, is)                                                                        \
+	{                                                                                                              \
+		.op = PX_JOB, .a = (n), .off = (ring), .value = PX_JOB_VALUE(first, other, tells, is)                  \
 	}
 #define PRODUCT(n, cnt)                                                                                                \
 	{                                                                                                              \
@@ -364,11 +377,36 @@ static const struct offload_row rows[] = {
 	CALL("kcapi", "kcapi_md_digest", NN, .in = ARG(2), .out = RETURNED),
 	CALL("kcapi", "kcapi_md_update", NN, .in = ARG(2)),
 
-	/* A burst of rte_comp_op: src.length at 52. What a poll took back was handed over before it; cryptodev's bursts
-	 * are inlined into the program, which has no call to probe. */
+	/* A burst of rte_comp_op: src.length at 52. What a poll took back was handed over before it. */
 	SUBMIT("compressdev", "rte_compressdev_enqueue_burst", P, .in = SUM_OF_FIELD32(2, 3, 52), QUEUE(1)),
 	WAIT("compressdev", "rte_compressdev_dequeue_burst", P, QUEUE(1)),
+
+	/* A driver's own functions (tables, below), with the queue pair first. rte_crypto_op: bytes to cipher, or to
+	 * encrypt with a tag, at 52; none: bytes to authenticate at 60. */
+	SUBMIT("cryptodev", "rte_cryptodev_enqueue_burst", P, .in = JOBS32(1, 2, 52, 60, 52, 0), QUEUE(0)),
+	WAIT("cryptodev", "rte_cryptodev_dequeue_burst", P, QUEUE(0)),
+
+	/* IMB_MGR of 1.3: its jobs at 1024, before them where the next one lies. IMB_JOB: bytes to cipher at 48; with a
+	 * cipher_mode (132) of IMB_CIPHER_NULL: bytes to authenticate at 64. */
+	SUBMIT("ipsec-mb", "submit_job", .in = JOB64(0, 1024, 48, 64, 132, 3), QUEUE(0), .job_event = 1,
+	       .completes = 1),
+	SUBMIT("ipsec-mb", "submit_job_nocheck", .in = JOB64(0, 1024, 48, 64, 132, 3), QUEUE(0), .job_event = 1,
+	       .completes = 1),
+	WAIT("ipsec-mb", "flush_job", .ok = PR_NONZERO, .scope = PS_EVENT, .job_event = 1),
+	WAIT("ipsec-mb", "get_completed_job", .ok = PR_NONZERO, .scope = PS_EVENT, .job_event = 1),
 };
+
+static const struct offload_table tables[] = {
+	{ "cryptodev", "rte_crypto_fp_ops", 64, 64, { "rte_cryptodev_enqueue_burst", "rte_cryptodev_dequeue_burst" } },
+};
+
+const struct offload_table *offload_table_of(const struct offload_api *api)
+{
+	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
+		if (!strcmp(tables[i].api, api->name))
+			return &tables[i];
+	return NULL;
+}
 
 const struct offload_api *offload_apis(void)
 {

@@ -44,6 +44,19 @@ const struct offload_row *offload_row_of(const struct offload_api *api, const ch
 const struct offload_row *offload_rows(unsigned *count);
 uint16_t offload_family(const char *family);
 
+/*
+ * A library whose calls are inlined into programs, and go by a table of pointers that it exports, filled at run time:
+ * `entries` of `stride` bytes, each with OFFLOAD_POINTERS pointers first, to functions that the rows describe. NULL:
+ * its functions have names.
+ */
+#define OFFLOAD_POINTERS 2
+struct offload_table {
+	const char *api, *symbol;
+	unsigned entries, stride;
+	const char *row[OFFLOAD_POINTERS];
+};
+const struct offload_table *offload_table_of(const struct offload_api *api);
+
 /* io_uring has operations instead of functions. */
 struct offload_uring_op {
 	uint8_t opcode;

@@ -91,8 +91,8 @@ static void fill_with_text(uint8_t *p, size_t n)
 
 #define ALIGNED 16 /* bytes: as malloc() hands out buffers, so that three of four begin within a line of the cache */
 
-/* Another input each time, anywhere in the pool: where one call's data lies tells a prefetcher nothing of the next one's,
- * as in a service. */
+/* Another input each time, anywhere in the pool: where one call's data lies tells a prefetcher nothing of the next
+ * one's, as in a service. */
 static const uint8_t *input(struct calib_session *s, size_t g)
 {
 	size_t span = g > ROTATED / 2 ? s->pool_size - g : ROTATED;

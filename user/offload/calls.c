@@ -362,8 +362,8 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 		if (clean_ns(elapsed(f.submit, f.complete), cost, &f.busy_ns))
 			f.flags |= FMT_CALL_TIMED;
 		/* Those before the last of a batch may have been done earlier, and so may all when
-		 * the wait did not wait. */
-		if (at < batch || !known || (double)w_part.wait_ns < WAIT_FOUND_DONE_NS)
+		 * the wait did not wait. What a submission hands back it has finished itself. */
+		if (at < batch || !known || (wait->kind != PK_SUBMIT && (double)w_part.wait_ns < WAIT_FOUND_DONE_NS))
 			f.flags |= FMT_CALL_LATE;
 		if (wait->voluntary)
 			f.flags |= FMT_CALL_BLOCKED;
@@ -438,6 +438,8 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 		if (ev->events_cnt)
 			remember_event(c, handle_key(ev->pid, p->family, ev->events[0]), qkey, ev->entry);
 		keep_open(c, &f, qkey, p);
+		if (ev->events_cnt > 1) /* of a manager that hands back an earlier job */
+			complete_event(c, handle_key(ev->pid, p->family, ev->events[1]), ev, inside_of(c, p));
 		return;
 	default:
 		f = call_of(c, ev, p);

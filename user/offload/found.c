@@ -25,6 +25,7 @@ struct finding {
 	bool later;         /* not when recording of this process begins */
 	uint64_t mapped_at; /* when the process mapped what is looked for; 0: not told */
 	const char *exe;    /* that the process is about to run; NULL: it runs */
+	struct pointed pointed;
 	struct err *e;
 	int failed; /* an error that ends the search: rights */
 };
@@ -47,6 +48,15 @@ struct gather {
 static bool user_wants(const struct offload_user_probe *p, const char *base, const char *path)
 {
 	return !strcmp(p->library, path) || !fnmatch(p->library, base, 0);
+}
+
+/* Some of its calls go by a table, and by no name. */
+static bool has_table(const char *base)
+{
+	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a))
+		if (offload_table_of(a))
+			return true;
+	return false;
 }
 
 static bool api_wants(struct offload_session *s, const char *base)
@@ -136,6 +146,7 @@ static void add_point(struct gather *g, uint64_t offset, const struct probe_spec
 		.probe = class_at(g, offset),
 	};
 	g->symbols[g->cnt] = strdup(t.symbol);
+	g->probes[g->cnt].offset = offset;
 	g->probes[g->cnt].calls = (struct calls_probe){
 		.family = spec->family,
 		.scope = spec->scope,
@@ -413,26 +424,39 @@ static int add_library_of_group(struct finding *find, struct gather *g, struct l
 	return r;
 }
 
+static int gather_begin(struct gather *g, struct err *e)
+{
+	g->points = calloc(PROBE_MAX, sizeof(*g->points));
+	g->apis = calloc(PROBE_MAX, sizeof(*g->apis));
+	g->probes = calloc(PROBE_MAX, sizeof(*g->probes));
+	g->exits = calloc(PROBE_MAX, sizeof(*g->exits));
+	return g->points && g->apis && g->probes && g->exits ? 0 : err_set(e, -ENOMEM, "out of memory");
+}
+
+static void gather_end(struct gather *g)
+{
+	free(g->points);
+	free(g->apis);
+	free(g->probes);
+	free(g->exits);
+	for (unsigned i = 0; i < g->cnt; i++)
+		free(g->symbols[i]);
+}
+
 /* Looks for points in a file seen for the first time; it is remembered even if there are none. */
 static int find_points(struct finding *find, struct lib_file *f, struct err *e)
 {
 	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
 	struct err why = { 0 };
-	int r = 0;
+	int r = gather_begin(&g, e);
 
-	g.points = calloc(PROBE_MAX, sizeof(*g.points));
-	g.apis = calloc(PROBE_MAX, sizeof(*g.apis));
-	g.probes = calloc(PROBE_MAX, sizeof(*g.probes));
-	g.exits = calloc(PROBE_MAX, sizeof(*g.exits));
-	if (!g.points || !g.apis || !g.probes || !g.exits) {
-		r = err_set(e, -ENOMEM, "out of memory");
+	if (r)
 		goto out;
-	}
 	if (want_searched(&(struct finding){ .s = s }, f->base, f->path)) {
 		if (elfsym_walk(f->fd, on_symbol, &g, NULL, &why) < 0)
 			note_once(s, f->path, why.text);
-		else if (!g.cnt && api_wants(s, f->base))
+		else if (!g.cnt && api_wants(s, f->base) && !has_table(f->base))
 			note_once(s, f->path, "none of the known functions is in it: nothing to probe");
 		missing_symbols(s, f);
 	}
@@ -447,12 +471,7 @@ static int find_points(struct finding *find, struct lib_file *f, struct err *e)
 	for (uint32_t group = 0; group < 2 && !r; group++)
 		r = add_library_of_group(find, &g, f, group, e);
 out:
-	free(g.points);
-	free(g.apis);
-	free(g.probes);
-	free(g.exits);
-	for (unsigned i = 0; i < g.cnt; i++)
-		free(g.symbols[i]);
+	gather_end(&g);
 	return r;
 }
 
@@ -478,6 +497,78 @@ static void note_mapped(struct offload_session *s, struct known_lib *l)
 		return;
 	l->mapped = true;
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_API, &f, sizeof(f));
+}
+
+/* Rights end the search, all else is noted. */
+static int found_or_noted(struct finding *find, const struct lib_file *f, int r, const struct err *why)
+{
+	struct offload_session *s = find->s;
+
+	if (r >= 0 || r == -ESRCH)
+		return 0;
+	note_once(s, r == -E2BIG ? "offload" : f->path, why->text);
+	s->degraded = true;
+	if (r == -EPERM || r == -EACCES)
+		find->failed = err_set(find->e, r, "%s: %s", f->path, why->text);
+	return find->failed;
+}
+
+/* Which of the file's libraries has this place; NULL: none yet. */
+static struct known_lib *lib_with(struct offload_session *s, const struct lib_file *f, uint64_t offset)
+{
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+
+		for (uint32_t p = l->first; l->index >= 0 && p < l->first + l->count; p++)
+			if (l->ino == f->ino && l->dev == f->dev && s->probes[p].offset == offset)
+				return l;
+	}
+	return NULL;
+}
+
+/* A file that a table points into. The library with the table has functions of its own there, for what is not ready. */
+static int on_pointed_file(void *ctx, struct lib_file *f)
+{
+	struct finding *find = ctx;
+	struct offload_session *s = find->s;
+	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
+	const struct pointed *at = &find->pointed;
+	struct err why = { 0 };
+	struct stat st;
+	int r;
+
+	if (f->waits || api_wants(s, f->base) || fstat(f->fd, &st))
+		return 0;
+	r = gather_begin(&g, &why);
+	for (unsigned i = 0; i < at->cnt && !r; i++) {
+		uint64_t offset = at->addr[i] - f->start + f->pgoff;
+		struct probe_spec spec = at->row[i]->spec;
+		struct known_lib *l;
+		unsigned had = g.cnt;
+		bool alone;
+
+		if (at->addr[i] < f->start || offset >= (uint64_t)st.st_size)
+			continue;
+		l = lib_with(s, f, offset);
+		if (l) {
+			r = attach_to(find, l, &alone, &why);
+			r = r > 0 ? 0 : r;
+			continue;
+		}
+		spec.family = offload_family(at->of[i]->family);
+		add_point(&g, offset, &spec,
+			  (struct titles){ at->of[i]->name, at->row[i]->symbol, at->row[i]->symbol, FMT_OV_UNKNOWN });
+		if (g.cnt > had)
+			g.probes[had].of = at->of[i];
+	}
+	if (!r && g.cnt) {
+		find_exits(&g);
+		r = add_library_of_group(find, &g, f, 0, &why);
+		if (find->later)
+			count_late(find);
+	}
+	gather_end(&g);
+	return found_or_noted(find, f, r, &why);
 }
 
 static int on_file_to_search(void *ctx, struct lib_file *f)
@@ -513,15 +604,10 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 			if (s->libs[i].index >= 0)
 				count_late(find);
 	}
-	if (r > 0)
-		r = 0;
-	if (!r || r == -ESRCH)
-		return 0;
-	note_once(s, r == -E2BIG ? "offload" : f->path, why.text);
-	s->degraded = true;
-	if (r == -EPERM || r == -EACCES)
-		find->failed = err_set(find->e, r, "%s: %s", f->path, why.text);
-	return find->failed;
+	for (const struct offload_api *a = offload_api_of(f->base, NULL); a; a = offload_api_of(f->base, a))
+		if (s->api_wanted[a - offload_apis()])
+			pointed_read(&find->pointed, find->pid, f, a);
+	return found_or_noted(find, f, r, &why);
 }
 
 /* The program itself before its exec: it is not mapped yet. */
@@ -562,6 +648,8 @@ int session_find(struct offload_session *s, int pid, bool installed, const char 
 		own_file(&f, exe);
 	else
 		r = libs_mapped(pid, want_searched, on_file_to_search, &f, e);
+	if (r >= 0 && !f.failed && f.pointed.cnt)
+		libs_holding(pid, f.pointed.addr, f.pointed.cnt, on_pointed_file, &f);
 	if (r < 0 || f.failed)
 		return f.failed ? f.failed : r;
 	/* A library that catches may have been loaded since. */

@@ -38,9 +38,12 @@ static void keep_asked(struct looking *l)
 static bool want_observed(void *ctx, const char *base, const char *path)
 {
 	struct looking *l = ctx;
+	bool pointed = false; /* into it, by a table: its name says nothing */
 
 	keep_asked(l);
-	if (!l->s->markers && !session_wants(l->s, path))
+	for (unsigned i = 0; i < l->s->libs_cnt && !pointed; i++)
+		pointed = l->s->libs[i].path && !strcmp(l->s->libs[i].path, path);
+	if (!l->s->markers && !pointed && !session_wants(l->s, path))
 		return false;
 	snprintf(l->asked, sizeof(l->asked), "%s", path);
 	return true;

@@ -67,6 +67,7 @@ struct known_site {
 
 struct session_probe {
 	struct calls_probe calls;
+	uint64_t offset;              /* in the file */
 	const struct offload_api *of; /* NULL: a user's own, a marker */
 };
 
@@ -148,6 +149,15 @@ void session_lib_ready(struct offload_session *s);
 bool session_wants(struct offload_session *s, const char *path);
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, uint64_t mapped_at,
 		 struct err *e);
+/* pointed.c: where the functions lie that a library's table points to; the library's own are among them. */
+#define POINTED_MOST 32 /* of one process; by hand */
+struct pointed {
+	uint64_t addr[POINTED_MOST];
+	const struct offload_row *row[POINTED_MOST];
+	const struct offload_api *of[POINTED_MOST];
+	unsigned cnt;
+};
+void pointed_read(struct pointed *p, int pid, const struct lib_file *f, const struct offload_api *a);
 /* mapped.c: files that no observed process maps any more are forgotten, with what is known of their probes. */
 void session_forget_unmapped(struct offload_session *s);
 /* catching.c: may the return addresses of pid be replaced? exe: the program that it is about to run; else what it has
