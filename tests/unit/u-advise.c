@@ -671,6 +671,67 @@ static void a_chain_that_wins(void **state)
 	end(&m);
 }
 
+/* What one call reads is told by what all of them read only where each reads other bytes, and each once. */
+static void what_a_call_needs_once(void **state)
+{
+	const double per_s = 1e3, bytes = 32 * KB;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 500, 0.1, 10);
+	function(&m, "streams", 1e5, per_s, bytes, bytes);
+	function(&m, "twice", 1e5, per_s, bytes, bytes);
+	sizes(function(&m, "told", 1e5, per_s, bytes, bytes), 16 * KB, 1e5, .5, 16 * KB, 1e5);
+	for (uint32_t f = 0; f < 3; f++) {
+		edge(&m, ADVISE_ELSEWHERE, f, bytes * per_s);
+		m.in.edge[f].unique = f == 0 ? bytes * per_s * m.in.seconds : 1024 * KB; /* buffers come again */
+	}
+	judge(&m);
+	c = named(&m, "streams");
+	assert_float_equal(c->unique_in.value, bytes, 1);
+	assert_true(c->unique_in.low < bytes && c->unique_in.high > bytes);
+	c = named(&m, "twice");
+	assert_true(isnan(c->unique_in.value));
+	assert_true(c->unique_in.low < 1024 * KB / 9e3 && c->unique_in.high >= bytes);
+	c = named(&m, "told");
+	assert_float_equal(c->unique_in.value, 16 * KB, 1);
+	end(&m);
+}
+
+/* The rest of the program moves as many bytes of its data as it copies: what copies save, reaching over costs. */
+static void data_placed_on_the_device(void **state)
+{
+	const double per_s = 5e3, bytes = 16 * KB;
+	const struct advise_option *o;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.2, 10);
+	function(&m, "hash", 1e5, per_s, bytes, 0);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	judge(&m);
+	o = first(&m, "hash");
+	assert_float_equal(o->p.rest_loses.value, .5 * .2 * bytes / 1e5, 1e-6);
+	assert_true(o->p.rest_loses.low < o->p.rest_loses.value && o->p.rest_loses.value < o->p.rest_loses.high);
+	assert_float_equal(o->p.process_placed.value, 1 / (.5 + .5 * (1e3 + 1e4) / 1e5 + .5 * .2 * bytes / 1e5), 1e-3);
+	assert_float_equal(o->p.process_placed.value, o->p.process_speedup.value, 1e-3);
+	end(&m);
+	begin(&m);
+	device(&m, "board", 1000, 0.2, 10);
+	function(&m, "hash", 1e5, per_s, bytes, 0);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	m.in.edge[0].before = true; /* nobody else has it */
+	judge(&m);
+	o = first(&m, "hash");
+	assert_float_equal(o->p.rest_loses.value, 0, 1e-9);
+	assert_float_equal(o->p.process_placed.value, 1 / (.5 + .5 * (1e3 + 1e4) / 1e5), 1e-3);
+	assert_true(o->p.process_placed.value > 1.02 * o->p.process_speedup.value);
+	end(&m);
+}
+
 /* Half of what a stage writes goes elsewhere: no chain. */
 static void no_chain(void **state)
 {
@@ -957,6 +1018,8 @@ int main(void)
 		cmocka_unit_test(trimming),
 		cmocka_unit_test(a_chain_that_wins),
 		cmocka_unit_test(no_chain),
+		cmocka_unit_test(what_a_call_needs_once),
+		cmocka_unit_test(data_placed_on_the_device),
 		cmocka_unit_test(a_set),
 		cmocka_unit_test(nothing_at_all),
 		cmocka_unit_test(gains),

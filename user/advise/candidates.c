@@ -20,6 +20,7 @@
 #define BULK 64.         /* bytes: a cache line */
 #define SYSTEM 0.01      /* share of the time: less in system calls is errors' and start-up's */
 #define LONGEST_CHAIN 16 /* functions; by hand */
+#define ENDS_AGREE .9    /* the lower over the upper: the value may be taken for known */
 #define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
 
 const char *candidate_kind_str(enum candidate_kind k)
@@ -362,14 +363,20 @@ static struct traffic traffic_of(const struct tree *t, const struct candidate *c
 	return s;
 }
 
-/* Distinct addresses of the whole recording, as bytes a call: no more than it moves, no less than their part of all. */
-static struct figure unique_per_call(double all, struct figure moved, double calls)
+/* Distinct addresses of `calls` calls together: one of them has no more, nor more than it moves, and on average no less
+ * than its part. Where the two ends differ, which is true cannot be told: no value. */
+static struct figure unique_per_call(double all, struct figure moved, struct figure calls)
 {
-	double most = fmin(all, moved.value);
+	double most = fmin(all, moved.value), least = fmin(all / calls.value, most);
+	struct figure out = FIGURE_UNKNOWN;
 
-	if (isnan(all) || !figure_known(&moved))
-		return FIGURE_UNKNOWN;
-	return (struct figure){ most, calls > 0 ? fmin(all / calls, most) : NAN, most };
+	if (isnan(all) || !figure_known(&moved) || !(calls.value > 0))
+		return out;
+	out.low = fmin(all / fmax(calls.high, calls.value), most);
+	out.high = fmin(all, fmax(moved.high, moved.value));
+	if (least >= ENDS_AGREE * most)
+		out.value = most;
+	return out;
 }
 
 static void flows(const struct tree *t, struct candidate *c, struct figure in, struct figure out, double compute)
@@ -388,8 +395,8 @@ static void flows(const struct tree *t, struct candidate *c, struct figure in, s
 		c->ops_per_byte = divided((struct figure){ compute, compute, compute }, summed(in, out));
 	c->bytes_in = divided(in, calls);
 	c->bytes_out = divided(out, calls);
-	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, calls.value * input->seconds);
-	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, calls.value * input->seconds);
+	c->unique_in = unique_per_call(s.unique_in, c->bytes_in, scaled(calls, input->seconds));
+	c->unique_out = unique_per_call(s.unique_out, c->bytes_out, scaled(calls, input->seconds));
 	if (figure_known(&c->bytes_in)) {
 		double stays = fmin(s.before / calls.value, c->bytes_in.value);
 
@@ -455,9 +462,11 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
 	if (c->probed && f->argument_in.value + f->argument_out.value > 0) {
-		c->bytes_in = f->argument_in;
+		c->bytes_in = c->unique_in = f->argument_in;
 		if (f->argument_out.value > 0 || !figure_known(&c->bytes_out))
 			c->bytes_out = f->argument_out.value > 0 ? f->argument_out : FIGURE_UNKNOWN;
+		if (f->argument_out.value > 0)
+			c->unique_out = f->argument_out;
 		if (c->resident.value > c->bytes_in.value)
 			c->resident = FIGURE_UNKNOWN;
 	}

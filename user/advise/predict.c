@@ -73,6 +73,8 @@ enum drawn {
 	D_PROCESS,
 	D_THREAD,
 	D_RESIDENT,
+	D_REST,
+	D_PLACED,
 	D_CHOSEN,
 	D_G1,
 	D_HALF,
@@ -529,6 +531,18 @@ static double share_kept(const struct job *j, const struct draw *r)
 	return at_most_one(w->resident.value / all * r->resident);
 }
 
+/* Where all data of these calls lie on the device, what the rest of the process moves to and from there, as share of its
+ * time; NaN: unknown. */
+static double rest_of_process(const struct job *j, const struct draw *r, double host)
+{
+	const struct predict_work *w = j->w;
+	double common = fmax(w->bytes_in.value + w->bytes_out.value - w->resident.value * r->resident, 0);
+
+	if (j->d->kind != LOGCA_DEP || !j->d->L_alone || j->d->by_ratio || isnan(w->resident.value))
+		return NAN;
+	return at_most_one(w->share_process.value * r->share) * j->d->L.value * r->L * common * r->bytes / host;
+}
+
 /* What is asked of each set of inputs. */
 struct ask {
 	const struct job *job;
@@ -555,6 +569,10 @@ static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAW
 			 : j->d->L_alone
 				 ? s.host / caller_time(j, design, s.o, s.lat * (1 - share_kept(j, r)), s.x, wait)
 				 : NAN;
+	at[D_REST] = rest_of_process(j, r, s.host);
+	at[D_PLACED] = 1 / (1 / amdahl(at_most_one(j->w->share_process.value * r->share),
+				       s.host / caller_time(j, design, s.o, 0, s.x, wait)) +
+			    at[D_REST]);
 	at[D_CHOSEN] = NAN;
 	if (j->by_size) {
 		double sum = 0;
@@ -687,6 +705,8 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 		[D_PROCESS] = &o->process_speedup,
 		[D_THREAD] = &o->thread_speedup,
 		[D_RESIDENT] = &o->speedup_resident,
+		[D_REST] = &o->rest_loses,
+		[D_PLACED] = &o->process_placed,
 		[D_CHOSEN] = &o->speedup_chosen,
 		[D_G1] = &o->g1,
 		[D_HALF] = &o->g_half,
@@ -732,7 +752,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 			       : k == D_NS                             ? true
 								       : host_bounded;
 
-		if (k == D_PROCESS)
+		if (k == D_PROCESS || k == D_REST || k == D_PLACED)
 			bounded &= figure_bounded(&j->w->share_process);
 		if (k == D_THREAD)
 			bounded &= figure_bounded(&j->w->share_thread);

@@ -18,6 +18,20 @@ static void figure(struct json *j, const char *key, const struct figure *f)
 	json_end(j);
 }
 
+/* Between two ends, where no value is known. */
+static void ends(struct json *j, const struct figure *f, const char *key)
+{
+	if (figure_known(f) || isnan(f->low) || isnan(f->high)) {
+		figure(j, key, f);
+		return;
+	}
+	json_obj(j, key);
+	json_null(j, "value");
+	json_f64(j, "low", f->low);
+	json_f64(j, "high", f->high);
+	json_end(j);
+}
+
 /* Known from below only: no value, and no upper end. */
 static void rate_json(struct json *j, const struct candidate *c)
 {
@@ -59,6 +73,8 @@ static void option_json(struct json *j, const struct advise_option *o)
 	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
 	figure(j, "batch", &o->p.batch);
 	figure(j, "speedup_resident", o->predicted ? &o->p.speedup_resident : &u);
+	figure(j, "rest_loses", o->predicted ? &o->p.rest_loses : &u);
+	figure(j, "process_placed", o->predicted ? &o->p.process_placed : &u);
 	figure(j, "thread_speedup", o->predicted ? &o->p.thread_speedup : &u);
 	figure(j, "utilisation", o->predicted ? &o->p.utilisation : &u);
 	figure(j, "queue_p50_ns", o->predicted ? &o->p.wait_p50 : &u);
@@ -110,8 +126,8 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	figure(j, "ns_per_call", &c->ns_per_call);
 	figure(j, "bytes_in", &c->bytes_in);
 	figure(j, "bytes_out", &c->bytes_out);
-	figure(j, "unique_in", &c->unique_in);
-	figure(j, "unique_out", &c->unique_out);
+	ends(j, &c->unique_in, "unique_in");
+	ends(j, &c->unique_out, "unique_out");
 	figure(j, "resident", &c->resident);
 	figure(j, "ops_per_byte", &c->ops_per_byte);
 	figure(j, "share_of_time", &c->share);
@@ -207,8 +223,8 @@ const char advise_schema[] =
 	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
 	"\"speedup\":" V ",\"process_speedup\":" V
 	",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V ",\"g_half\":" V
-	",\"batch\":" V ",\"speedup_resident\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
-	",\"queue_p99_ns\":" V ",\"threshold\":" N
+	",\"batch\":" V ",\"speedup_resident\":" V ",\"rest_loses\":" V ",\"process_placed\":" V
+	",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V ",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
 	"\"text\":{\"type\":\"string\"}}}}}}},"

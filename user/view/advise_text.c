@@ -252,6 +252,12 @@ static void show_terms(const struct candidate *c, const struct advise_option *o,
 		buf_addstr(&line, ", with what can stay kept there ");
 		add_gain(&line, &p->speedup_resident);
 	}
+	if (figure_known(&p->process_placed)) {
+		buf_addf(&line, "%sall its data placed there at most ", line.len ? "; " : "");
+		add_gain(&line, &p->process_placed);
+		buf_addf(&line, " on the process, the rest of which takes at least %.2g%% of the time longer for them",
+			 100 * p->rest_loses.value);
+	}
 	if (figure_known(&p->utilisation)) {
 		buf_addf(&line, "%sthese calls use %.2g%% of the device", line.len ? "; " : "",
 			 100 * p->utilisation.value);
