@@ -25,6 +25,7 @@ struct sched_entity___off {
 struct task_struct___off {
 	struct sched_entity___off se;
 	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
 } __attribute__((preserve_access_index));
 
 #if defined(__TARGET_ARCH_x86)
@@ -380,6 +381,7 @@ static __always_inline int counted_alone(struct probe_slot *s, const struct prob
 	if (!told_at_entry(&spec->out))
 		s->flags &= ~WO_OUT;
 	s->cpu = s->voluntary = s->involuntary = 0;
+	s->faults = 0;
 	account(s, s->entry, spec->completes);
 	s->used = 0;
 	return 1;
@@ -402,6 +404,11 @@ static __always_inline void put_off(struct probe_slot *s, __u32 ns)
 {
 	s->entry += ns;
 	s->cpu += ns;
+}
+
+static __always_inline __u64 faults_of(struct task_struct___off *task)
+{
+	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
 }
 
 /* 0: want its return; 1: do not.
@@ -496,6 +503,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	s->involuntary = BPF_CORE_READ(task, nivcsw);
 	s->sum_exec = BPF_CORE_READ(task, se.sum_exec_runtime);
 	s->on_cpu = bpf_get_smp_processor_id();
+	s->faults = faults_of(task);
 	/* Last, so that little of the entry's own work falls between the stamps. */
 	now = bpf_ktime_get_ns();
 	s->cpu = cpu_clock(task, now);
@@ -546,6 +554,7 @@ static __always_inline void add_total(struct probe_total *t, const struct probe_
 	ADD(t->calls, 1);
 	ADD(t->ns, ns);
 	ADD(t->cpu, s->cpu);
+	ADD(t->faults, s->faults);
 	if (s->voluntary | s->involuntary) {
 		ADD(t->switched, 1);
 		ADD(t->switched_ns, ns);
@@ -663,6 +672,7 @@ static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe
 		s->cpu = (__s64)s->cpu < 0 ? 0 : ns;
 	s->voluntary = (__u32)BPF_CORE_READ(task, nvcsw) - s->voluntary;
 	s->involuntary = (__u32)BPF_CORE_READ(task, nivcsw) - s->involuntary;
+	s->faults = faults_of(task) - s->faults;
 	if (!(s->flags & WO_MARKER)) {
 		if ((s->flags & WO_IN) && !expr_return(&spec->in, ret, s->in_at, &s->in))
 			s->flags &= ~WO_IN;

@@ -540,8 +540,9 @@ struct fmt_offload_total {
 	uint32_t site; /* as fmt_call.site; 0 = unknown */
 	uint32_t pad;
 	uint64_t site_addr; /* the caller's address, which is the key; 0 = all for which there was no room */
+	uint64_t faults;    /* of pages, within the calls; counted where fmt_offload_cost.fault_ns is given */
 };
-_Static_assert(sizeof(struct fmt_offload_total) == 112, "fmt_offload_total");
+_Static_assert(sizeof(struct fmt_offload_total) == 120, "fmt_offload_total");
 
 /* A stretch of time in which the probes of one library were in place: the totals are those of the
  * stretches. One stretch = the whole recording when the budget allowed it. Each library has a last
@@ -573,8 +574,9 @@ struct fmt_offload_cost {
 	double emulated_low, emulated_high;
 	double emulated_inside_ns;
 	double hot_ns, hot_end_ns; /* FMT_PROBE_STEPPED with hot caches: at start, when recording ended; 0 = unknown */
+	double fault_ns; /* that a first touch of a page of memory takes; 0 = not measured, and faults not counted */
 };
-_Static_assert(sizeof(struct fmt_offload_cost) == 104, "fmt_offload_cost");
+_Static_assert(sizeof(struct fmt_offload_cost) == 112, "fmt_offload_cost");
 
 #include "format_exact.h"
 

@@ -137,6 +137,7 @@ struct probe_total {
 	__u64 calls, in, out, ns, cpu;
 	__u64 switched, switched_ns;
 	__u64 failed, open, unknown, records;
+	__u64 faults;     /* of pages */
 	__u64 stack_time; /* when its stack was last taken */
 };
 
@@ -209,6 +210,7 @@ struct probe_slot {
 	__u32 on_cpu;
 	__u32 pid, tid;
 	__u64 sum_exec; /* CPU time accounted at entry */
+	__u64 faults;   /* of the thread at entry, then of the call */
 	__u32 voluntary, involuntary;
 	__u32 flags;
 	__u16 family;

@@ -30,6 +30,12 @@ for how in auto session multi perf; do
 	esac
 done
 
+accperf record -q -o faults.data --offload none --offload-exact --offload-probe "$W/off_faults:widen(bytes=arg2,host,name=widen)" -- "$W/off_faults" 200 >faults.json 2>faults.err
+# the first hits of a probe may bring in a page of their own
+check "page faults in calls are those that the kernel tells the program of" jq -e -n --slurpfile own faults.json --slurpfile seen <(json faults.data) \
+	'$own[0].faults as $f | $seen[0].calls[] | select(.name == "widen") | (.page_faults_per_call * .counted_calls) as $n | .counted_calls == 200 and $f >= 3200 and $n >= $f and $n <= $f + 20 and .page_fault_share > 0 and .page_fault_share <= 1'
+check "advise tells their share, and the speed-up should they stay" bash -c "accperf advise -i faults.data --json 2>/dev/null | jq -e '.candidates[] | select(.name == \"widen\") | .page_fault_share > 0'"
+
 # Events of the target are queued by the time probing is refused: seen to crash about every third time.
 refused() {
 	local i

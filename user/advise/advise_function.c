@@ -81,6 +81,8 @@ struct advise_function advise_function_unknown(const char *name, const char *obj
 					 .scv = NAN,
 					 .wait_share = NAN,
 					 .failed_share = NAN,
+					 .faults_per_call = NAN,
+					 .fault_share = NAN,
 					 .wait_ns = u,
 					 .thread_share = u,
 					 .elapsed_share = u,

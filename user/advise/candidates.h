@@ -51,6 +51,8 @@ struct advise_function {
 	struct figure ns_per_call; /* measured call by call; NaN: by share and calls */
 	double p50, p90, p99, scv, wait_share;
 	double failed_share;         /* of an offload's calls: the host does them again; NaN */
+	double faults_per_call;      /* of pages; NaN: not counted */
+	double fault_share;          /* of its calls' time, some; NaN */
 	struct figure wait_ns;       /* off the CPU per second of elapsed time, with all it calls; NaN: not observed */
 	struct figure thread_share;  /* of the CPU time of the thread that spends most in it, with all it calls */
 	struct figure elapsed_share; /* the same, of that thread's elapsed time */

@@ -643,6 +643,8 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 		f->argument_in = about((double)it->bytes_in / known, part);
 		f->argument_out = about((double)it->bytes_out / known, part);
 	}
+	f->faults_per_call = offload_faults_per_call(g->offload, it);
+	f->fault_share = offload_fault_share(g->offload, it);
 	f->p50 = spread_quantile(&it->time, .5);
 	f->p90 = spread_quantile(&it->time, .9);
 	f->p99 = spread_quantile(&it->time, .99);

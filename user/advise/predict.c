@@ -531,8 +531,8 @@ static double share_kept(const struct job *j, const struct draw *r)
 	return at_most_one(w->resident.value / all * r->resident);
 }
 
-/* Where all data of these calls lie on the device, what the rest of the process moves to and from there, as share of its
- * time; NaN: unknown. */
+/* Where all data of these calls lie on the device, what the rest of the process moves to and from there, as share of
+ * its time; NaN: unknown. */
 static double rest_of_process(const struct job *j, const struct draw *r, double host)
 {
 	const struct predict_work *w = j->w;

@@ -82,9 +82,9 @@ struct predict_option {
 	struct figure process_speedup;  /* Amdahl with share_process */
 	struct figure thread_speedup;   /* the same with share_thread */
 	struct figure speedup_resident; /* with `resident` kept there */
-	/* all its data placed in the device's memory: no copies, but the rest of the process reaches over for what it has
-	 * in common with these calls, at best as quickly as copies move: at least so long, as share of the process's
-	 * time, and at most so much faster */
+	/* all its data placed in the device's memory: no copies, but the rest of the process reaches over for what it
+	 * has in common with these calls, at best as quickly as copies move: at least so long, as share of the
+	 * process's time, and at most so much faster */
 	struct figure rest_loses, process_placed;
 	struct figure speedup_chosen; /* the sizes that pay go there, the others stay */
 	bool payoff_known;

@@ -51,6 +51,19 @@ double advise_limit(const struct figure *share)
 	return share->value >= 0 && !figure_may_be_any_share(share) ? amdahl(fmin(share->value, 1), INFINITY) : NAN;
 }
 
+static double beside_faults(double speedup, double share)
+{
+	return 1 / (1 / speedup + share);
+}
+
+struct figure advise_faulting(const struct candidate *c, const struct figure *speedup)
+{
+	double share = c->probed ? c->probed->fault_share : NAN;
+
+	return (struct figure){ beside_faults(speedup->value, share), beside_faults(speedup->low, share),
+				beside_faults(speedup->high, share) };
+}
+
 /* Part of the candidate's calls at sizes of so many bytes and more; NaN: sizes were not seen. */
 static double advise_share_from(const struct candidate *c, double bytes)
 {

@@ -64,6 +64,9 @@ void advise_size(char out[24], double bytes);
 void advise_time(char out[24], double ns);
 /* Speed-up of the whole if this share of it took no time; infinite where it is all of it; NaN. */
 double advise_limit(const struct figure *share);
+/* The same speed-up should the calls' page faults stay with the caller, as those of buffers that a device is handed do;
+ * those of memory that the host's code uses by itself go. Unknown where none were counted. */
+struct figure advise_faulting(const struct candidate *c, const struct figure *speedup);
 /* What any device of the catalogue takes at least for a call and a byte: into the input, before candidates_find(). */
 void advise_least(struct advise_input *in, const struct catalogue *catalogue);
 

@@ -13,7 +13,7 @@
 
 #include "util/map.h"
 
-#define CELL_SUMS 11              /* as many as struct probe_total has */
+#define CELL_SUMS 12              /* as many as struct probe_total has */
 #define CELL_TOLD (CELL_SUMS + 2) /* and what goes with them that is no sum */
 
 struct cell {

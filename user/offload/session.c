@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "kmod-free/algsock.h"
+#include "kmod-free/fault_price.h"
 #include "offload/kept_price.h"
 #include "offload/session_internal.h"
 #include "offload/summary.h"
@@ -211,8 +212,8 @@ static void on_open(void *ctx, const struct probe_total_key *k)
 
 void session_total_sums(const struct probe_total *t, uint64_t *sum)
 {
-	const uint64_t all[CELL_SUMS] = { t->calls,       t->in,     t->out,  t->ns,      t->cpu,    t->switched,
-					  t->switched_ns, t->failed, t->open, t->unknown, t->records };
+	const uint64_t all[CELL_SUMS] = { t->calls,       t->in,     t->out,  t->ns,      t->cpu,     t->switched,
+					  t->switched_ns, t->failed, t->open, t->unknown, t->records, t->faults };
 
 	memcpy(sum, all, sizeof(all));
 }
@@ -238,6 +239,7 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 		.open = sum[8],
 		.unknown_bytes = sum[9],
 		.records = sum[10],
+		.faults = sum[11],
 		.pid = k->pid,
 		.api = api_id_of(s, k->probe),
 	};
@@ -340,6 +342,7 @@ void session_put_cost(struct offload_session *s)
 		.emulated_inside_ns = emu->inside_ns,
 		.hot_ns = c->hot_ns,
 		.hot_end_ns = s->hot_end_ns,
+		.fault_ns = s->fault_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
@@ -568,6 +571,7 @@ int session_engine(struct offload_session *s, struct err *e)
 	calls_price(s->calls, inside_ns);
 	while (map_next(&s->pids, &pos, &pid, &v))
 		uprobe_target(s->u, (int)pid, true);
+	s->fault_ns = fault_price();
 	session_put_cost(s);
 	return 0;
 }

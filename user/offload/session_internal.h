@@ -125,6 +125,7 @@ struct offload_session {
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
 	uint64_t random;
+	double fault_ns;   /* what a page fault takes here; 0: not measured */
 	double hot_end_ns; /* what a probe costs when recording ends; 0: not measured */
 	uint64_t cpu_at, cpu_ns, began_cpu;
 

@@ -494,6 +494,7 @@ static void fold_totals(struct summary_private *k)
 		it->bytes_in += t->bytes_in;
 		it->bytes_out += t->bytes_out;
 		it->failed += t->failed;
+		it->faults += t->faults;
 		it->open += t->open;
 		it->unknown_bytes += t->unknown_bytes;
 		it->records += t->records;

@@ -8,6 +8,7 @@
 #ifndef ACCPERF_OFFLOAD_SUMMARY_H
 #define ACCPERF_OFFLOAD_SUMMARY_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +53,7 @@ struct offload_item {
 	const char *api, *name, *library; /* of the file's strings; never NULL */
 	uint32_t variant, kind, group;
 	/* counted in the kernel, while probes were in place */
-	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched;
+	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched, faults;
 	double host_ns; /* in these calls, less the probes' share; switched ones included */
 	double host_cpu_ns;
 	double probes_ns; /* what the probes added to these calls */
@@ -125,6 +126,21 @@ struct points;
 /* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum
  * run_kind. */
 int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e);
+
+/* Page faults in a call, mean; NaN: not counted, as in older files, or of a kind whose calls are not the thread's. */
+static inline double offload_faults_per_call(const struct offload_summary *s, const struct offload_item *it)
+{
+	return s->has_cost && s->cost.fault_ns > 0 && it->calls && it->classes ? (double)it->faults / (double)it->calls
+									       : NAN;
+}
+
+/* Their part of the time of its calls, 0 to 1, at the price of a first touch; NaN. */
+static inline double offload_fault_share(const struct offload_summary *s, const struct offload_item *it)
+{
+	double each = offload_faults_per_call(s, it), ns = it->calls ? it->host_cpu_ns / (double)it->calls : NAN;
+
+	return each > 0 && ns > 0 ? fmin(each * s->cost.fault_ns / ns, 1) : each == 0 ? 0 : NAN;
+}
 
 /* Its times had at most the smaller cost taken off: they are upper bounds. */
 static inline bool offload_upper_bound(const struct offload_summary *s, const struct offload_item *it)

@@ -59,9 +59,9 @@ static const char *sizes_that_pay(const struct advise_option *o)
 	return o->predicted && o->p.payoff_sure && v < sizeof(name) / sizeof(*name) ? name[v] : NULL;
 }
 
-static void option_json(struct json *j, const struct advise_option *o)
+static void option_json(struct json *j, const struct candidate *c, const struct advise_option *o)
 {
-	struct figure u = FIGURE_UNKNOWN;
+	struct figure u = FIGURE_UNKNOWN, faulting = advise_faulting(c, &o->p.speedup);
 
 	json_obj(j, NULL);
 	json_str(j, "accelerator", o->accelerator ? o->accelerator : "(any)");
@@ -73,6 +73,7 @@ static void option_json(struct json *j, const struct advise_option *o)
 	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
 	figure(j, "batch", &o->p.batch);
 	figure(j, "speedup_resident", o->predicted ? &o->p.speedup_resident : &u);
+	figure(j, "speedup_faulting", o->predicted ? &faulting : &u);
 	figure(j, "rest_loses", o->predicted ? &o->p.rest_loses : &u);
 	figure(j, "process_placed", o->predicted ? &o->p.process_placed : &u);
 	figure(j, "thread_speedup", o->predicted ? &o->p.thread_speedup : &u);
@@ -140,10 +141,12 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	json_f64(j, "limit_process", advise_limit(&c->share));
 	json_f64(j, "limit_recorded", advise_limit(&c->elapsed_share));
 	json_f64(j, "failed_share", c->probed ? c->probed->failed_share : NAN);
+	json_f64(j, "page_faults_per_call", c->probed ? c->probed->faults_per_call : NAN);
+	json_f64(j, "page_fault_share", c->probed ? c->probed->fault_share : NAN);
 	json_str(j, "reason", *c->reason ? c->reason : NULL);
 	json_arr(j, "options");
 	for (size_t i = 0; d && i < d->options; i++)
-		option_json(j, &d->option[i]);
+		option_json(j, c, &d->option[i]);
 	json_end(j);
 	json_end(j);
 }
@@ -217,14 +220,16 @@ const char advise_schema[] =
 	"\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N ",\"share\":" N ",\"host_ns\":" N
 	"}}},"
 	"\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N ",\"limit_process\":" N
-	",\"limit_recorded\":" N ",\"failed_share\":" N ",\"reason\":{\"type\":[\"string\",\"null\"]},"
+	",\"limit_recorded\":" N ",\"failed_share\":" N ",\"page_faults_per_call\":" N ",\"page_fault_share\":" N
+	",\"reason\":{\"type\":[\"string\",\"null\"]},"
 	"\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
 	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
 	"\"speedup\":" V ",\"process_speedup\":" V
 	",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V ",\"g_half\":" V
-	",\"batch\":" V ",\"speedup_resident\":" V ",\"rest_loses\":" V ",\"process_placed\":" V
-	",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V ",\"queue_p99_ns\":" V ",\"threshold\":" N
+	",\"batch\":" V ",\"speedup_resident\":" V ",\"speedup_faulting\":" V ",\"rest_loses\":" V
+	",\"process_placed\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
+	",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
 	"\"text\":{\"type\":\"string\"}}}}}}},"

@@ -11,6 +11,7 @@
 #define BRIEF 2      /* verdicts below the table of report; by hand */
 #define SIZES 8      /* with more of them, those under SMALL of the calls stand together */
 #define SMALL .03
+#define FAULTS .01 /* of the calls' time: less is not worth a word */
 
 static void advise_add_duration(struct buf *b, double ns)
 {
@@ -184,6 +185,9 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		if (c->wait_share.low < c->wait_share.high)
 			buf_addf(&line, " [%.0f..%.0f]", 100 * c->wait_share.low, 100 * c->wait_share.high);
 	}
+	if (c->probed && c->probed->faults_per_call >= .01)
+		buf_addf(&line, ", %.2g page faults a call, some %.2g%% of its time", c->probed->faults_per_call,
+			 100 * c->probed->fault_share);
 	if (c->within >= 0)
 		buf_addf(&line, ", %.0f%% of its stages' bytes stay inside", 100 * fmin(c->within, 1));
 	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
@@ -233,6 +237,7 @@ static void show_terms(const struct candidate *c, const struct advise_option *o,
 		       struct buf *out)
 {
 	const struct predict_option *p = &o->p;
+	struct figure faulting = advise_faulting(c, &p->speedup);
 	AUTO_BUF(line);
 
 	if (!o->predicted || !figure_known(&p->speedup))
@@ -251,6 +256,10 @@ static void show_terms(const struct candidate *c, const struct advise_option *o,
 		add_gain(&line, &p->speedup);
 		buf_addstr(&line, ", with what can stay kept there ");
 		add_gain(&line, &p->speedup_resident);
+	}
+	if (figure_known(&faulting) && c->probed->fault_share >= FAULTS) {
+		buf_addf(&line, "%sshould its page faults stay, as those of buffers do, ", line.len ? "; " : "");
+		add_gain(&line, &faulting);
 	}
 	if (figure_known(&p->process_placed)) {
 		buf_addf(&line, "%sall its data placed there at most ", line.len ? "; " : "");

@@ -138,6 +138,8 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 	json_u64(j, "unknown_bytes_calls", it->unknown_bytes);
 	json_f64(j, "work_items", it->work_calls > 0 ? it->work_items : NAN);
 	json_u64(j, "failed", it->failed);
+	json_f64(j, "page_faults_per_call", offload_faults_per_call(v->summary, it));
+	json_f64(j, "page_fault_share", offload_fault_share(v->summary, it));
 	json_f64(j, "open", fmax((double)it->open, it->open_records));
 	json_u64(j, "records", it->records);
 	json_u64(j, "untimed", it->untimed_calls);
@@ -359,7 +361,7 @@ const char offload_schema[] =
 	"\"sites\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"texts\":[\"function\",\"object\"],"
 	"\"numbers\":[\"calls\",\"bytes\",\"ns\",\"calls_per_second\",\"cpu_share\",\"bytes_per_ns\"],"
 	"\"properties\":{\"time_ns\":" SPREAD ",\"size\":" SPREAD "}}}},"
-	"\"texts\":[\"cpu_share_from\",\"design\"],\"numbers\":[\"calls_per_second\",\"unknown_bytes_calls\",\"failed\",\"records\","
+	"\"texts\":[\"cpu_share_from\",\"design\"],\"numbers\":[\"calls_per_second\",\"unknown_bytes_calls\",\"failed\",\"page_faults_per_call\",\"page_fault_share\",\"records\","
 	"\"untimed\",\"switched\",\"host_ns\",\"host_cpu_ns\",\"cpu_share\",\"cpu_share_low\",\"cpu_share_high\",\"bytes_per_ns\",\"sync\","
 	"\"bytes_in_estimate_low\",\"bytes_in_estimate_high\",\"bytes_out_estimate_low\",\"bytes_out_estimate_high\","
 	"\"blocked\",\"async\",\"late\",\"inside\",\"overlap\",\"wait_ns_per_call\"]}},"

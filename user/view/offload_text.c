@@ -398,6 +398,9 @@ static void show_call_counts(const struct offload_view *v, const struct offload_
 		buf_addf(out, "    %.6g work items a launch in the mean\n", it->work_items / it->work_calls);
 	if (it->failed)
 		buf_addf(out, "    %lu of them failed\n", (unsigned long)it->failed);
+	if (offload_faults_per_call(v->summary, it) >= .01)
+		buf_addf(out, "    %.2g page faults a call, some %.2g%% of its time\n",
+			 offload_faults_per_call(v->summary, it), 100 * offload_fault_share(v->summary, it));
 	if (it->open_records > 0 || it->open)
 		buf_addf(out, "    %.0f never seen to complete: counted, not timed\n",
 			 fmax(it->open_records, (double)it->open));

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What is told beside a prediction: bytes that a call needs once, page faults that stay, data placed on the device. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "advise/verdict.h"
+#include "model/catalogue.h"
+
+#include "made_program.h"
+
+/* What one call reads is told by what all of them read only where each reads other bytes, and each once. */
+static void what_a_call_needs_once(void **state)
+{
+	const double per_s = 1e3, bytes = 32 * KB;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 500, 0.1, 10);
+	function(&m, "streams", 1e5, per_s, bytes, bytes);
+	function(&m, "twice", 1e5, per_s, bytes, bytes);
+	sizes(function(&m, "told", 1e5, per_s, bytes, bytes), 16 * KB, 1e5, .5, 16 * KB, 1e5);
+	for (uint32_t f = 0; f < 3; f++) {
+		edge(&m, ADVISE_ELSEWHERE, f, bytes * per_s);
+		m.in.edge[f].unique = f == 0 ? bytes * per_s * m.in.seconds : 1024 * KB; /* buffers come again */
+	}
+	judge(&m);
+	c = named(&m, "streams");
+	assert_float_equal(c->unique_in.value, bytes, 1);
+	assert_true(c->unique_in.low < bytes && c->unique_in.high > bytes);
+	c = named(&m, "twice");
+	assert_true(isnan(c->unique_in.value));
+	assert_true(c->unique_in.low < 1024 * KB / 9e3 && c->unique_in.high >= bytes);
+	c = named(&m, "told");
+	assert_float_equal(c->unique_in.value, 16 * KB, 1);
+	end(&m);
+}
+
+/* The rest of the program moves as many bytes of its data as it copies: what copies save, reaching over costs. */
+static void data_placed_on_the_device(void **state)
+{
+	const double per_s = 5e3, bytes = 16 * KB;
+	const struct advise_option *o;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.2, 10);
+	function(&m, "hash", 1e5, per_s, bytes, 0);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	judge(&m);
+	o = first(&m, "hash");
+	assert_float_equal(o->p.rest_loses.value, .5 * .2 * bytes / 1e5, 1e-6);
+	assert_true(o->p.rest_loses.low < o->p.rest_loses.value && o->p.rest_loses.value < o->p.rest_loses.high);
+	assert_float_equal(o->p.process_placed.value, 1 / (.5 + .5 * (1e3 + 1e4) / 1e5 + .5 * .2 * bytes / 1e5), 1e-3);
+	assert_float_equal(o->p.process_placed.value, o->p.process_speedup.value, 1e-3);
+	end(&m);
+	begin(&m);
+	device(&m, "board", 1000, 0.2, 10);
+	function(&m, "hash", 1e5, per_s, bytes, 0);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	m.in.edge[0].before = true; /* nobody else has it */
+	judge(&m);
+	o = first(&m, "hash");
+	assert_float_equal(o->p.rest_loses.value, 0, 1e-9);
+	assert_float_equal(o->p.process_placed.value, 1 / (.5 + .5 * (1e3 + 1e4) / 1e5), 1e-3);
+	assert_true(o->p.process_placed.value > 1.02 * o->p.process_speedup.value);
+	end(&m);
+}
+
+/* A tenth of its calls' time are page faults: should they stay, no device makes it more than ten times faster. */
+static void faults_that_stay(void **state)
+{
+	struct advise_function *f;
+	struct figure s;
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 500, 0.01, 100);
+	f = function(&m, "hash", 1e5, 5e3, 16 * KB, 0);
+	sizes(f, 16 * KB, 1e5, .5, 16 * KB, 1e5);
+	f->fault_share = .1;
+	judge(&m);
+	s = advise_faulting(named(&m, "hash"), &first(&m, "hash")->p.speedup);
+	assert_true(first(&m, "hash")->p.speedup.value > 40);
+	assert_float_equal(1 / s.value, 1 / first(&m, "hash")->p.speedup.value + .1, 1e-9);
+	assert_true(s.low < s.value && s.value < s.high && s.high < 10);
+	m.in.function[0].fault_share = NAN; /* not counted */
+	s = advise_faulting(named(&m, "hash"), &first(&m, "hash")->p.speedup);
+	assert_true(isnan(s.value));
+	end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_call_needs_once),
+		cmocka_unit_test(faults_that_stay),
+		cmocka_unit_test(data_placed_on_the_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
