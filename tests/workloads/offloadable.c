@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Six kernels with a host's and an accelerated way, called with sizes as services have them (six of ten calls
- * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES [O L]]`. Prints CPU time
- * per call in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel
- * alone (kernel) or of the loop alone (draw), which all of them hold. aes and sha take the way that
- * OPENSSL_ia32cap says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS; copy the C
- * library's, or nothing. BYTES: all calls are of that size, or FROM-TO: between these; 0: as services have them.
- * O, L: the accelerated way waits, busily, O ns and L ns for each byte of a call, too. Prints, too, what getting
- * ready took, in ns. With frame pointers, as distributions build today: a function then begins with what the
- * kernel emulates, and a probe is cheap.
+ * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES [O L]]`. Prints CPU time per
+ * call in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel alone
+ * (kernel) or of the loop alone (draw), which all of them hold. aes and sha take the way that OPENSSL_ia32cap
+ * says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS; copy the C
+ * library's, or nothing. BYTES: all calls are of that size; 0: as services have them. O, L: the accelerated way waits,
+ * busily, O ns and L ns for each byte of a call, too. Prints, too, what getting ready took, in ns. With frame pointers,
+ * as distributions build today: a function then begins with what the kernel emulates, and a probe is cheap.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -58,12 +57,10 @@ static struct {
 } drawn[DRAWN];
 
 /* Beforehand, as drawing one takes as long as a short call, half of it in the shadow of what comes before. */
-static void draw(size_t fixed, size_t to)
+static void draw(size_t fixed)
 {
 	for (size_t i = 0; i < DRAWN; i++) {
-		drawn[i].size = (uint32_t)(to      ? (double)fixed * pow((double)to / (double)fixed, uniform())
-					   : fixed ? fixed
-						   : draw_size());
+		drawn[i].size = (uint32_t)(fixed ? fixed : draw_size());
 		drawn[i].at = (uint32_t)(next() % (POOL / ALIGNED) * ALIGNED);
 	}
 }
@@ -303,8 +300,6 @@ int main(int argc, char **argv)
 	const struct kernel *k = NULL;
 	long calls = argc > 3 ? atol(argv[3]) : 0;
 	size_t fixed = argc > 5 ? (size_t)atol(argv[5]) : 0;
-	const char *range = argc > 5 ? strchr(argv[5], '-') : NULL;
-	size_t to = range && fixed ? (size_t)atol(range + 1) : 0;
 	const char *phase = argc > 4 ? argv[4] : "";
 	int whole = !strcmp(phase, "whole") || !strcmp(phase, "kernel"),
 	    rest = !strcmp(phase, "whole") || !strcmp(phase, "rest");
@@ -327,7 +322,7 @@ int main(int argc, char **argv)
 	if (k->run == matrix)
 		for (size_t i = 0; i < (POOL + MOST) / 4; i++)
 			((float *)(void *)pool)[i] = (float)(i % 61) / 61;
-	draw(fixed, to);
+	draw(fixed);
 	prepare(k->name);
 	for (long i = 0; i < 20 && whole; i++)
 		job(k, pool, fixed ? fixed : 4096);
