@@ -37,8 +37,12 @@ _Static_assert(sizeof(struct fmt_file) == 32, "fmt_file");
 
 enum fmt_chunk_flags {
 	FMT_RAW = 1,
-	FMT_TURNED = 2, /* packed; bytes by their place in a record. FMT_RAW goes with it: FORMAT.md says why */
+	/* packed, after a change that packs better; FMT_RAW goes with each: FORMAT.md says why */
+	FMT_TURNED = 2,       /* bytes by their place in a record */
+	FMT_STEPS = 4,        /* the first 8 bytes of a record as what they are more than in the one before */
+	FMT_STEPS_TURNED = 8, /* both, in that order */
 };
+#define FMT_CHANGED (FMT_TURNED | FMT_STEPS | FMT_STEPS_TURNED)
 
 struct fmt_chunk {
 	uint32_t magic;

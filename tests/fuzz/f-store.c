@@ -40,7 +40,7 @@ static void mend(uint8_t *data, size_t size)
 		c.magic = FMT_CHUNK_MAGIC;
 		if (c.stored_size > size - p - sizeof(c))
 			c.stored_size = (uint32_t)(size - p - sizeof(c));
-		if ((c.flags & (FMT_RAW | FMT_TURNED)) == FMT_RAW)
+		if ((c.flags & (FMT_RAW | FMT_CHANGED)) == FMT_RAW)
 			c.raw_size = c.stored_size;
 		if (c.rec_size && (uint64_t)c.rec_size * c.count != c.raw_size)
 			c.count = c.raw_size / c.rec_size;

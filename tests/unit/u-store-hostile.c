@@ -131,6 +131,41 @@ static void many_damaged_places(void **state)
 	store_reader_free(r);
 }
 
+/* A chunk that says of records what cannot be: steps of what has no room for one, or changes of what is as it is. */
+static void changes_that_cannot_be(void **state)
+{
+	static const uint16_t flags[] = { FMT_RAW | FMT_STEPS, FMT_RAW | FMT_STEPS_TURNED, FMT_STEPS,
+					  FMT_RAW | FMT_CHANGED };
+
+	for (unsigned i = 0; i < 2 * sizeof(flags) / sizeof(flags[0]); i++) {
+		struct fmt_file head = { .magic = FMT_MAGIC, .major = FMT_MAJOR, .header_size = sizeof(head) };
+		uint32_t rec_size = i % 2 ? 4 : 0, raw[64] = { 0 };
+		char packed[512];
+		struct fmt_chunk c = { .magic = FMT_CHUNK_MAGIC,
+				       .section = FMT_SAMPLE,
+				       .flags = flags[i / 2],
+				       .rec_size = rec_size,
+				       .count = 64,
+				       .raw_size = sizeof(raw) };
+		FILE *f = fopen(path, "w");
+		struct err e;
+		struct store_reader *r;
+
+		assert_non_null(f);
+		c.stored_size = (uint32_t)ZSTD_compress(packed, sizeof(packed), raw, sizeof(raw), 1);
+		c.xxh64 = XXH64(packed, c.stored_size, XXH64(&c, offsetof(struct fmt_chunk, xxh64), 0));
+		fwrite(&head, sizeof(head), 1, f);
+		fwrite(&c, sizeof(c), 1, f);
+		fwrite(packed, c.stored_size, 1, f);
+		fclose(f);
+		r = store_open(path, &e);
+		assert_non_null(r);
+		assert_int_equal(samples_in(r), 0);
+		assert_int_equal(store_recovery(r)->bad_chunks, 1);
+		store_reader_free(r);
+	}
+}
+
 static void cut_short_while_reading(void **state)
 {
 	struct err e;
@@ -265,6 +300,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(false_headers_do_not_take_forever, setup, teardown),
 		cmocka_unit_test_setup_teardown(many_damaged_places, setup, teardown),
+		cmocka_unit_test_setup_teardown(changes_that_cannot_be, setup, teardown),
 		cmocka_unit_test_setup_teardown(cut_short_while_reading, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_small_file_takes_little_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(an_honest_file_is_read_whole, setup, teardown),

@@ -221,7 +221,7 @@ static bool chunk_at(struct store_reader *r, size_t p, struct unpacked *u, bool 
 	if (c->magic != FMT_CHUNK_MAGIC || c->seq < r->next_seq || c->raw_size > FMT_MAX_CHUNK ||
 	    c->stored_size > FMT_MAX_CHUNK || c->stored_size > r->size - p - sizeof(*c))
 		return false;
-	if ((c->flags & (FMT_RAW | FMT_TURNED)) == FMT_RAW && c->raw_size != c->stored_size)
+	if ((c->flags & (FMT_RAW | FMT_CHANGED)) == FMT_RAW && c->raw_size != c->stored_size)
 		return false;
 	if (c->rec_size ? (uint64_t)c->rec_size * c->count != c->raw_size : (uint64_t)c->count * 4 > c->raw_size)
 		return false;
@@ -339,6 +339,7 @@ static bool afford(struct store_reader *r, const struct fmt_chunk *h)
 static int unpack(struct store_reader *r, struct unpacked *u)
 {
 	const struct fmt_chunk *h = &u->h;
+	uint8_t *bytes;
 	size_t n;
 
 	if (!r->zstd)
@@ -349,14 +350,21 @@ static int unpack(struct store_reader *r, struct unpacked *u)
 	n = ZSTD_decompressDCtx(r->zstd, u->raw.data, h->raw_size, u->stored.data, h->stored_size);
 	if (ZSTD_isError(n) || n != h->raw_size)
 		return 0;
-	u->data = (const uint8_t *)u->raw.data;
-	if (!(h->flags & FMT_TURNED))
-		return 1;
-	buf_clear(&u->stored);
-	if (!buf_reserve(&u->stored, n + 1))
-		return -ENOMEM;
-	turned_undo((uint8_t *)u->stored.data, u->data, n, turned_width(h->rec_size));
-	u->data = (const uint8_t *)u->stored.data;
+	bytes = (uint8_t *)u->raw.data;
+	u->data = bytes;
+	if (h->flags & (FMT_TURNED | FMT_STEPS_TURNED)) {
+		buf_clear(&u->stored);
+		if (!buf_reserve(&u->stored, n + 1))
+			return -ENOMEM;
+		turned_undo((uint8_t *)u->stored.data, u->data, n, turned_width(h->rec_size));
+		bytes = (uint8_t *)u->stored.data;
+		u->data = bytes;
+	}
+	if (h->flags & (FMT_STEPS | FMT_STEPS_TURNED)) {
+		if (h->rec_size < STEPS_LEAST)
+			return 0;
+		steps_undo(bytes, n, h->rec_size);
+	}
 	return 1;
 }
 
@@ -370,7 +378,7 @@ static void next_sound(struct store_reader *r, struct unpacked *u, bool can_wait
 		r->pos += sizeof(*h) + h->stored_size;
 		r->next_seq = h->seq + 1;
 		u->data = (const uint8_t *)u->stored.data;
-		u->packed = (h->flags & (FMT_RAW | FMT_TURNED)) != FMT_RAW;
+		u->packed = (h->flags & (FMT_RAW | FMT_CHANGED)) != FMT_RAW;
 		if (u->packed && !can_wait) {
 			u->status = unpack(r, u);
 			if (u->status == -ENOMEM)
