@@ -139,6 +139,13 @@ int queue_flush_half(struct queue *q, sample_fn fn, void *ctx)
 	return deliver(q, (q->count + 1) / 2, fn, ctx);
 }
 
+void queue_fit(struct queue *q)
+{
+	buf_release(&q->spare);
+	deliver(q, 0, NULL, NULL);
+	buf_release(&q->spare);
+}
+
 size_t queue_bytes(const struct queue *q)
 {
 	return q->bytes.len + q->count * sizeof(*q->entries);

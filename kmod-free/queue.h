@@ -19,6 +19,8 @@ int queue_push(void *q, const struct sample *s);
 int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx);
 /* The older half, whatever may still come: for a reader whose memory must not grow. */
 int queue_flush_half(struct queue *q, sample_fn fn, void *ctx);
+/* Gives back what it took for more than it holds now, such as all that came while its reader was late. */
+void queue_fit(struct queue *q);
 size_t queue_bytes(const struct queue *q);
 
 #endif

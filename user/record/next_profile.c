@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symbol/contained_child.h"
+#include "kmod-free/queue.h"
 #include "attr/naming.h"
 #include "record/session_priv.h"
 #include "util/clock.h"
@@ -174,6 +175,7 @@ int session_next(struct session *s, const char *output, struct err *e)
 	s->before.bytes = s->earlier_bytes;
 	counted_next(&s->counted);
 	forget_ended(s);
+	queue_fit(s->queue);
 	err = write_first(s, former, began, e);
 	if (err) {
 		naming_free(names);
