@@ -267,9 +267,30 @@ static int add_tid(struct targets *t, int tid, struct err *e)
 	return add_process(t, atoi(tgid), e);
 }
 
+/* Of several, those that have ended are passed over: it is how lists of what comes and goes are. */
+static int add_some_pid(struct targets *t, int pid, struct err *e)
+{
+	struct err why = { 0 };
+	size_t before = t->count;
+	int err = add_pid(t, pid, &why);
+
+	if (t->count > before)
+		t->procs[before].found = true;
+	t->ended += err == -ESRCH;
+	return err && err != -ESRCH ? err_set(e, err, "%s", why.text) : 0;
+}
+
 int targets_add_pids(struct targets *t, const char *list, struct err *e)
 {
-	return each(list, "process", add_pid, t, e);
+	const char *rest = list;
+	bool several = next_id(&rest) && *rest;
+	unsigned ended = t->ended;
+	size_t before = t->count;
+	int err = each(list, "process", several ? add_some_pid : add_pid, t, e);
+
+	if (!err && t->ended > ended && t->count == before)
+		err = err_set(e, -ESRCH, "all %u processes of that list have ended", t->ended - ended);
+	return err;
 }
 
 int targets_add_tids(struct targets *t, const char *list, struct err *e)

@@ -18,7 +18,7 @@ struct target {
 	int pid;   /* process */
 	int pidfd; /* readable when it has ended; -1: none */
 	bool gone;
-	bool found; /* by its name or its parent, not asked for by its number: it may have ended */
+	bool found; /* by its name or its parent, or in a list, not asked for by its number alone: it may have ended */
 };
 
 struct targets {
@@ -35,13 +35,14 @@ struct targets {
 	int child_status;
 	double child_cpu_s; /* of the command and those that it waited for, once it is reaped */
 	unsigned refused;   /* descendants that the user may not look into: not among procs */
+	unsigned ended;     /* of lists: not among procs */
 };
 
 void targets_init(struct targets *t);
 /* "12,34", or with blanks or line ends between them, as pgrep writes them; what: "process" or "thread", for the
  * sentence. */
 int targets_check_list(const char *list, const char *what, struct err *e);
-/* Such a list is appended. */
+/* Such a list is appended; of several processes, those that live, one at least. */
 int targets_add_pids(struct targets *t, const char *list, struct err *e);
 int targets_add_tids(struct targets *t, const char *list, struct err *e);
 /* All processes of that name, as `ps -e` and `pgrep -x` know it, but for ourselves and those that the user may not

@@ -76,6 +76,11 @@ PY
 STARTED+=($holder); for _ in $(seq 50); do [ -s zombie.pid ] && break; sleep 0.1; done; sleep 0.2
 expect_status 1 "a zombie" accperf record -p "$(cat zombie.pid)"
 check "is said" grep -q zombie "$TMP/err"
+expect_status 0 "a list of one that lives, a zombie and one that has ended" accperf record -o some.data -p "$loop,$(cat zombie.pid),4194000" --duration 0.3s
+check "is of what lives, and that is said" grep -q '2 of the processes have ended already' "$TMP/err"
+expect_status 1 "a list of which none lives" accperf record -p "$(cat zombie.pid),4194000"
+check "is said" grep -q 'all 2 processes of that list have ended' "$TMP/err"
+expect_status 1 "a list with a kernel thread" accperf record -p "$loop,2"
 expect_status 1 "an output that cannot be written" accperf record -p $loop --duration 0.1s -o /proc/x.data
 ln -s /etc/passwd link.data
 expect_status 1 "an output that is a symbolic link" accperf record -q -p $loop --duration 0.1s -o link.data

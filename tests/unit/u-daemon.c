@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/bpf.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -794,6 +796,34 @@ static void a_service_is_steered_to_its_target(void **state)
 	assert_true(samples > 0.9 * 24 * 40000 && samples < 1.1 * 24 * 40000);
 }
 
+/* Nothing runs in a child that has ended, and who would record it fails: it is not there. */
+static void what_has_ended_is_not_there(void **state)
+{
+	struct daemon_config c = taken("services: {a: {name: '*'}}");
+	struct watched w = { 0 };
+	struct err e = { 0 };
+	pid_t child = fork();
+	siginfo_t ended;
+	bool there[2];
+
+	(void)state;
+	if (!child)
+		_exit(0);
+	assert_true(child > 0);
+	assert_int_equal(waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT), 0);
+	assert_int_equal(watched_look(&w, &c, &e), 0);
+	memset(there, 0, sizeof(there));
+	for (size_t i = 0; i < w.count; i++) {
+		there[0] |= w.at[i].pid == getpid();
+		there[1] |= w.at[i].pid == child;
+	}
+	assert_true(there[0]);
+	assert_false(there[1]);
+	waitpid(child, NULL, 0);
+	watched_release(&w);
+	config_release(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -828,6 +858,7 @@ int main(void)
 		cmocka_unit_test(labels_are_words_without_commas),
 		cmocka_unit_test(what_profiles_have_in_common_is_kept),
 		cmocka_unit_test(a_service_is_steered_to_its_target),
+		cmocka_unit_test(what_has_ended_is_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

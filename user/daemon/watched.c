@@ -38,20 +38,21 @@ static ssize_t read_of_process(int pid, const char *file, char *out, size_t size
 	return n;
 }
 
-/* The name stands in parentheses, and may hold some itself. */
+/* The name stands in parentheses, and may hold some itself. false: it has ended, and may wait for its parent. */
 static bool read_stat(int pid, struct watched_process *p)
 {
 	unsigned long user, sys, waited_user, waited_sys;
 	unsigned long long start;
-	char text[1024], *name, *end;
+	char text[1024], *name, *end, state;
 	int parent;
 
 	if (read_of_process(pid, "stat", text, sizeof(text)) <= 0 || !(name = strchr(text, '(')) ||
 	    !(end = strrchr(text, ')')))
 		return false;
 	*end = 0;
-	if (sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %*d %*d %llu", &parent,
-		   &user, &sys, &waited_user, &waited_sys, &start) != 6)
+	if (sscanf(end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %lu %lu %*d %*d %*d %*d %llu", &state,
+		   &parent, &user, &sys, &waited_user, &waited_sys, &start) != 7 ||
+	    state == 'Z' || state == 'X')
 		return false;
 	p->pid = pid;
 	p->parent = parent;

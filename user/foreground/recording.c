@@ -125,6 +125,8 @@ static int find_targets(const struct record_opts *o, int argc, char **argv, stru
 
 	for (unsigned i = 0; i < o->pids.count && !err; i++)
 		err = targets_add_pids(t, o->pids.items[i], e);
+	if (!err && t->ended && !o->quiet)
+		log_info("%u of the processes %s ended already", t->ended, t->ended == 1 ? "has" : "have");
 	for (unsigned i = 0; i < o->names.count && !err; i++)
 		err = targets_add_name(t, o->names.items[i], e);
 	for (unsigned i = 0; i < o->tids.count && !err; i++)
