@@ -470,6 +470,7 @@ void session_write_counters(struct session *s)
 	if (switch_rate_of(&s->switches) >= 0)
 		session_level(s, "context switches per second of CPU time",
 			      (uint64_t)(switch_rate_of(&s->switches) * 1e9));
+	session_level(s, "longest time that records waited to be written, us", s->waited_ns / 1000);
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_lasting_counters(s->attr, write_attribution, s);
 	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
@@ -621,14 +622,22 @@ int session_drain(struct session *s, uint64_t until)
 static int write_what_waits(struct session *s, uint64_t now, bool second, struct err *e)
 {
 	bool along = effort_is_read_along(), pack = along || now >= s->next_pack;
+	uint64_t waited;
+	int err;
 
+	if (!store_waits(s->store))
+		s->clean_at = now;
 	if (!second && (along || now < s->next_spill))
 		return 0;
 	s->wrote |= !second && store_waits(s->store);
 	s->next_spill = now + SPILL_NS;
 	if (pack)
 		s->next_pack = now + PACK_NS;
-	return pack ? store_flush(s->store, e) : store_spill(s->store, e);
+	err = pack ? store_flush(s->store, e) : store_spill(s->store, e);
+	waited = clock_now() - s->clean_at;
+	s->waited_ns = s->clean_at && waited > s->waited_ns ? waited : s->waited_ns;
+	s->clean_at = now;
+	return err;
 }
 
 static double may_look(const struct session *s)
@@ -658,6 +667,9 @@ int session_poll(struct session *s, struct err *e)
 	err = session_drain(s, now - SETTLE_NS);
 	if (!s->rate_known && switch_rate_of(&s->switches) >= 0)
 		rate_is_known(s);
+	/* before what parts do, which may take long where others want the CPU, too */
+	if (err >= 0)
+		err = write_what_waits(s, now, false, e);
 
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->poll)
@@ -679,12 +691,12 @@ int session_poll(struct session *s, struct err *e)
 		second = true;
 	}
 	if (err >= 0)
-		err = write_what_waits(s, now, second, e);
-	else if (!store_flush(s->store, e)) {
+		return second ? write_what_waits(s, now, true, e) : 0;
+	if (!store_flush(s->store, e)) {
 		err_set(e, err, "the recording cannot go on: %s", strerror(-err));
 		session_blame(s, e);
 	}
-	return err < 0 ? err : 0;
+	return err;
 }
 
 int session_fd(const struct session *s)

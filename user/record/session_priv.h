@@ -43,6 +43,7 @@ struct session {
 	struct ledger ledger;
 	uint64_t cost_at;               /* when the cost was last written */
 	uint64_t next_spill, next_pack; /* of the profile */
+	uint64_t clean_at, waited_ns;   /* when nothing waited to be written, last; the longest from there to a write */
 	bool wrote;                     /* something, since the last second */
 	bool quiet;                     /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
