@@ -34,6 +34,22 @@ static void check_folder(const struct daemon_config *c, struct buf *warnings)
 			 strerror(errno));
 }
 
+/* Kernels of distributions have a 3 of their own, and a 4: then CAP_PERFMON is not enough. */
+static void check_paranoid(struct buf *warnings)
+{
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	int level = 0;
+
+	if (f && fscanf(f, "%d", &level) == 1 && level > 2)
+		buf_addf(
+			warnings,
+			"kernel.perf_event_paranoid is %d, at which some kernels let nobody record without CAP_SYS_ADMIN, "
+			"and the unit does not have it: `sysctl kernel.perf_event_paranoid=2`, or add it in a drop-in\n",
+			level);
+	if (f)
+		fclose(f);
+}
+
 static void count_processes(const struct daemon_config *c, const struct watched *w, struct buf *out)
 {
 	for (uint32_t i = 0; i < c->service_count; i++) {
@@ -63,6 +79,7 @@ void daemon_check(const struct daemon_config *c, struct buf *out, struct buf *wa
 	struct err e = { 0 };
 
 	check_folder(c, warnings);
+	check_paranoid(warnings);
 	http_check(c, &e);
 	add_warning(&e, ": nothing will be served", warnings);
 	if (c->clickhouse)
