@@ -272,10 +272,8 @@ static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t c
 static bool frame_in_stub(struct runs *rs, const struct fmt_frame *f)
 {
 	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
-	const char *name = id == FLOW_NONE ? "" : rs->r->in->funcs[id].name;
-	size_t n = strlen(name);
 
-	return n > 4 && !strcmp(name + n - 4, "@plt");
+	return id != FLOW_NONE && rs->r->in->funcs[id].stub;
 }
 
 /* A stub stands for what it jumps to, and its samples belong nowhere. */

@@ -315,6 +315,7 @@ static void raw_release(struct raw *r)
 {
 	raw_close_modules(r);
 	intern_release(&r->site_keys);
+	free(r->resolved);
 	free(r->main_func);
 	free(r->frame_func);
 	free(r->mapping);

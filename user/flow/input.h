@@ -23,6 +23,7 @@ struct in_func {
 	const char *name, *object; /* object: base name of its file, "" for pseudo-functions */
 	bool main_image;
 	bool clears; /* memset and its like: what it writes is mostly written again */
+	bool stub;   /* a linkage stub, which is a part of whoever calls it */
 };
 
 /* One instruction as executed on behalf of one function. */

@@ -45,6 +45,13 @@ static bool clears_memory(const char *name)
 	       !strcmp(name, "__libc_calloc");
 }
 
+static bool is_stub_name(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n > 4 && !strcmp(name + n - 4, "@plt");
+}
+
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object)
 {
 	char key[4096];
@@ -72,6 +79,7 @@ uint32_t in_func_add(struct flow_input *in, const char *name, const char *object
 		.name = text,
 		.object = text + strlen(text) + 1,
 		.clears = clears_memory(text),
+		.stub = is_stub_name(text),
 	};
 	return id - 1;
 }
@@ -166,35 +174,38 @@ uint32_t main_caller(struct raw *r, uint32_t stack)
 	return r->main_func[stack] - 1;
 }
 
-/* A linkage stub is a part of its caller, as in the exact engine: FLOW_NONE if this is none. */
-static uint32_t stub_caller(struct raw *r, uint32_t func, uint32_t stack)
+/* On whose behalf a function's own code runs in this stack: a linkage stub is a part of its caller, as in the exact
+ * engine, and library code of the main image where that is asked for. */
+static uint32_t on_behalf_of(struct raw *r, uint32_t own, bool of_library, uint32_t stack_id)
 {
-	const char *name = func == FLOW_NONE ? "" : r->in->funcs[func].name;
-	size_t n = strlen(name);
+	uint32_t stack = profile_stack_of(r->p, stack_id);
+	uint32_t f = of_library ? main_caller(r, stack) : FLOW_NONE;
 
-	if (raw_frames(r, stack) < 2 || n < 5 || strcmp(name + n - 4, "@plt"))
-		return FLOW_NONE;
-	return func_of_frame(r, stack, 1);
+	if (f != FLOW_NONE)
+		return f;
+	return r->in->funcs[own].stub && raw_frames(r, stack) >= 2 ? func_of_frame(r, stack, 1) : own;
 }
 
 int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack_id)
 {
-	uint32_t stack = profile_stack_of(r->p, stack_id);
-	const struct site_key *k = intern_get(&r->site_keys, *site + 1, NULL);
+	struct raw_resolved *known;
+	const struct site_key *k;
 	struct site_key final;
-	bool added, clears;
-	uint32_t id, caller, f = func_of_code(r, k->ip, k->module, k->function);
+	bool added, of_library;
+	uint32_t id, own, f;
 
-	clears = f != FLOW_NONE && r->in->funcs[f].clears;
-	caller = stub_caller(r, f, stack);
-	if (caller != FLOW_NONE)
-		f = caller;
-	if (r->o.main_image && k->module != r->main_module && r->main_module) {
-		uint32_t m = main_caller(r, stack);
-
-		if (m != FLOW_NONE)
-			f = m;
+	if (!GROW_ZEROED(r->resolved, (size_t)*site + 1, r->resolved_cap, 256))
+		return err_set(r->e, -ENOMEM, "out of memory");
+	known = &r->resolved[*site];
+	if (known->id) {
+		*site = known->id - 1;
+		*func = known->func;
+		return 0;
 	}
+	k = intern_get(&r->site_keys, *site + 1, NULL);
+	of_library = r->o.main_image && k->module != r->main_module && r->main_module;
+	own = func_of_code(r, k->ip, k->module, k->function);
+	f = own == FLOW_NONE ? FLOW_NONE : on_behalf_of(r, own, of_library, stack_id);
 	if (f == FLOW_NONE)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	final = (struct site_key){ .ip = k->ip, .module = k->module, .function = f };
@@ -202,8 +213,11 @@ int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack_i
 	if (!id || !GROW(r->in->sites, r->in->site_count, r->in->site_cap, 256))
 		return err_set(r->e, -ENOMEM, "out of memory");
 	if (added)
-		r->in->sites[r->in->site_count++] =
-			(struct in_site){ .ip = k->ip, .module = k->module, .func = f, .clears = clears };
+		r->in->sites[r->in->site_count++] = (struct in_site){
+			.ip = k->ip, .module = k->module, .func = f, .clears = r->in->funcs[own].clears
+		};
+	if (!of_library && !r->in->funcs[own].stub)
+		*known = (struct raw_resolved){ .id = id, .func = f };
 	*site = id - 1;
 	*func = f;
 	return 0;

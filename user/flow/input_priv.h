@@ -55,6 +55,12 @@ struct raw_met {
 	uint32_t id; /* 0: none yet */
 };
 
+/* What a site as read became, where no stack has a say in it. */
+struct raw_resolved {
+	uint32_t id; /* of flow_input.site_keys; 0: not known yet, or it depends */
+	uint32_t func;
+};
+
 /* Everything by the file's own ids, until all of the file has been read. */
 struct raw {
 	struct flow_input *in;
@@ -63,11 +69,13 @@ struct raw {
 	int failed;  /* while it was read */
 	bool shared; /* it had been read before */
 	uint64_t first_time, last_time;
-	struct map opened;           /* id -> struct module *, 0: not to be had */
-	uint32_t main_module;        /* id, 0 unknown */
-	struct intern site_keys;     /* struct site_key, as used */
-	struct raw_met met[RAW_MET]; /* by the low bits of the address */
-	struct profile *p;           /* functions, modules, stacks, their frames, samples */
+	struct map opened;             /* id -> struct module *, 0: not to be had */
+	uint32_t main_module;          /* id, 0 unknown */
+	struct intern site_keys;       /* struct site_key, as used */
+	struct raw_met met[RAW_MET];   /* by the low bits of the address */
+	struct raw_resolved *resolved; /* by site_keys' number, from 0 */
+	uint32_t resolved_cap;
+	struct profile *p;    /* functions, modules, stacks, their frames, samples */
 	uint32_t *main_func;  /* by stack: of the nearest frame in the main image, + 1; 0 not looked for, or none */
 	uint32_t *frame_func; /* by frame: its function + 1; 0 not looked for */
 	struct fmt_mapping *mapping;

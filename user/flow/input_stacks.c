@@ -6,13 +6,6 @@
 
 #include "flow/input_priv.h"
 
-static bool is_stub_name(const char *name)
-{
-	size_t n = strlen(name);
-
-	return n > 4 && !strcmp(name + n - 4, "@plt");
-}
-
 static int take_stack_functions(struct raw *r, uint32_t stack)
 {
 	struct flow_input *in = r->in;
@@ -27,7 +20,7 @@ static int take_stack_functions(struct raw *r, uint32_t stack)
 		func = func_of_frame(r, stack, i);
 		if (func == FLOW_NONE)
 			return err_set(r->e, -ENOMEM, "out of memory");
-		if (is_stub_name(in->funcs[func].name))
+		if (in->funcs[func].stub)
 			continue;
 		/* recursion: a function is on the stack once */
 		for (uint32_t k = 0; k < out.count && func != FLOW_NONE; k++)
