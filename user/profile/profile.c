@@ -91,12 +91,16 @@ static uint32_t index_of_frame(struct profile *p, uint32_t module, uint64_t addr
 /* An id far beyond the number of stacks is damage, or another program's way of counting. */
 #define DENSE_SLACK 65536
 
+static bool is_dense(const struct profile *p, uint32_t id)
+{
+	return id < 2 * p->stack_count + DENSE_SLACK;
+}
+
 static int note_stack(struct profile *p, uint32_t id, uint32_t stack)
 {
 	struct profile_private *k = p->priv;
 
-	if (id < 2 * p->stack_count + DENSE_SLACK &&
-	    !GROW_ZEROED(k->stack_dense, (size_t)id + 1, k->stack_dense_cap, 1024))
+	if (is_dense(p, id) && !GROW_ZEROED(k->stack_dense, (size_t)id + 1, k->stack_dense_cap, 1024))
 		return -ENOMEM;
 	if (id >= k->stack_dense_cap)
 		return set_index(&k->stack_sparse, id, stack);
@@ -205,39 +209,65 @@ static bool same_cell(const void *profile, uint32_t number, const void *key)
 	return c->stack == k->stack && c->thread == k->thread;
 }
 
+/* Its number becomes k->last_thread. */
+static int find_thread(struct profile *p, uint32_t pid, uint32_t tid)
+{
+	struct profile_private *k = p->priv;
+	bool added;
+	uint64_t key = (uint64_t)pid << 32 | tid, *at = map_put(&k->thread_at, key, &added);
+
+	if (!at)
+		return -ENOMEM;
+	if (added) {
+		*at = p->thread_count;
+		if (!PUSH(p->threads, p->thread_count, k->thread_cap, 64,
+			  (struct profile_thread){ .pid = pid, .tid = tid }))
+			return -ENOMEM;
+	}
+	k->last_thread_key = key;
+	k->last_thread = (uint32_t)*at;
+	return 0;
+}
+
+/* Of a stack of the last thread, from 1, added when new; 0: out of memory. The stack's own definition may still be to
+ * come: its id is kept for now. The cell that had a stack first lies in an array, the further threads' in the index. */
+static uint32_t find_cell(struct profile *p, uint32_t stack)
+{
+	struct profile_private *k = p->priv;
+	const struct profile_cell key = { .stack = stack, .thread = k->last_thread };
+	uint64_t hash = index_hash(key.thread, key.stack);
+	uint32_t at = index_find(&k->cell_at, hash, same_cell, p, &key), *slot;
+
+	if (at)
+		return at;
+	if (is_dense(p, stack) && !GROW_ZEROED(k->first_cell, (size_t)stack + 1, k->first_cell_cap, 1024))
+		return 0;
+	if (stack < k->first_cell_cap && !k->first_cell[stack]) {
+		slot = &k->first_cell[stack];
+	} else {
+		slot = index_slot(&k->cell_at, hash, same_cell, hash_cell, p, &key);
+		k->cell_at.used++;
+	}
+	if (!slot || !PUSH(p->cells, p->cell_count, k->cell_cap, 64, key))
+		return 0;
+	return *slot = (uint32_t)p->cell_count;
+}
+
 static int take_weighed(struct profile *p, const struct fmt_sample *s, enum profile_unit unit, double weight)
 {
 	struct profile_private *k = p->priv;
-	uint64_t *at, thread = (uint64_t)s->pid << 32 | s->tid;
-	struct profile_cell *cell, key;
-	uint32_t *slot;
-	bool added;
+	struct profile_cell *cell;
+	uint32_t at;
 
-	if (!p->thread_count || thread != k->last_thread_key) {
-		at = map_put(&k->thread_at, thread, &added);
-		if (!at)
-			return -ENOMEM;
-		if (added) {
-			*at = p->thread_count;
-			if (!PUSH(p->threads, p->thread_count, k->thread_cap, 64,
-				  (struct profile_thread){ .pid = s->pid, .tid = s->tid }))
-				return -ENOMEM;
-		}
-		k->last_thread_key = thread;
-		k->last_thread = (uint32_t)*at;
-	}
-	/* the stack's own definition may still be to come: keep its id for now */
-	key = (struct profile_cell){ .stack = s->stack, .thread = k->last_thread };
-	slot = index_slot(&k->cell_at, index_hash(key.thread, key.stack), same_cell, hash_cell, p, &key);
-	if (!slot)
+	if ((!p->thread_count || ((uint64_t)s->pid << 32 | s->tid) != k->last_thread_key) &&
+	    find_thread(p, s->pid, s->tid))
 		return -ENOMEM;
-	if (!*slot) {
-		if (!PUSH(p->cells, p->cell_count, k->cell_cap, 64, key))
-			return -ENOMEM;
-		k->cell_at.used++;
-		*slot = (uint32_t)p->cell_count;
-	}
-	cell = &p->cells[*slot - 1];
+	at = s->stack < k->first_cell_cap ? k->first_cell[s->stack] : 0;
+	if (!at || p->cells[at - 1].thread != k->last_thread)
+		at = find_cell(p, s->stack);
+	if (!at)
+		return -ENOMEM;
+	cell = &p->cells[at - 1];
 	cell->samples[unit]++;
 	cell->weight[unit] += weight;
 	p->samples[unit]++;
@@ -453,6 +483,9 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_lines = NULL;
 	k->raw_counters = NULL;
 	map_release(&k->thread_at);
+	free(k->first_cell);
+	k->first_cell = NULL;
+	k->first_cell_cap = 0;
 	index_release(&k->cell_at);
 	index_release(&k->wait_at);
 	map_release(&k->counter_at);

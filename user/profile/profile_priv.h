@@ -33,8 +33,10 @@ struct profile_private {
 	size_t stack_frame_cap, stack_flag_cap;
 	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
 	struct index frame_at; /* (module, addr) -> frame */
-	struct index cell_at;  /* (thread, stack) -> cell, from 1 */
-	struct index wait_at;  /* (stack, pid) -> wait, from 1 */
+	uint32_t *first_cell;  /* stack id -> the cell that had it first, from 1; 0: none yet */
+	uint32_t first_cell_cap;
+	struct index cell_at; /* (thread, stack) -> any other cell, from 1 */
+	struct index wait_at; /* (stack, pid) -> wait, from 1 */
 	uint32_t wait_cap;
 	/* stack id -> stack: ids come nearly in order, so most lie in the array */
 	uint32_t *stack_dense;
