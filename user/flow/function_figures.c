@@ -110,15 +110,41 @@ static int figures(const struct flow_input *in, uint32_t *ids, struct flow *out)
 }
 
 struct uma_target {
+	const struct flow_input *in;
+	const struct est_opts *o;
 	struct flow *out;
 	const uint32_t *ids;
 	bool writes;
 };
 
-static void take_uma(void *ctx, const struct unique_addresses_result *r)
+static uint32_t uma_key(const void *ctx, size_t i)
 {
-	struct uma_target *t = ctx;
-	struct flow_func *fn = t->ids[r->key] == FLOW_NONE ? NULL : &t->out->funcs[t->ids[r->key]];
+	const struct uma_target *t = ctx;
+	const struct in_access *a = &t->in->access[i];
+
+	if (!(a->flags & (t->writes ? FMT_A_STORE : FMT_A_LOAD)) || (!t->o->stack && (a->flags & FMT_A_STACK)) ||
+	    ((a->flags & FMT_A_CENSUS) && (!t->writes || !t->o->use_census)))
+		return FLOW_NONE;
+	return a->func;
+}
+
+static struct unique_addresses_item uma_item(const void *ctx, size_t i)
+{
+	const struct uma_target *t = ctx;
+	const struct in_access *a = &t->in->access[i];
+	const struct in_object *obj = in_object_at(t->in, a->pid, a->addr, a->time);
+
+	return (struct unique_addresses_item){ .addr = a->addr,
+					       .size = a->size,
+					       .bytes =
+						       a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
+					       .object = obj ? (uint32_t)(obj - t->in->object) : FLOW_NONE };
+}
+
+static void take_uma(const void *ctx, uint32_t key, const struct unique_addresses_result *r)
+{
+	const struct uma_target *t = ctx;
+	struct flow_func *fn = t->ids[key] == FLOW_NONE ? NULL : &t->out->funcs[t->ids[key]];
 
 	if (!fn)
 		return;
@@ -134,35 +160,19 @@ static void take_uma(void *ctx, const struct unique_addresses_result *r)
 static int unique_addresses(const struct flow_input *in, const struct est_opts *o, const uint32_t *ids,
 			    struct flow *out)
 {
-	struct unique_addresses_item *it = malloc((in->access_count + 1) * sizeof(*it));
+	int err = 0;
 
-	if (!it)
-		return -ENOMEM;
-	for (int writes = 0; writes < 2; writes++) {
-		struct uma_target t = { out, ids, writes };
-		size_t n = 0;
+	for (int writes = 0; writes < 2 && !err; writes++) {
+		const struct uma_target t = { in, o, out, ids, writes };
 
-		for (size_t i = 0; i < in->access_count; i++) {
-			const struct in_access *a = &in->access[i];
-			const struct in_object *obj;
-
-			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)) ||
-			    (!o->stack && (a->flags & FMT_A_STACK)) ||
-			    ((a->flags & FMT_A_CENSUS) && (!writes || !o->use_census)))
-				continue;
-			obj = in_object_at(in, a->pid, a->addr, a->time);
-			it[n++] = (struct unique_addresses_item){
-				.key = a->func,
-				.addr = a->addr,
-				.size = a->size,
-				.bytes = a->flags & (FMT_A_CENSUS | FMT_A_TIME) ? 0 : a->weight * a->size,
-				.object = obj ? (uint32_t)(obj - in->object) : FLOW_NONE
-			};
-		}
-		unique_addresses_run(in, it, n, take_uma, &t);
+		err = unique_addresses_each(in, &(struct unique_addresses_by){ .count = in->access_count,
+									       .keys = in->func_count,
+									       .key = uma_key,
+									       .item = uma_item,
+									       .take = take_uma,
+									       .ctx = &t });
 	}
-	free(it);
-	return 0;
+	return err;
 }
 
 int flow_figures(const struct flow_input *in, const struct est_opts *o, struct flow *out)

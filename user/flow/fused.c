@@ -840,11 +840,30 @@ struct uma_edges {
 	struct flow *out;
 };
 
-static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
+/* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
+static uint32_t edge_uma_key(const void *ctx, size_t i)
 {
-	struct uma_edges *u = ctx;
-	const struct in_func *p = &u->f->in->funcs[u->f->edges.producer[r->key]],
-			     *c = &u->f->in->funcs[u->f->edges.consumer[r->key]];
+	const struct fit *f = ((const struct uma_edges *)ctx)->f;
+	const struct read_answer *r = &f->c.reads[i];
+
+	return r->a.near != NEAR_BLIND && !r->burst ? f->cell[f->read_cell[i]].edge : FLOW_NONE;
+}
+
+static struct unique_addresses_item edge_uma_item(const void *ctx, size_t i)
+{
+	const struct fit *f = ((const struct uma_edges *)ctx)->f;
+	const struct read_answer *r = &f->c.reads[i];
+
+	return (struct unique_addresses_item){
+		.addr = r->addr, .object = r->object, .size = r->size, .bytes = f->c.time_bias ? 0 : r->bytes
+	};
+}
+
+static void take_edge_uma(const void *ctx, uint32_t key, const struct unique_addresses_result *r)
+{
+	const struct uma_edges *u = ctx;
+	const struct in_func *p = &u->f->in->funcs[u->f->edges.producer[key]],
+			     *c = &u->f->in->funcs[u->f->edges.consumer[key]];
 	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
 	struct flow_edge *e = flow_get(u->out, pi, ci) ? flow_edge(u->out, pi, ci) : NULL;
 
@@ -854,28 +873,16 @@ static void take_edge_uma(void *ctx, const struct unique_addresses_result *r)
 	e->unique_met = r->seen < e->unique ? r->seen : e->unique;
 }
 
-/* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
 static int edge_uma(const struct fit *f, struct flow *out)
 {
-	struct unique_addresses_item *it = malloc((f->c.read_count + 1) * sizeof(*it));
-	struct uma_edges u = { f, out };
-	size_t n = 0;
+	const struct uma_edges u = { f, out };
 
-	if (!it)
-		return -ENOMEM;
-	for (size_t i = 0; i < f->c.read_count; i++) {
-		const struct read_answer *r = &f->c.reads[i];
-
-		if (r->a.near != NEAR_BLIND && !r->burst)
-			it[n++] = (struct unique_addresses_item){ .key = f->cell[f->read_cell[i]].edge,
-								  .addr = r->addr,
-								  .object = r->object,
-								  .size = r->size,
-								  .bytes = f->c.time_bias ? 0 : r->bytes };
-	}
-	unique_addresses_run(f->in, it, n, take_edge_uma, &u);
-	free(it);
-	return 0;
+	return unique_addresses_each(f->in, &(struct unique_addresses_by){ .count = f->c.read_count,
+									   .keys = f->edges.count,
+									   .key = edge_uma_key,
+									   .item = edge_uma_item,
+									   .take = take_edge_uma,
+									   .ctx = &u });
 }
 
 static int solve(struct fit *f, enum use use, struct flow *out)

@@ -686,6 +686,23 @@ static void reserve(struct sweep_state *s)
 		s->no_memory = true;
 }
 
+/* What tells the sweep what was written where; most of the memory, and of no use behind it. */
+static void drop_places(struct sweep_state *s)
+{
+	overwrite_free(s->ow);
+	free(s->complete);
+	free(s->range);
+	free(s->written);
+	map_release(&s->granule);
+	map_release(&s->weak);
+	map_release(&s->line);
+	map_release(&s->block);
+	map_release(&s->page);
+	map_release(&s->relro);
+	map_release(&s->page_ranges);
+	map_release(&s->io_sites);
+}
+
 int last_writer_run(const struct flow_input *in, const struct est_opts *o, struct last_writer *c, struct err *e)
 {
 	struct sweep_state s = { .in = in, .o = o, .c = c, .rec_count = 1, .range_count = 1 };
@@ -705,21 +722,10 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 	if (!s.no_memory)
 		prepare_windows(&s);
 	sweep(&s);
+	drop_places(&s);
 	if (!s.no_memory)
 		look_beside(&s);
-	overwrite_free(s.ow);
-	free(s.complete);
 	free(s.rec);
-	free(s.range);
-	map_release(&s.granule);
-	map_release(&s.weak);
-	free(s.written);
-	map_release(&s.line);
-	map_release(&s.block);
-	map_release(&s.page);
-	map_release(&s.relro);
-	map_release(&s.page_ranges);
-	map_release(&s.io_sites);
 	if (!s.no_memory)
 		return 0;
 	last_writer_release(c);

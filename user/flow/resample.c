@@ -17,8 +17,9 @@ void resample_draw(uint8_t *times, size_t n, uint64_t *state)
 
 		if (!(i & 3))
 			bits = random_next(state);
-		while (k < sizeof(below) / sizeof(below[0]) && (bits & 0xffff) >= below[k])
-			k++;
+		/* without a branch, which nobody could foretell */
+		for (unsigned c = 0; c < sizeof(below) / sizeof(below[0]); c++)
+			k += (bits & 0xffff) >= below[c];
 		times[i] = k;
 	}
 }

@@ -3,6 +3,7 @@
 
 #include "flow/overwrite.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,12 +18,10 @@
 #define ENOUGH_PAIRS 4 /* an error of a half */
 #define MANY_PIECES 24 /* pieces from which on small ones are assumed to be missing */
 
-static int by_key_and_address(const void *a, const void *b)
+static int by_object_and_address(const void *a, const void *b)
 {
 	const struct unique_addresses_item *x = a, *y = b;
 
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
 	if (x->object != y->object)
 		return x->object < y->object ? -1 : 1;
 	return (x->addr > y->addr) - (x->addr < y->addr);
@@ -186,13 +185,13 @@ static void add_piece(struct unique_addresses_result *r, struct piece p, size_t 
 	*small += p.distinct < FEW;
 }
 
-/* All items of one key. */
-static struct unique_addresses_result measure_key(const struct flow_input *in, const struct unique_addresses_item *it,
-						  size_t n)
+struct unique_addresses_result unique_addresses_of(const struct flow_input *in, struct unique_addresses_item *it,
+						   size_t n)
 {
-	struct unique_addresses_result r = { .key = it[0].key };
+	struct unique_addresses_result r = { 0 };
 	size_t pieces = 0, small = 0;
 
+	qsort(it, n, sizeof(*it), by_object_and_address);
 	for (size_t i = 0; i < n;) {
 		size_t j = i;
 		uint32_t object = it[i].object;
@@ -220,18 +219,37 @@ static struct unique_addresses_result measure_key(const struct flow_input *in, c
 	return r;
 }
 
-void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
-			  void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx)
+int unique_addresses_each(const struct flow_input *in, const struct unique_addresses_by *by)
 {
-	qsort(items, n, sizeof(*items), by_key_and_address);
-	for (size_t i = 0; i < n;) {
-		size_t j = i;
+	/* begin[k]: where the items of key k begin; while they are put in place: where the next one goes */
+	size_t *begin = calloc((size_t)by->keys + 2, sizeof(*begin)), *next = begin + 1;
+	struct unique_addresses_item *items = NULL;
+
+	for (size_t i = 0; begin && i < by->count; i++) {
+		uint32_t key = by->key(by->ctx, i);
+
+		if (key < by->keys)
+			begin[key + 2]++;
+	}
+	for (size_t k = 2; begin && k < (size_t)by->keys + 2; k++)
+		begin[k] += begin[k - 1];
+	if (begin)
+		items = malloc((begin[by->keys + 1] + 1) * sizeof(*items));
+	for (size_t i = 0; items && i < by->count; i++) {
+		uint32_t key = by->key(by->ctx, i);
+
+		if (key < by->keys)
+			items[next[key]++] = by->item(by->ctx, i);
+	}
+	for (uint32_t k = 0; items && k < by->keys; k++) {
 		struct unique_addresses_result r;
 
-		while (j < n && items[j].key == items[i].key)
-			j++;
-		r = measure_key(in, items + i, j - i);
-		fn(ctx, &r);
-		i = j;
+		if (begin[k] == begin[k + 1])
+			continue;
+		r = unique_addresses_of(in, items + begin[k], begin[k + 1] - begin[k]);
+		by->take(by->ctx, k, &r);
 	}
+	free(begin);
+	free(items);
+	return items ? 0 : -ENOMEM;
 }

@@ -9,7 +9,6 @@
 #include "flow/input.h"
 
 struct unique_addresses_item {
-	uint64_t key; /* what the result is wanted for: a function, an edge */
 	uint64_t addr;
 	uint32_t object; /* index of in->object, or FLOW_NONE */
 	uint32_t size;
@@ -17,14 +16,26 @@ struct unique_addresses_item {
 };
 
 struct unique_addresses_result {
-	uint64_t key;
 	double bytes;
 	double seen; /* distinct bytes among the samples: certain */
 	bool bound;  /* many small pieces: a lower bound */
 };
 
-/* Sorts the items; calls back once per key. */
-void unique_addresses_run(const struct flow_input *in, struct unique_addresses_item *items, size_t n,
-			  void (*fn)(void *ctx, const struct unique_addresses_result *r), void *ctx);
+/* Of items that belong together; sorts them. */
+struct unique_addresses_result unique_addresses_of(const struct flow_input *in, struct unique_addresses_item *items,
+						   size_t n);
+
+/* What results are wanted for, as functions or edges: keys below `keys`. Asked twice for each key, once for an item,
+ * so that items are never there twice. */
+struct unique_addresses_by {
+	size_t count;
+	uint32_t keys;
+	uint32_t (*key)(const void *ctx, size_t i); /* FLOW_NONE: the i-th does not count */
+	struct unique_addresses_item (*item)(const void *ctx, size_t i);
+	void (*take)(const void *ctx, uint32_t key, const struct unique_addresses_result *r); /* where it has items */
+	const void *ctx;
+};
+
+int unique_addresses_each(const struct flow_input *in, const struct unique_addresses_by *by);
 
 #endif
