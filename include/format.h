@@ -757,7 +757,7 @@ struct fmt_counts_node {
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
 	double self_ns; /* user-mode time of timer samples in its blocks, cumulative */
 	uint64_t samples;
-	double cost; /* usual instructions that take as long as one execution; 0: not known */
+	uint64_t unused; /* 0; earlier files have a figure here that nothing read: never used again */
 };
 _Static_assert(sizeof(struct fmt_counts_node) == 96, "fmt_counts_node");
 

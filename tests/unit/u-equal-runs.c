@@ -321,7 +321,7 @@ static void what_was_counted_or_copied_keeps_its_weight(void **state)
 }
 
 /* A function that is one loop, whose header runs 5,000 times a second. */
-static void counted_loop(uint32_t id, const char *from, const char *to, unsigned sampled, double cost)
+static void counted_loop(uint32_t id, const char *from, const char *to, unsigned sampled)
 {
 	struct fmt_counts_func f = { .id = id,
 				     .module = MODULE,
@@ -341,8 +341,7 @@ static void counted_loop(uint32_t id, const char *from, const char *to, unsigned
 					.loads = 1,
 					.load_bytes = 8,
 					.self_ns = f.self_ns,
-					.samples = sampled,
-					.cost = cost };
+					.samples = sampled };
 	struct fmt_counts_link l = { .id = id, .child = id, .how = FMT_CL_RATE };
 
 	store_put(w, FMT_COUNTS_FUNC, &f, sizeof(f));
@@ -373,8 +372,8 @@ static void what_was_counted_decides_for_code_that_divides(void **state)
 	samples(300, runs_divide_wait, NULL);
 	loads(100, runs_plain_load, TIMED);
 	loads(300, runs_divide_load, TIMED);
-	counted_loop(1, runs_plain, runs_plain_end, 100, 4);
-	counted_loop(2, runs_divide, runs_divide_end, 300, 24);
+	counted_loop(1, runs_plain, runs_plain_end, 100);
+	counted_loop(2, runs_divide, runs_divide_end, 300);
 	finish(&in);
 	plain = weight(&in, runs_plain_load);
 	divide = weight(&in, runs_divide_load);

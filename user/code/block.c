@@ -136,7 +136,6 @@ static const struct function *cached_function_of(struct block_cache *c, const st
 void block_work_add(struct block_work *w, const struct dec_insn *d)
 {
 	w->insns++;
-	w->cost += dec_cost(d);
 	if (d->flags & DEC_F_COMPUTE) {
 		uint32_t ops = d->lanes * (d->flags & DEC_F_FMA ? 2u : 1u);
 

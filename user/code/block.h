@@ -63,7 +63,6 @@ struct block_access {
 /* What one pass through the block does: independent of any sample. */
 struct block_work {
 	uint32_t insns;
-	uint32_t cost;                    /* usual instructions that take as long: dec_cost() */
 	uint32_t compute;                 /* arithmetic and logical instructions */
 	uint32_t int_ops, fp_ops;         /* elements computed: lanes, twice for fused multiply-add */
 	uint32_t loads, stores;           /* operands; rep counts once */

@@ -371,7 +371,6 @@ static void write_node(struct plan *p, const struct plan_func *f, uint32_t n)
 		.store_bytes = k->work.store_bytes,
 		.self_ns = f->node_ns[n],
 		.samples = f->node_samples[n],
-		.cost = k->work.cost,
 	};
 
 	plan_put(p, FMT_COUNTS_NODE, rec.id, &rec, sizeof(rec));
