@@ -22,6 +22,7 @@
 
 #define SECTIONS 128            /* above every number of enum fmt_section */
 #define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
+#define TRIED_TIMES 4           /* as long as what was packed both ways, and both are tried again; by hand */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 #define LOOSE_MOST (512u << 10) /* bytes that are held to be packed anew: twice as many pack to 9 % less; by hand */
 #define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
@@ -32,6 +33,8 @@ struct section {
 	uint32_t rec_size, count;
 	size_t loose_len; /* of these so many are in loose chunks as well */
 	uint32_t loose_count;
+	size_t tried;     /* bytes of the largest piece that was packed both ways; smaller ones are as that was */
+	bool turns;       /* it was smaller turned */
 	struct buf stale; /* a byte for each record up to the last that is: 1, a later one of its key is there */
 };
 
@@ -138,8 +141,8 @@ static bool may_pack(const struct store_writer *w, const struct piece *s, size_t
 	return w->unpacks_to + swell_of(s->len, s->rec_size, s->count) <= swell_limit(w->written + w->out.len + packed);
 }
 
-/* Into turned_packed; its size, or 0 if that is not less than `than`. */
-static size_t pack_turned(struct store_writer *w, const struct piece *s, size_t than, int level)
+/* Into turned_packed; its size, or 0 if that is not less. */
+static size_t pack_turned(struct store_writer *w, const struct piece *s, int level)
 {
 	size_t bound = ZSTD_compressBound(s->len), n;
 
@@ -149,7 +152,7 @@ static size_t pack_turned(struct store_writer *w, const struct piece *s, size_t 
 		return 0;
 	turned_make((uint8_t *)w->turned.data, (const uint8_t *)s->data, s->len, turned_width(s->rec_size));
 	n = ZSTD_compressCCtx(w->zstd, w->turned_packed.data, bound, w->turned.data, s->len, level);
-	return ZSTD_isError(n) || n >= than || n >= s->len || !may_pack(w, s, n) ? 0 : n;
+	return ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n) ? 0 : n;
 }
 
 static void seal_chunk(struct fmt_chunk *c, const void *data)
@@ -168,8 +171,10 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 		.raw_size = (uint32_t)s->len,
 		.seq = w->seq++,
 	};
-	size_t bound = ZSTD_compressBound(s->len), n, turned;
+	struct section *of = &w->sections[id];
+	size_t bound = ZSTD_compressBound(s->len), n = SIZE_MAX, turned = 0;
 	bool rises = s->len >= TURNED_LEAST && steps_rise((const uint8_t *)s->data, s->len, s->rec_size);
+	bool both = s->len > of->tried * TRIED_TIMES;
 	char *to;
 
 	if (!buf_reserve(&w->out, bound + sizeof(c)))
@@ -177,14 +182,18 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 	to = w->out.data + w->out.len + sizeof(c);
 	if (rises)
 		steps_make((uint8_t *)s->data, s->len, s->rec_size);
-	n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
-	c.flags = rises ? FMT_RAW | FMT_STEPS : 0;
-	if (ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n)) {
-		n = s->len;
-		c.flags = FMT_RAW;
+	if (both || of->turns)
+		turned = pack_turned(w, s, level);
+	if (both || !turned) {
+		n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
+		n = ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n) ? s->len : n;
 	}
-	turned = pack_turned(w, s, n, level);
-	if (turned) {
+	c.flags = n == s->len ? FMT_RAW : rises ? FMT_RAW | FMT_STEPS : 0;
+	if (both && s->len >= TURNED_LEAST) {
+		of->tried = s->len;
+		of->turns = turned && turned < n;
+	}
+	if (turned && turned < n) {
 		n = turned;
 		memcpy(to, w->turned_packed.data, n);
 		c.flags = FMT_RAW | (rises ? FMT_STEPS_TURNED : FMT_TURNED);
