@@ -250,21 +250,38 @@ static int wait_for_child(int fd, uint64_t deadline)
 	}
 }
 
+/* What came of the pipe and is not taken yet: records are short, and there are thousands. */
+struct incoming {
+	int fd;
+	uint64_t deadline; /* ms */
+	size_t at, len;
+	uint8_t bytes[1 << 14]; /* a quarter of a pipe */
+};
+
 /* Exactly size bytes; 1 at the end of the pipe. */
-static int receive(int fd, uint64_t deadline, uint8_t *p, size_t size)
+static int receive(struct incoming *in, uint8_t *p, size_t size)
 {
 	while (size) {
-		int err = wait_for_child(fd, deadline);
-		ssize_t n = err ? 0 : read(fd, p, size);
+		size_t n = in->len - in->at < size ? in->len - in->at : size;
+		ssize_t got;
+		int err;
 
+		memcpy(p, in->bytes + in->at, n);
+		in->at += n;
+		p += n;
+		size -= n;
+		if (!size)
+			break;
+		err = wait_for_child(in->fd, in->deadline);
 		if (err)
 			return err;
-		if (n < 0 && errno == EINTR)
+		got = read(in->fd, in->bytes, sizeof(in->bytes));
+		if (got < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (got <= 0)
 			return 1;
-		p += n;
-		size -= (size_t)n;
+		in->at = 0;
+		in->len = (size_t)got;
 	}
 	return 0;
 }
@@ -272,18 +289,20 @@ static int receive(int fd, uint64_t deadline, uint8_t *p, size_t size)
 /* 0: the pipe ended between two records. */
 static int collect_records(const struct contained_job *job, int fd)
 {
-	uint64_t deadline = now_ms() + 1000ull * (job->wall_seconds ? job->wall_seconds : WALL_SECONDS);
+	struct incoming in = { .fd = fd,
+			       .deadline =
+				       now_ms() + 1000ull * (job->wall_seconds ? job->wall_seconds : WALL_SECONDS) };
 	uint8_t *record = malloc(APART_MAX);
 	uint32_t len;
 	int err = 0;
 
 	if (!record)
 		return -ENOMEM;
-	while (!err && !(err = receive(fd, deadline, (uint8_t *)&len, sizeof(len)))) {
+	while (!err && !(err = receive(&in, (uint8_t *)&len, sizeof(len)))) {
 		if (len > APART_MAX)
 			err = -EIO;
 		else
-			err = receive(fd, deadline, record, len);
+			err = receive(&in, record, len);
 		if (err == 1)
 			err = -EIO; /* in the middle of a record */
 		else if (!err)

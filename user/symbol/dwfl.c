@@ -92,6 +92,29 @@ static int index_units(struct dwfl_file *f)
 	return 0;
 }
 
+/* libdw unpacks all sections that it knows before it is asked anything. Where variables lie nobody asks here, and that
+ * is a seventh of a library's. */
+static void hide_places_of_variables(int fd, Elf *elf)
+{
+	static const char *const hidden[] = { ".debug_loclists", ".debug_loc" };
+	size_t names;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	if (!elffile_names(fd, elf, &names))
+		return;
+	while ((scn = elf_nextscn(elf, scn))) {
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(elf, names, sh.sh_name) : NULL;
+
+		for (size_t i = 0; name && i < sizeof(hidden) / sizeof(hidden[0]); i++) {
+			if (strcmp(name, hidden[i]))
+				continue;
+			sh.sh_type = SHT_NOBITS;
+			gelf_update_shdr(scn, &sh);
+		}
+	}
+}
+
 struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias)
 {
 	struct dwfl_file *f = calloc(1, sizeof(*f));
@@ -100,8 +123,10 @@ struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias)
 		return NULL;
 	f->bias = bias;
 	f->elf = elffile_begin(fd);
-	if (f->elf && elf_kind(f->elf) == ELF_K_ELF && elffile_unpackable(fd, f->elf))
+	if (f->elf && elf_kind(f->elf) == ELF_K_ELF && elffile_unpackable(fd, f->elf)) {
+		hide_places_of_variables(fd, f->elf);
 		f->dw = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
+	}
 	if (f->dw)
 		altlink_set(&f->alt, f->dw, alt); /* without it names are missing, lines are not */
 	if (!f->dw || index_units(f) || !f->range_count) {
