@@ -53,14 +53,19 @@ static double tick_ns(const struct session *s)
 	return price_of(&s->prices, PRICE_TICK);
 }
 
-static void choose_period(struct session *s)
+static void measure_tick_price(struct session *s)
 {
 	char variant[16];
-	double hz;
 
 	/* what a tick does depends on these */
 	snprintf(variant, sizeof(variant), "%u-%u", s->o.stack_bytes, (unsigned)s->o.timers);
 	s->totals.tick_ns = price_measure(&s->prices, PRICE_TICK, variant, s->sampler);
+}
+
+static void choose_period(struct session *s)
+{
+	double hz;
+
 	if (s->o.period_ns) {
 		s->period_ns = s->o.period_ns;
 		return;
@@ -105,6 +110,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 				    .timers = o->timers };
 	s->sampler = sampler_new(&so, e);
 	if (s->sampler) {
+		measure_tick_price(s);
 		choose_period(s);
 		sampler_set_period(s->sampler, s->period_ns);
 	}
