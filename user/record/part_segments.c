@@ -29,6 +29,7 @@
 	0.25 /* chance of a return: a larger one would draw what follows the moment when the recorder is ready */
 #define TIMED_MOST 0.5
 #define PAUSE_NS 60e6            /* between stretches, at least half of it */
+#define LONGER_MOST 8u           /* times, where stretches in a row saw no return: half a second; by hand */
 #define LONGEST_PAUSE_NS 5e9     /* between stretches: a recording of ten seconds has two; by hand */
 #define FIRST_RATE 2e3           /* returns a second, before any was counted */
 #define LIMIT_TIMES 4.0          /* returns beyond what was expected, and none is drawn any more */
@@ -65,6 +66,7 @@ struct segments_part {
 	uint64_t next, from, until;
 	bool asked; /* for pages */
 	uint32_t stretch;
+	unsigned silent;          /* stretches in a row in which no call returned */
 	struct fmt_segment *held; /* of this stretch */
 	size_t held_count, held_cap;
 	struct {
@@ -346,7 +348,9 @@ static int end_drawing(struct segments_part *g, uint64_t now)
 	       2 * price_of(session_prices(g->s), PRICE_CALL_ATTACH) * ledger_running(g->ledger);
 	others = (double)more_of(g, GC_OTHERS, g->at_begin.others) * g->pass_ns;
 	ledger_spend(g->ledger, ACCOUNT_SEGMENTS, session_coupled(g->s, cost));
-	pause = fmax(fmax(PAUSE_NS, others / budget), pays_for(g, session_coupled(g->s, cost))) *
+	g->silent = more_of(g, GC_RETURNS, g->at_begin.returns) ? 0 : g->silent + 1;
+	pause = PAUSE_NS * (g->silent < LONGER_MOST ? 1 + g->silent : LONGER_MOST);
+	pause = fmax(fmax(pause, others / budget), pays_for(g, session_coupled(g->s, cost))) *
 		(0.5 + random_unit(&g->chance));
 	g->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
 	g->own_left -= g->stretch_own_ns;
