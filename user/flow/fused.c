@@ -844,9 +844,8 @@ struct uma_edges {
 static uint32_t edge_uma_key(const void *ctx, size_t i)
 {
 	const struct fit *f = ((const struct uma_edges *)ctx)->f;
-	const struct read_answer *r = &f->c.reads[i];
 
-	return r->a.near != NEAR_BLIND && !r->burst ? f->cell[f->read_cell[i]].edge : FLOW_NONE;
+	return f->c.reads[i].a.near != NEAR_BLIND && !f->c.reads[i].burst ? f->cell[f->read_cell[i]].edge : FLOW_NONE;
 }
 
 static struct unique_addresses_item edge_uma_item(const void *ctx, size_t i)
@@ -854,9 +853,7 @@ static struct unique_addresses_item edge_uma_item(const void *ctx, size_t i)
 	const struct fit *f = ((const struct uma_edges *)ctx)->f;
 	const struct read_answer *r = &f->c.reads[i];
 
-	return (struct unique_addresses_item){
-		.addr = r->addr, .object = r->object, .size = r->size, .bytes = f->c.time_bias ? 0 : r->bytes
-	};
+	return (struct unique_addresses_item){ r->addr, r->object, r->size, f->c.time_bias ? 0 : r->bytes };
 }
 
 static void take_edge_uma(const void *ctx, uint32_t key, const struct unique_addresses_result *r)
@@ -876,13 +873,10 @@ static void take_edge_uma(const void *ctx, uint32_t key, const struct unique_add
 static int edge_uma(const struct fit *f, struct flow *out)
 {
 	const struct uma_edges u = { f, out };
+	const struct unique_addresses_by by = { f->c.read_count, f->edges.count, edge_uma_key,
+						edge_uma_item,   take_edge_uma,  &u };
 
-	return unique_addresses_each(f->in, &(struct unique_addresses_by){ .count = f->c.read_count,
-									   .keys = f->edges.count,
-									   .key = edge_uma_key,
-									   .item = edge_uma_item,
-									   .take = take_edge_uma,
-									   .ctx = &u });
+	return unique_addresses_each(f->in, &by);
 }
 
 static int solve(struct fit *f, enum use use, struct flow *out)

@@ -8,8 +8,9 @@
 #include "symbol/contained_child.h"
 #include "util/clock.h"
 
-#define NAMES_NS 60000000000ull /* between two looks: a recorder that is killed lacks the names of a minute */
-#define NAMES_REST 100          /* as long as they took, times this: a hundredth of a CPU at most */
+#define NAMES_NS 60000000000ull      /* between two looks: a recorder that is killed lacks the names of a minute */
+#define NAMES_SOON_NS 10000000000ull /* before the end, and they wait for that; by hand */
+#define NAMES_REST 100               /* as long as they took, times this: a hundredth of a CPU at most */
 
 static bool next_asked;
 
@@ -78,6 +79,11 @@ int record_name_now(struct session *s, uint64_t until, uint64_t *next, struct er
 	uint64_t rest;
 	int err;
 
+	/* the end names all at once, then: a file is unpacked for one address as for a thousand */
+	if (until - now < NAMES_SOON_NS) {
+		*next = until;
+		return 0;
+	}
 	between.now = true;
 	err = session_name(s, names_enough, &until, e);
 	between.now = false;

@@ -232,8 +232,7 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 			err = record_next(s, o->rotation, &e);
 			began = now;
 		}
-		/* where it ends soon, the end names all at once: a file is opened for one address as for a thousand */
-		if (!err && now >= next_names && until - now > FIRST_NAMES_NS)
+		if (!err && now >= next_names)
 			err = record_name_now(s, until, &next_names, &e);
 		if (err || session_poll(s, &e)) {
 			why = FMT_END_ERROR;
