@@ -10,9 +10,43 @@
 #include "flow/flow.h"
 #include "flow/unique_addresses.h"
 
+static uint32_t all_of_one(const void *ctx, size_t i)
+{
+	(void)ctx;
+	(void)i;
+	return 0;
+}
+
+struct one {
+	const struct unique_addresses_item *items;
+	struct unique_addresses_result *result;
+};
+
+static struct unique_addresses_item as_given(const void *ctx, size_t i)
+{
+	return ((const struct one *)ctx)->items[i];
+}
+
+static void keep_result(const void *ctx, uint32_t key, const struct unique_addresses_result *r)
+{
+	assert_int_equal(key, 0);
+	*((const struct one *)ctx)->result = *r;
+}
+
+/* 400 items of one key. */
+static struct unique_addresses_result measured(const struct unique_addresses_item *items)
+{
+	const struct flow_input in = { 0 };
+	struct unique_addresses_result r = { 0 };
+	const struct one one = { items, &r };
+	const struct unique_addresses_by by = { 400, 1, all_of_one, as_given, keep_result, &one };
+
+	assert_int_equal(unique_addresses_each(&in, &by), 0);
+	return r;
+}
+
 static void extents_find_arrays(void **state)
 {
-	struct flow_input in = { 0 };
 	struct unique_addresses_item it[400];
 	struct unique_addresses_result r;
 	uint64_t x = 42;
@@ -28,7 +62,7 @@ static void extents_find_arrays(void **state)
 				.addr = 0x100000 + (x >> 33) % (1048576 / (unsigned)stride) * (unsigned)stride
 			};
 		}
-		r = unique_addresses_of(&in, it, 400);
+		r = measured(it);
 		assert_true(r.bytes > 0.9 * 1048576 * 4 / stride && r.bytes < 1.1 * 1048576 * 4 / stride);
 		assert_false(r.bound);
 	}
@@ -37,7 +71,7 @@ static void extents_find_arrays(void **state)
 		it[i] = (struct unique_addresses_item){ .object = FLOW_NONE,
 							.size = 8,
 							.addr = 0x100000 + i % 40 * 10003 };
-	r = unique_addresses_of(&in, it, 400);
+	r = measured(it);
 	assert_true(r.bytes >= 320 && r.bytes < 640);
 	/* one word somewhere in each of 1,500 blocks that lie close together, again and again: pairs tell how few
 	 * places there are. The seed is fixed; of 400 draws some 53 pairs meet, so the error is less than a fifth. */
@@ -51,21 +85,21 @@ static void extents_find_arrays(void **state)
 							.bytes = 8000,
 							.addr = 0x100000 + block * 112 + block * 7 % 11 * 8 };
 	}
-	r = unique_addresses_of(&in, it, 400);
+	r = measured(it);
 	assert_true(r.bytes > 1500 * 8 / 2 && r.bytes < 1500 * 8 * 2);
 	/* as many samples of as many places, each standing for one access: nothing is touched less than once */
 	for (size_t i = 0; i < 400; i++)
 		it[i] = (struct unique_addresses_item){
 			.object = FLOW_NONE, .size = 8, .bytes = 80, .addr = 0x100000 + i * 1008 + i * 7 % 11 * 8
 		};
-	r = unique_addresses_of(&in, it, 400);
+	r = measured(it);
 	assert_true(r.bytes == 32000);
 	/* blocks that lie apart further than anything usual: a lower bound */
 	for (size_t i = 0; i < 400; i++)
 		it[i] = (struct unique_addresses_item){ .object = FLOW_NONE,
 							.size = 8,
 							.addr = 0x100000 + i / 2 * 4000037 + i % 2 * 16 };
-	r = unique_addresses_of(&in, it, 400);
+	r = measured(it);
 	assert_true(r.bound && r.bytes >= 3200);
 }
 

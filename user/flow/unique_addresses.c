@@ -185,8 +185,9 @@ static void add_piece(struct unique_addresses_result *r, struct piece p, size_t 
 	*small += p.distinct < FEW;
 }
 
-struct unique_addresses_result unique_addresses_of(const struct flow_input *in, struct unique_addresses_item *it,
-						   size_t n)
+/* All items of one key, which are sorted. */
+static struct unique_addresses_result measure_key(const struct flow_input *in, struct unique_addresses_item *it,
+						  size_t n)
 {
 	struct unique_addresses_result r = { 0 };
 	size_t pieces = 0, small = 0;
@@ -246,7 +247,7 @@ int unique_addresses_each(const struct flow_input *in, const struct unique_addre
 
 		if (begin[k] == begin[k + 1])
 			continue;
-		r = unique_addresses_of(in, items + begin[k], begin[k + 1] - begin[k]);
+		r = measure_key(in, items + begin[k], begin[k + 1] - begin[k]);
 		by->take(by->ctx, k, &r);
 	}
 	free(begin);

@@ -21,10 +21,6 @@ struct unique_addresses_result {
 	bool bound;  /* many small pieces: a lower bound */
 };
 
-/* Of items that belong together; sorts them. */
-struct unique_addresses_result unique_addresses_of(const struct flow_input *in, struct unique_addresses_item *items,
-						   size_t n);
-
 /* What results are wanted for, as functions or edges: keys below `keys`. Asked twice for each key, once for an item,
  * so that items are never there twice. */
 struct unique_addresses_by {
