@@ -107,9 +107,8 @@ void stray_describe(const struct stray_known *k, char *out, unsigned size)
 {
 	if (k->signals)
 		snprintf(out, size,
-			 "hits of hardware breakpoints end programs on this virtual machine: %" PRIu64
-			 " stray SIGTRAP%s since it booted, a "
-			 "defect of its hypervisor",
+			 STRAY_ENDS_PROGRAMS " on this virtual machine: %" PRIu64 " stray SIGTRAP%s since it booted, a "
+					     "defect of its hypervisor",
 			 k->signals, k->signals == 1 ? "" : "s");
 	else if (!k->virtual_machine)
 		snprintf(out, size, "not a virtual machine: no hypervisor can lose a hit's reason");

@@ -19,6 +19,9 @@
  * machine. A recording of ten minutes by default makes 50,000 at most. */
 #define STRAY_ENOUGH 2000000
 
+/* How the reason begins why a recording did without breakpoints (its word `breakpoints`), where they harm. */
+#define STRAY_ENDS_PROGRAMS "hits of hardware breakpoints end programs"
+
 enum stray_verdict { STRAY_NONE, STRAY_UNTRIED, STRAY_SEEN };
 
 struct stray_known {

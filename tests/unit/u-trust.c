@@ -32,7 +32,9 @@ static const struct planted {
 	{ TRUST_TIMELINE, TRUST_SAMPLES, 107, 400, TRUST_WEAK, "user code: only 107", "record 30 s" },
 	{ TRUST_ANNOTATE, TRUST_SAMPLES, 107, 400, TRUST_WEAK, "function: only 107", "record 30 s" },
 	{ TRUST_ANNOTATE, TRUST_NOISE, 0.3, 0.1, TRUST_WEAK, "30 % of the function's time", "record" },
+	{ TRUST_FLOW, TRUST_HARMLESS, 0, 1, TRUST_WEAK, "end programs", "update the host" },
 	{ TRUST_FLOW, TRUST_TRIED, 0, 1, TRUST_WEAK, "no watch windows", "doctor --breakpoints" },
+	{ TRUST_FLOW, TRUST_WINDOWS, 0, 40, TRUST_WEAK, "no watch window was opened", "record for longer" },
 	{ TRUST_FLOW, TRUST_WINDOWS, 10, 40, TRUST_WEAK, "watch windows: only 10", "record 60 s" },
 	{ TRUST_REPORT, TRUST_LOST, 0.05, 0.01, TRUST_WEAK, "5 % of the samples were lost", "--ring-size" },
 	{ TRUST_FLOW, TRUST_RATE, 0, 1, TRUST_WEAK, "was not measured", "hardware breakpoints" },
@@ -109,7 +111,7 @@ static void the_worst_speaks_first(void **state)
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_DO_NOT_USE);
 	v.fact[TRUST_SAMPLES] = v.fact[TRUST_WINDOWS] = 1e6;
-	v.fact[TRUST_TRIED] = 1;
+	v.fact[TRUST_TRIED] = v.fact[TRUST_HARMLESS] = 1;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_WEAK);
 	v.fact[TRUST_WHOLE] = 1;
@@ -123,6 +125,26 @@ static void the_worst_speaks_first(void **state)
 		assert_true(planted[i].mark <= last);
 		last = planted[i].mark;
 	}
+}
+
+/* Nobody is sent for what ends programs here, whatever the reason is. */
+static void no_breakpoints_where_they_harm(void **state)
+{
+	struct trust_evidence v = trust_no_evidence();
+	struct trust t;
+
+	v.fact[TRUST_HARMLESS] = 0;
+	v.fact[TRUST_TRIED] = 0;
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_non_null(strstr(t.reason, "end programs"));
+	assert_null(strstr(t.remedy, "breakpoints"));
+	v.fact[TRUST_UNCHECKED] = 0.5;
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_non_null(strstr(t.reason, "was guessed"));
+	assert_null(strstr(t.remedy, "breakpoints"));
+	v.fact[TRUST_HARMLESS] = 1;
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_non_null(strstr(t.remedy, "breakpoints"));
 }
 
 static void words(void **state)
@@ -247,9 +269,13 @@ static void evidence_of_a_report(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_speaks),       cmocka_unit_test(nothing_known_is_nothing_said),
-		cmocka_unit_test(the_worst_speaks_first), cmocka_unit_test(words),
-		cmocka_unit_test(evidence_of_a_flow),     cmocka_unit_test(interpreters_are_known_by_their_files),
+		cmocka_unit_test(every_row_speaks),
+		cmocka_unit_test(nothing_known_is_nothing_said),
+		cmocka_unit_test(the_worst_speaks_first),
+		cmocka_unit_test(no_breakpoints_where_they_harm),
+		cmocka_unit_test(words),
+		cmocka_unit_test(evidence_of_a_flow),
+		cmocka_unit_test(interpreters_are_known_by_their_files),
 		cmocka_unit_test(evidence_of_a_report),
 	};
 

@@ -60,9 +60,13 @@ static const struct rule rules[] = {
 	  "record {time}" },
 	{ TRUST_ANNOTATE, TRUST_NOISE, ABOVE, 0.25, TRUST_WEAK, 0.2,
 	  "chance alone moves {p} of the function's time from one instruction to another", "record {time}" },
+	{ TRUST_FLOW, TRUST_HARMLESS, BELOW, 1, TRUST_WEAK, 1,
+	  "there are no watch windows: hits of hardware breakpoints end programs on this virtual machine",
+	  "record on a machine whose breakpoints can be used" },
 	{ TRUST_FLOW, TRUST_TRIED, BELOW, 1, TRUST_WEAK, 1,
 	  "there are no watch windows: hardware breakpoints are not tried out yet, or off",
 	  "run `accperf doctor --breakpoints`, then record again" },
+	{ TRUST_FLOW, TRUST_WINDOWS, BELOW, 1, TRUST_WEAK, 40, "no watch window was opened", "record {time}" },
 	{ TRUST_FLOW, TRUST_WINDOWS, BELOW, 20, TRUST_WEAK, 40, "watch windows: only {n}", "record {time}" },
 	{ SAMPLED | TRUST_ANNOTATE, TRUST_LOST, ABOVE, 0.02, TRUST_WEAK, 0.02, "{p} of the samples were lost",
 	  "record with a lower -F, or a larger --ring-size" },
@@ -150,6 +154,14 @@ static void fill_in(const struct rule *r, const struct trust_evidence *v, const 
 	}
 }
 
+/* Where breakpoints end programs nobody is sent for them. */
+static const char *remedy_of(const struct rule *r, const struct trust_evidence *v)
+{
+	return v->fact[TRUST_HARMLESS] < 1 && strstr(r->remedy, "breakpoints")
+		       ? "record on bare metal, or update the host (KVM of Linux 6.14 or newer)"
+		       : r->remedy;
+}
+
 int trust_judge(enum trust_view view, const struct trust_evidence *v, struct trust *out)
 {
 	*out = (struct trust){ .mark = TRUST_GOOD };
@@ -162,7 +174,7 @@ int trust_judge(enum trust_view view, const struct trust_evidence *v, struct tru
 			continue;
 		out->mark = r->mark;
 		fill_in(r, v, r->reason, out->reason, sizeof(out->reason));
-		fill_in(r, v, r->remedy, out->remedy, sizeof(out->remedy));
+		fill_in(r, v, remedy_of(r, v), out->remedy, sizeof(out->remedy));
 		return (int)i;
 	}
 	return -1;

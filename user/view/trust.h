@@ -39,6 +39,7 @@ enum trust_fact {
 	TRUST_NOISE,       /* expected half sum of the errors of all shares, by sampling alone */
 	TRUST_SMALL,       /* share in edges that are smaller than their own error */
 	TRUST_TRIED,       /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
+	TRUST_HARMLESS,    /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
 	TRUST_UNCHECKED,   /* share in edges that a neighbouring address told, where there was no watch window at all */
 	TRUST_WINDOWS,     /* number of watch windows */
 	TRUST_NO_WRITER,   /* share of the bytes read, written before recording began or by nobody known */

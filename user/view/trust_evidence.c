@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "counters.h"
+#include "kmod-free/stray_trap.h"
 #include "store/read.h"
 #include "view/trust.h"
 
@@ -180,8 +181,11 @@ struct trust_evidence trust_of_flow(const struct flow_input *in, const struct fl
 	if (!f->time_bias)
 		return v; /* who samples every so many stores needs no windows */
 	v.fact[TRUST_WINDOWS] = f->windows;
-	if (breakpoints)
+	/* as kmod-free/stray_trap.c puts it */
+	if (breakpoints) {
 		v.fact[TRUST_TRIED] = strncmp(breakpoints, "none", 4) != 0;
+		v.fact[TRUST_HARMLESS] = v.fact[TRUST_TRIED] > 0 || !strstr(breakpoints, STRAY_ENDS_PROGRAMS);
+	}
 	return v;
 }
 
