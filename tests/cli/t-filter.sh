@@ -57,4 +57,6 @@ check "advise --symbol: candidates and reasons of that function" bash -c "accper
 check "... in text" bash -c "accperf advise '$P' --symbol produce 2>/dev/null | grep -q '^# filtered: .* of the time shown (symbol produce)'"
 expect_status 2 "... not of a picture" accperf advise "$P" --symbol produce --svg -o x.svg
 expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
+expect_status 2 "counted for all processes together: counts has no --comm" accperf counts "$G/counts.prof" --comm x
+check "... and says which commands have" grep -q "unknown option --comm: .*report.* have it" err
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"

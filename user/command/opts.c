@@ -151,18 +151,39 @@ static const char *meant(const struct cli_command *cmd, const char *name, size_t
 	return out;
 }
 
+#define NAMED 6 /* commands, at most */
+
+/* ": report, flow have it", of commands that read a profile as this one does, if any has the option. */
+static const char *had_by(const struct cli_command *cmd, const char *name, size_t len, char *out, size_t size)
+{
+	unsigned found = 0;
+	size_t n = 0;
+	bool negated;
+
+	*out = 0;
+	for (const struct cli_command *const *c = cli_commands(); cmd->files_only && *c; c++) {
+		if (!(*c)->files_only || !find_long((*c)->options, name, len, &negated) || found == NAMED)
+			continue;
+		n += (size_t)snprintf(out + n, size - n, "%s%s", found++ ? ", " : ": ", (*c)->name);
+	}
+	if (found)
+		snprintf(out + n, size - n, found > 1 ? " have it" : " has it");
+	return out;
+}
+
 static int parse_long(const struct cli_command *cmd, void *opts, int argc, char **argv, int *i, struct err *e)
 {
 	const char *name = argv[*i] + 2, *eq = strchr(name, '='), *value = eq ? eq + 1 : NULL;
 	size_t len = eq ? (size_t)(eq - name) : strlen(name);
 	bool negated;
 	const struct opt *o = find_long(cmd->options, name, len, &negated);
-	char shown[80], near[80];
+	char shown[80], near[80], had[200];
 
 	snprintf(shown, sizeof(shown), "--%.*s", (int)(len > 70 ? 70 : len), name);
 	if (!o)
-		return err_set(e, -EINVAL, "unknown option %s; %s `accperf %s --help`", shown,
-			       meant(cmd, name, len, near, sizeof(near)), cmd->name);
+		return err_set(e, -EINVAL, "unknown option %s%s; %s `accperf %s --help`", shown,
+			       had_by(cmd, name, len, had, sizeof(had)), meant(cmd, name, len, near, sizeof(near)),
+			       cmd->name);
 	if (o->type == OPT_BOOL && value)
 		return err_set(e, -EINVAL, "%s takes no value", shown);
 	if (o->type != OPT_BOOL && !value) {
