@@ -74,7 +74,7 @@ static size_t made(struct fmt_segment *s, double diverge)
 static struct segment_rate rate_of(const struct fmt_segment *s, size_t n)
 {
 	uint64_t dropped = 0;
-	struct segment_rate r = segment_rate(s, n, &dropped);
+	struct segment_rate r = segment_rate(s, n, NAN, &dropped);
 
 	assert_int_equal(dropped, 0);
 	return r;
@@ -120,6 +120,32 @@ static void what_diverged_widens(void **state)
 	assert_false(none.known);
 	assert_true(isnan(none.per_ns) && isnan(none.low) && isnan(none.high));
 	assert_non_null(none.why);
+}
+
+/* Every second stretch has none: half of the time code ran that calls nobody, at a speed of its own. */
+static void what_no_segment_met_widens(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n = made(s, 0);
+	struct segment_rate all, half, idle;
+	uint64_t dropped = 0;
+
+	all = segment_rate(s, n, 1, &dropped);
+	assert_true(all.met == 1 && all.var_unverified < 1e-9);
+	for (size_t i = 0; i < n; i++)
+		s[i].stretch *= 2;
+	half = segment_rate(s, n, 1, &dropped);
+	assert_true(half.met > 0.45 && half.met < 0.6);
+	assert_true(half.var_unverified > 0.02);
+	assert_true(!half.known || half.high / half.low > 1.3 * all.high / all.low);
+	/* or it did not run */
+	idle = segment_rate(s, n, 0.5, &dropped);
+	assert_true(idle.met == 1 && idle.var_unverified < 1e-9);
+	for (size_t i = 0; i < n; i++)
+		s[i].stretch *= 5;
+	half = segment_rate(s, n, 1, &dropped);
+	assert_false(half.known);
+	assert_non_null(strstr(half.why, "in no segment"));
 }
 
 /* The same time in segments that nobody saw end. */
@@ -210,7 +236,7 @@ static void damage_is_passed_over(void **state)
 	s[5].instructions = 0; /* verified */
 	s[6].weight = -1;
 	s[7].state = 0;
-	r = segment_rate(s, n, &dropped);
+	r = segment_rate(s, n, NAN, &dropped);
 	assert_int_equal(dropped, 8);
 	assert_true(r.known);
 	assert_true(r.low <= TRUTH && TRUTH <= r.high);
@@ -223,9 +249,13 @@ static void damage_is_passed_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold),         cmocka_unit_test(what_diverged_widens),
-		cmocka_unit_test(long_ones_are_told),     cmocka_unit_test(too_little_is_unknown),
-		cmocka_unit_test(faults_are_the_kernels), cmocka_unit_test(damage_is_passed_over),
+		cmocka_unit_test(intervals_hold),
+		cmocka_unit_test(what_diverged_widens),
+		cmocka_unit_test(what_no_segment_met_widens),
+		cmocka_unit_test(long_ones_are_told),
+		cmocka_unit_test(too_little_is_unknown),
+		cmocka_unit_test(faults_are_the_kernels),
+		cmocka_unit_test(damage_is_passed_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,7 +416,7 @@ static void sum_links(struct maker *m)
 	out->spread = t->ipc_spread;
 	out->stretch = t->stretch;
 	out->dropped = m->r->dropped;
-	out->segments = segment_rate(m->r->segment, m->r->segments, &dropped);
+	out->segments = counts_segments(m->r, &dropped);
 	out->dropped += (uint32_t)dropped;
 }
 

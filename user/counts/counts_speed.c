@@ -69,11 +69,20 @@ struct counts_speed counts_speed(const struct counts_record *r, const struct cou
 	return s;
 }
 
+struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped)
+{
+	double wall = r->profile ? (double)r->profile->duration_ns : 0, user = 0;
+
+	for (size_t i = 0; i < r->funcs; i++)
+		user += r->func[i].self_ns;
+	return segment_rate(r->segment, r->segments, wall > 0 ? user / wall : NAN, dropped);
+}
+
 struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b)
 {
 	struct counts_speed s = counts_speed(r, b);
 	uint64_t dropped = 0;
-	struct segment_rate rate = segment_rate(r->segment, r->segments, &dropped);
+	struct segment_rate rate = counts_segments(r, &dropped);
 	struct counts_tree *t = &b->tree;
 	double all = 0, by;
 

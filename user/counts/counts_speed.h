@@ -8,6 +8,9 @@
 #define ACCPERF_COUNTS_COUNTS_SPEED_H
 
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "counts/segment_rate.h"
 
 struct counts_built;
 struct counts_record;
@@ -20,6 +23,9 @@ struct counts_speed {
 	 * Infinite: no breakpoint was hit, so length alone does not do; NaN: no telling. */
 	double seconds;
 };
+
+/* What segments between system calls tell of it. */
+struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped);
 
 /* What a view says where it shows no amounts, with what to do; seconds: see above. Returns the text. */
 struct counts_speed_note {

@@ -8,13 +8,14 @@
 #define VERIFIED_LEAST 20 /* fewer tell nothing of how they differ */
 #define STRETCHES_LEAST 4 /* nor do fewer pieces of time */
 #define PART_LEAST 0.2    /* of the time: what is known of less says little of the rest */
-#define SPREAD_LEAST 0.3  /* of the log of a segment's rate: what is not verified is so for a reason */
-#define FAULT_NS 1000.0   /* that the kernel takes for a page fault, */
-#define FAULT_OFF 0.5     /* within that part of it */
-#define GAP_OFF 0.3       /* part of the gap by which it may differ from what was measured on ourselves */
-#define SD_MOST 0.354     /* of the log of the rate: within a factor of two, 95 times of a hundred */
-#define AMOUNT_MOST 1e15  /* of anything in a record: more is damage */
-#define WEIGHT_MOST 1e9   /* returns that one segment may stand for: more is damage */
+#define IN_NONE "too much of the time lies in no segment: no system call came back in it"
+#define SPREAD_LEAST 0.3 /* of the log of a segment's rate: what is not verified is so for a reason */
+#define FAULT_NS 1000.0  /* that the kernel takes for a page fault, */
+#define FAULT_OFF 0.5    /* within that part of it */
+#define GAP_OFF 0.3      /* part of the gap by which it may differ from what was measured on ourselves */
+#define SD_MOST 0.354    /* of the log of the rate: within a factor of two, 95 times of a hundred */
+#define AMOUNT_MOST 1e15 /* of anything in a record: more is damage */
+#define WEIGHT_MOST 1e9  /* returns that one segment may stand for: more is damage */
 
 const char *segment_state_str(enum fmt_segment_state state)
 {
@@ -222,7 +223,8 @@ static double square(double x)
 
 static void estimate_rate(struct segment_rate *r, const struct sums *all, const struct fmt_segment *s, size_t n)
 {
-	double m = (double)r->stretches, mean = all->carried_ns / all->carried, clean, rate, half, open;
+	double m = (double)r->stretches, mean = all->carried_ns / all->carried, clean, rate, half;
+	double open = 1 - r->verified * (isnan(r->met) ? 1 : r->met);
 	struct disturbance d = disturbance_of(all, variance_of_disturbance(all, s, n, m));
 
 	clean = mean - d.ns;
@@ -230,7 +232,6 @@ static void estimate_rate(struct segment_rate *r, const struct sums *all, const 
 		r->why = "segments are too short for their time to be measured";
 		return;
 	}
-	open = 1 - r->verified;
 	rate = all->insns / all->known_ns * mean / clean;
 	r->var_chance = variance_by_chance(all, &d, s, n, m);
 	r->var_unverified = square(open * spread_of_rates(s, n));
@@ -238,7 +239,8 @@ static void estimate_rate(struct segment_rate *r, const struct sums *all, const 
 			square(FAULT_OFF * all->fault_ns / all->carried / clean);
 	half = half_width(m) / Z95 * sqrt(r->var_chance + r->var_unverified + r->var_prices);
 	if (!(half <= SD_MOST)) {
-		r->why = r->var_unverified > r->var_chance + r->var_prices
+		r->why = r->var_unverified > r->var_chance + r->var_prices && r->met < r->verified ? IN_NONE
+			 : r->var_unverified > r->var_chance + r->var_prices
 				 ? "too much of the time is in segments that were not verified"
 			 : r->var_prices > r->var_chance ? "segments are too short for their time to be measured"
 							 : "segments differ too much: record for longer";
@@ -259,6 +261,8 @@ static const char *too_few(const struct segment_rate *r, const struct sums *all)
 		return "no segment was drawn: none was looked for, or no system call came back";
 	if (all->open_ns > all->known_ns && all->open_ns > 0)
 		return "most of the time lies in segments that are longer than any is followed for";
+	if (carried >= VERIFIED_LEAST && r->met < PART_LEAST)
+		return IN_NONE;
 	if (carried >= VERIFIED_LEAST && r->verified < PART_LEAST)
 		return "too much of the time is in segments that were not verified";
 	if (r->count[FMT_SEG_VERIFIED] < VERIFIED_LEAST || r->stretches < STRETCHES_LEAST)
@@ -266,12 +270,26 @@ static const char *too_few(const struct segment_rate *r, const struct sums *all)
 	return all->known_ns > 0 ? NULL : "segments are too short for their time to be measured";
 }
 
-struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t *dropped)
+/* A stretch in which no segment began is one in which no code ran, or code between whose calls it lay as a whole. */
+static double part_met(const struct fmt_segment *s, size_t n, double running)
+{
+	double stretches, met = 0;
+
+	if (!n || !(running > 0) || s[n - 1].stretch < s[0].stretch)
+		return NAN;
+	for (size_t i = 0; i < n; i++)
+		met += !i || s[i].stretch != s[i - 1].stretch;
+	stretches = (double)(s[n - 1].stretch - s[0].stretch) + 1;
+	return fmin(1, met / stretches / fmin(running, 1));
+}
+
+struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double running, uint64_t *dropped)
 {
 	struct segment_rate r = { .per_ns = NAN,
 				  .low = NAN,
 				  .high = NAN,
 				  .verified = NAN,
+				  .met = part_met(s, n, running),
 				  .var_chance = NAN,
 				  .var_unverified = NAN,
 				  .var_prices = NAN };

@@ -8,7 +8,8 @@
  *	rate = instructions / time of the verified ones * (time of those that were carried on, as disturbed / as it is)
  *
  * The interval holds what chance does (by the scatter between pieces of time, linearised), what the segments that are
- * not verified may do (they run as fast as the verified ones, but for what those differ among each other), and what the
+ * not verified, and code that lies in none, may do (they run as fast as the verified ones, but for what those differ
+ * among each other), and what the
  * prices taken off may be wrong by. Pure arithmetic. Included by counts, view and tests.
  */
 #ifndef ACCPERF_COUNTS_SEGMENT_RATE_H
@@ -28,12 +29,14 @@ struct segment_rate {
 	uint64_t stretches;    /* in which some were carried on */
 	uint64_t instructions; /* of the verified ones */
 	double verified;       /* part of the carried ones' time that is of verified ones; NaN: none was carried on */
+	double met;            /* part of the time in which code ran that some segment is of; NaN: unknown */
 	/* Parts of the variance of the rate's log: chance, what is not verified, prices. NaN: unknown. */
 	double var_chance, var_unverified, var_prices;
 };
 
-/* Records are untrusted; those that make no sense are passed over and counted in *dropped. In the order of time. */
-struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, uint64_t *dropped);
+/* Records are untrusted; those that make no sense are passed over and counted in *dropped. In the order of time.
+ * running: CPUs that run user code, in the mean; NaN: unknown, and so is what lies in no segment. */
+struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double running, uint64_t *dropped);
 
 /* Its time in user mode; NaN: the record makes no sense. */
 double segment_user_ns(const struct fmt_segment *s);

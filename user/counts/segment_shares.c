@@ -206,7 +206,7 @@ static int set_shares(const struct counts_record *r, struct segment_shares *out)
 int segment_shares(const struct counts_record *r, struct segment_shares *out)
 {
 	uint64_t dropped = 0;
-	struct segment_rate rate = segment_rate(r->segment, r->segments, &dropped);
+	struct segment_rate rate = segment_rate(r->segment, r->segments, NAN, &dropped);
 	int err;
 
 	*out = (struct segment_shares){ .stretches = (uint32_t)rate.stretches };

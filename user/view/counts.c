@@ -382,6 +382,7 @@ static void json_segments(struct json *j, const struct segment_rate *s, double t
 	json_u64(j, "stretches", s->stretches);
 	json_u64(j, "instructions", s->instructions);
 	json_f64(j, "verified_time", s->verified);
+	json_f64(j, "met_time", s->met);
 	json_f64(j, "told_of_instructions", told);
 	json_f64(j, "variance_chance", s->var_chance);
 	json_f64(j, "variance_unverified", s->var_unverified);
@@ -453,7 +454,7 @@ void counts_json(const struct counts_view *v, struct buf *out)
 #define SEGMENTS                                                                                                        \
 	"{\"type\":\"object\",\"required\":[\"instructions_per_ns\",\"low\",\"high\",\"why_unknown\"],\"properties\":{" \
 	"\"instructions_per_ns\":" NUM ",\"low\":" NUM ",\"high\":" NUM ",\"why_unknown\":" STR ",\"stretches\":" INT   \
-	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"told_of_instructions\":" NUM                             \
+	",\"instructions\":" INT ",\"verified_time\":" NUM ",\"met_time\":" NUM ",\"told_of_instructions\":" NUM        \
 	",\"variance_chance\":" NUM ",\"variance_unverified\":" NUM ",\"variance_prices\":" NUM ",\"timed\":" INT       \
 	",\"verified\":" INT ",\"diverged\":" INT ",\"censored\":" INT ",\"lost\":" INT                                 \
 	",\"causes\":{\"type\":\"object\",\"propertyNames\":{\"enum\":["                                                \
