@@ -44,7 +44,7 @@ static void check_paranoid(struct buf *warnings)
 		buf_addf(
 			warnings,
 			"kernel.perf_event_paranoid is %d, at which some kernels let nobody record without CAP_SYS_ADMIN, "
-			"and the unit does not have it: `sysctl kernel.perf_event_paranoid=2`, or add it in a drop-in\n",
+			"which the unit has by Debian's package alone: `sysctl kernel.perf_event_paranoid=2`, or add it in a drop-in\n",
 			level);
 	if (f)
 		fclose(f);
