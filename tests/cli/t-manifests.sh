@@ -46,7 +46,7 @@ if [ -e "$models/kubernetes-models" ] && need node; then
 	check "which refuse others" bash -c "$(declare -f objects valid); "'TOP=$1 models=$2; ! valid "s/hostPID: true/hostPID: 7/" && ! valid "s/drop: .ALL./drop: ALL/" && ! valid "s/      containers:/      container:/"' _ "$TOP" "$models"
 else skip "Kubernetes' own schemas" "npm's kubernetes-models is not in build/k8s: scripts/deps --test --servers"; fi
 check "its configuration is in order" accperf daemon --check --config daemon.yaml
-apparmor() { diff <(sed -n 's/^  capability \(.*\),$/CAP_\U\1/p' "$TOP/user/daemon/accperf-daemon.apparmor" | sort) <(sed -n 's/^CapabilityBoundingSet=//p' "$TOP/user/daemon/accperf-daemon.service" | tr ' ' '\n' | sort); }
+apparmor() { diff <(sed -n 's/^  capability \(.*\),$/CAP_\U\1/p' "$TOP/user/daemon/accperf-daemon.apparmor" | sort) <(sed -n 's/^CapabilityBoundingSet=//p' "$TOP/user/daemon/accperf-daemon.service" "$TOP/user/daemon/accperf-daemon-debian.conf" | tr ' ' '\n' | sort); }
 check "AppArmor's profile has the unit's capabilities" apparmor
 # judged as a text: no kernel that enforces it was at hand
 if need apparmor_parser; then check "and is one" apparmor_parser -Q -K -T "$TOP/user/daemon/accperf-daemon.apparmor"; else skip "AppArmor's profile" "apparmor_parser is not installed"; fi

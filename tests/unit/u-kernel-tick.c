@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is read of /proc/kallsyms: the tick's function under either name, the timer interrupt's entry and what follows it. */
+/* What is read of /proc/kallsyms: the tick's function under either name, the timer interrupt's entry and its end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cycle: next_profile.c is the half of the session that ends one profile and begins the next; located_code.c looks
- * up what the session knows.
+ * cycle: next_profile.c is the half of the session that ends one profile and begins the next, next_look.c the one that
+ * waits; located_code.c looks up what the session knows.
  */
 #include "record/session.h"
 
@@ -22,7 +22,6 @@
 #include "record/session_priv.h"
 #include "measure/cost.h"
 #include "record/effort.h"
-#include "record/poll_interval.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/kernel_tick.h"
 #include "kmod-free/perfev.h"
@@ -34,11 +33,6 @@
 #define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
-#define SENT_NS 20000            /* after a tick: by then its record is in the ring */
-#define LATE_NS 60000            /* a tick may be late: looked for again after so long */
-#define TRIES 3                  /* looks for a sample that is due; by hand */
-#define WANTED_MS 3              /* where ticks cannot be foreseen */
-#define APART_NS 400000          /* many CPUs tick one after the other; not all of them are awaited */
 #define KERNEL_BEAT (1ull << 32) /* on its numbers of timers: beyond those of CPUs and threads */
 #define DEARER 1.2               /* times the planned cost of a tick, from which the rate is set anew; by hand */
 #define BEGIN_MS 1500 /* that the servers of a file system may take before samples come, each of them in all */
@@ -646,20 +640,6 @@ static int write_what_waits(struct session *s, uint64_t now, bool second, struct
 	return err;
 }
 
-static double may_look(const struct session *s)
-{
-	return ledger_rate(&s->ledger, ACCOUNT_LOOKS) * s->running;
-}
-
-static void count_look(struct session *s, uint64_t now)
-{
-	s->look_count++;
-	double cost = wakeups_look(s->running, s->cpus, session_waits_for_itself(s));
-
-	ledger_spend(&s->ledger, ACCOUNT_LOOKS, cost);
-	wakeups_spend(&s->looks, now, cost, may_look(s));
-}
-
 int session_poll(struct session *s, struct err *e)
 {
 	uint64_t now = clock_now();
@@ -669,7 +649,7 @@ int session_poll(struct session *s, struct err *e)
 	s->soon_ms = 0;
 	s->wanted = 0;
 	s->idle_polls++;
-	count_look(s, now);
+	session_count_look(s, now);
 	err = session_drain(s, now - SETTLE_NS);
 	if (!s->rate_known && switch_rate_of(&s->switches) >= 0)
 		rate_is_known(s);
@@ -713,56 +693,6 @@ int session_fd(const struct session *s)
 double session_timer_share(const struct session *s)
 {
 	return tick_ns(s) / (double)s->period_ns;
-}
-
-void session_soon(struct session *s, unsigned ms)
-{
-	if (!s->soon_ms || ms < s->soon_ms)
-		s->soon_ms = ms;
-}
-
-void session_want_sample(struct session *s, uint64_t not_before)
-{
-	if (!s->wanted || not_before < s->wanted)
-		s->wanted = not_before ? not_before : 1;
-}
-
-/* When to look for the next tick's sample; 0: nobody wants it, or no telling. */
-static uint64_t tick_at(struct session *s, uint64_t now, bool again)
-{
-	if (!s->wanted || s->idle_polls > PACE_SOME)
-		return 0;
-	if (again && s->due && s->newest + LATE_NS < s->due && s->tries++ < TRIES && now < s->due + s->period_ns / 2)
-		return now + LATE_NS;
-	s->tries = 0;
-	s->due = tick_forecast_next(&s->beats, now + APART_NS > s->wanted ? now + APART_NS : s->wanted);
-	return s->due ? s->due + SENT_NS : 0;
-}
-
-/* Until a look is earned again, where looks are dear. */
-static uint64_t rest_ns(const struct session *s)
-{
-	uint64_t most = PACE_IDLE_MS * 1000000ull,
-		 rest = session_waits_for_itself(s) ? wakeups_rest(&s->looks, may_look(s)) : 0;
-
-	return rest < most ? rest : most;
-}
-
-uint64_t session_wait_ns(struct session *s)
-{
-	uint64_t now = clock_now(), rest = rest_ns(s), tick, ns;
-	unsigned soon;
-
-	/* then just after a tick, too */
-	if (s->wanted && s->wanted < now + rest)
-		s->wanted = now + rest;
-	tick = tick_at(s, now, !rest);
-	soon = s->wanted && !tick && (!s->soon_ms || s->soon_ms > WANTED_MS) ? WANTED_MS : s->soon_ms;
-	ns = (uint64_t)poll_interval_ms(soon, s->idle_polls) * 1000000;
-	ns = ns < rest ? rest : ns;
-	if (tick && (!soon || rest || tick < now + ns))
-		ns = tick > now ? tick - now : 0;
-	return ns;
 }
 
 static void stop_all(struct session *s)

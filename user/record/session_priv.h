@@ -107,4 +107,7 @@ void session_write_naming(void *store, const char *name, uint64_t value, bool in
 struct fmt_end session_end_of(const struct session *s, uint64_t now, enum fmt_end_reason why);
 int session_end_file(struct store_writer *w, const struct fmt_end *end, int err, struct err *e, uint64_t *bytes);
 
+/* next_look.c: looking at the rings costs the target something. */
+void session_count_look(struct session *s, uint64_t now);
+
 #endif
