@@ -112,9 +112,30 @@ run local.txt --objects -- "$WORKLOADS/kv" 100
 # The way that is taken where nothing more is asked for keeps its memory in another form: every figure is the same.
 run short.txt -- "$WORKLOADS/kv" 100
 run long.txt --objects -- "$WORKLOADS/zlibuse" 20000; run short2.txt -- "$WORKLOADS/zlibuse" 20000
+run vectors.txt --objects -- "$WORKLOADS/audio" 200 --rounds 1; run short3.txt -- "$WORKLOADS/audio" 200 --rounds 1
 figures() { grep -E '^(func|region|edge|node)	' "$1" | sort; }
 check "without --objects every function and edge has the same figures" cmp <(figures local.txt) <(figures short.txt)
 check "... of a program that copies bytes of many writers" cmp <(figures long.txt) <(figures short2.txt)
+check "... of one whose vectors begin at any chunk" cmp <(figures vectors.txt) <(figures short3.txt)
+# more bytes than 32 bits hold, in a function that goes on all the while
+cat >much.c <<'EOF'
+#include <emmintrin.h>
+static __m128i cells[4096];
+int main(void)
+{
+	for (int round = 0; round < 66000; round++) {
+		for (int i = 0; i < 4096; i += 8)
+			for (int k = 0; k < 8; k++)
+				_mm_store_si128(&cells[i + k], _mm_set1_epi32(round));
+		__asm__ volatile("" : : "r"(cells) : "memory");
+	}
+	return 0;
+}
+EOF
+check "a program that writes much builds" cc -O2 -w -o much much.c
+run much.txt -- ./much
+check "bytes beyond 2^32 are counted" awk -F'\t' '$1 == "region" && $2 == "main" && $3 == "self" { split($5, a, " "); n = a[2] + a[3] + a[4] + a[5] }
+	END { if (n < 66000 * 65536 || n > 66000 * 65536 + 100) { print n; exit 1 } }' much.txt
 check "... and there are some" [ "$(figures short.txt | grep -c '^edge')" -gt 100 ]
 check "--objects: a local variable by its DWARF name" grep -qP '^object\tq in serve\t2\t' local.txt
 run slice.txt --slice 20000 -- "$WORKLOADS/pipeline" 64

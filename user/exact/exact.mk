@@ -30,8 +30,8 @@ $(EXACT_DIR)/obj/%.o: user/exact/tool/%.c user/exact/exact.mk $(EXACT_DIR)/sysca
 	$(call say,VGTOOL,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(EXACT_CFLAGS) $(VG_INC) -Iinclude -I$(EXACT_DIR) -MMD -MP -c -o $@ $<
 
-# So each way of its loop keeps a jump of its own.
-$(EXACT_DIR)/obj/x_short.o: EXACT_CFLAGS += -fno-gcse -fno-crossjumping
+# So each way of its loop keeps a jump of its own, and what it adds to one by one is not gathered first.
+$(EXACT_DIR)/obj/x_short.o: EXACT_CFLAGS += -fno-gcse -fno-crossjumping -fno-tree-slp-vectorize
 
 $(EXACT_DIR)/accperf-amd64-linux: $(EXACT_OBJ)
 	$(call say,LINK,$@)

@@ -76,12 +76,31 @@ extern Options opt;
 enum { FN_OUTSIDE = 0, FN_BEFORE = 1, FN_UNKNOWN = 2, FN_KERNEL = 3, FN_FIRST = 4, FN_MAX = 65535 };
 
 typedef struct {
-	ULong insns, compute, transfer, control, ops_int, ops_fp, cycles, loads, stores;
+	ULong insns, compute, transfer, control, ops_int, ops_fp, loads, stores;
 	ULong load_bytes[4], store_bytes[4]; /* enum fmt_x_region */
-	ULong pad;                           /* an even number of words: vector adds */
+	ULong cycles;
+	ULong pad; /* an even number of words: vector adds */
 } Counters;
 #define COUNTERS_N (sizeof(Counters) / sizeof(ULong))
-#define COUNTERS_STATIC 9 /* up to stores: what is known of a block before it runs */
+
+/*
+ * The same, running on and on, modulo 2^32 but for the cycles: only differences between two times mean anything, and
+ * those are told (clock_due()) before 2^32 of anything can have passed.
+ */
+typedef UInt four_lanes __attribute__((vector_size(16), may_alias));
+typedef struct {
+	union {
+		UInt lane[16];
+		four_lanes four[4];
+		struct {
+			UInt insns, compute, transfer, control, ops_int, ops_fp, loads, stores;
+			UInt load_bytes[4], store_bytes[4];
+		};
+	};
+	ULong cycles, pad;
+} __attribute__((aligned(16))) Clock;
+#define LANES 16               /* counters: what a line of the cache holds; those above */
+#define CLOCK_INSNS (1u << 21) /* told so often: an instruction counts less than 2 KiB of anything */
 
 typedef struct Module {
 	struct Module *next;
@@ -152,22 +171,30 @@ struct Edge;
 enum { OP_SLOW = 0, OP_SP = 1, OP_LOAD = 2, OP_STORE = 8, OP_STACK = 14 };
 
 typedef struct {
+	const void *way; /* where x_short.c goes on for it */
+	/* The block of addresses that this instruction met last, and everything about it that the next time needs. */
+	ULong block; /* x_short.c, met(); ~0: none */
+	union {
+		struct {
+			/* as if they went from address 0 on: */
+			Addr k;    /* words of its chunks */
+			Addr bits; /* the set of bytes that this edge or this writer has touched */
+		};
+		struct { /* the long way: block of addresses, for stores also the writer, and its bits */
+			ULong ublk, *ubits;
+		};
+	};
+	ULong want;         /* what a chunk's word is when all of it is as it was, but for the invocation */
+	ULong hits, chunks; /* loads of the edge there, and chunks of them, that it has not got yet */
 	UChar op;
 	UChar kind;
 	UChar rep;
-	UChar region; /* of the block below, enum fmt_x_region */
+	UChar region; /* that the block's counts take it to meet, enum fmt_x_region */
 	UShort size;
-	UShort unused;
-	/* The block of addresses that this instruction met last, and everything about it that the next time needs. */
-	ULong block;  /* x_short.c, block_of(); ~0: none */
-	Addr k;       /* words of its chunks, and the set of bytes that this edge or this writer has touched: both as */
-	Addr bits;    /* if they went from address 0 on */
-	ULong want;   /* what a chunk's word is when all of it is as it was, but for the invocation */
-	ULong *count; /* the edge's bytes, of the stack or of other memory; two further its chunks */
+	UShort stack; /* 1: the block's bytes count as stack */
 	struct Edge *edge;
 	UInt ekey;
 	UInt obj_gen;        /* objects were born or died since: look again */
-	ULong ublk, *ubits;  /* block of addresses and its bits; for stores also the writer */
 	UInt census:31;      /* executions left to report */
 	UInt census_stack:1; /* one of them was a store to the stack */
 	Addr ip;
@@ -188,6 +215,7 @@ typedef struct BB {
 	UInt n_ev, n_ins;
 	ULong code_hash;
 	struct BB *hash_next;
+	struct Flush *flushes;
 	Ins *ins;
 	Ev *ev;
 } BB;
@@ -197,28 +225,26 @@ typedef struct BB {
 enum { EXIT_PLAIN = 0, EXIT_CALL = 1, EXIT_RET = 2 };
 
 /*
- * The call that works off what a part of a block did; 64 bytes, one line of the cache. The short way adds the counts
- * three to a word, all others one by one.
+ * The call that works off what a part of a block did; two lines of the cache. The bytes of its accesses are among what
+ * it adds in the short way, which takes each to meet the same kind of memory as last time.
  */
-#define PACKED_BITS 21
-#define PACKED_WORDS (COUNTERS_STATIC / 3)
-#define PACKED_INSNS 4096 /* so many at most before they are unpacked: an instruction counts 255 of anything at most */
-typedef struct {
+typedef struct Flush {
 	BB *bb;
-	Fn *fn; /* the block's, and so is ret_ip: here, because reading the block is a miss */
-	Ev *ev; /* the first of its events */
+	Fn *fn;       /* the block's, and so is ret_ip: here, because reading the block is a miss */
+	Ev *ev, *end; /* its events */
 	Addr ret_ip;
-	UShort from, to; /* events */
+	struct Flush *next; /* of the block's */
+	UShort from, to;    /* events */
 	UShort exit;
 	UShort insns;
+	UInt cycles;
+	UShort ins_from, ins_to;
 	union {
-		ULong packed[PACKED_WORDS];
-		struct {
-			UShort add[COUNTERS_STATIC]; /* a block has 60 instructions at most */
-			UShort ins_from, ins_to;
-		};
-	};
+		UInt add[LANES];
+		four_lanes add_four[LANES / 4];
+	} __attribute__((aligned(64)));
 } Flush;
+_Static_assert(sizeof(Ev) == 128 && sizeof(Flush) == 128, "two lines of the cache");
 
 #define EVBUF 512 /* addresses that one call works off: a block's and those of its parts; by hand */
 extern ULong evbuf[EVBUF];
@@ -230,9 +256,13 @@ IRSB *x_instrument(VgCallbackClosure *, IRSB *, const VexGuestLayout *, const Ve
 typedef VG_REGPARM(1) void (*flush_fn)(Flush *);
 UInt ask_locals(const HChar *path, ULong vaddr, struct xs_local **out);
 flush_fn exec_pick(const HChar **name);
-extern Bool short_way; /* by exec_pick(): counts are packed, and words of chunks tell what K_* below says */
+extern Bool short_way; /* by exec_pick(): words of chunks tell what K_* below says */
 void run_short(Flush *) VG_REGPARM(1);
 void run_uncounted(Flush *);
+void short_init(void);
+const void *short_way_of(UInt op);
+void sites_settle(void); /* edges get what instructions have kept for them */
+void site_settle(Ev *e);
 
 /* ---- shadow memory ---- */
 
@@ -281,9 +311,8 @@ UInt sec_tag(Sec *s, Addr a);
 void shadow_init(void);
 void blocks_forget(void); /* no instruction knows its block any more */
 void shadow_forget(Addr a, SizeT len);
-/* The short way: `fn` writes these bytes; the writers of these bytes one by one. */
+/* The short way: `fn` writes these bytes. */
 void shadow_mark(Sec *s, UInt off, UInt n, UInt fn);
-void shadow_writers(Sec *s, UInt off, UInt n);
 void shadow_copy(Addr from, Addr to, SizeT len);
 void shadow_heap(Addr a, SizeT len);
 void shadow_brk(Addr a, SizeT len);
@@ -357,7 +386,7 @@ typedef struct {
 	struct Path *path;
 	struct Inv *log;
 	ULong alloc_arg[3]; /* of an allocator's call */
-	Counters snap;
+	Clock snap;
 } Frame;
 
 typedef struct {
@@ -375,12 +404,12 @@ typedef struct {
 	Addr pend_ret, pend_sp;
 	UInt held; /* pending when a signal came */
 	Addr held_ret, held_sp;
-	Counters tot, seg0;
+	Clock tot, seg0;
 	UInt syscall_fn;
 	Int syscall_nr;
 	UInt syscall_inv;
 	struct Inv *log_cur; /* innermost logged invocation */
-	ULong log_insns, log_compute;
+	UInt log_insns, log_compute;
 } Thread;
 
 /* The running thread's state, flat: the hot path touches nothing else. */
@@ -389,12 +418,13 @@ typedef struct {
 	Fn *fn;
 	Addr sp, top_sp;
 	Addr lo, span; /* stack test: addr - lo <= span */
-	ULong world; /* 1..1023: as long as it is the same, pages are of the same kind and the stack is where it was */
+	ULong world;   /* 1..127: as long as it is the same, pages are of the same kind and the stack is where it was */
 	UInt pending;
 	UInt eff; /* function that accesses belong to */
 	UInt inv; /* and its invocation */
 	UInt counting;
-	Counters tot;
+	ULong mix; /* eff and world */
+	Clock tot;
 	Node *node;
 	Thread *t;
 	struct Path *path;               /* where the running function stands in the tree of paths */
@@ -402,16 +432,21 @@ typedef struct {
 	ULong now;                       /* instructions, counted or not */
 	Addr pend_ret, pend_sp;          /* of the call under way: linkage stubs push more */
 	ULong slice_end;
-	ULong packed[PACKED_WORDS]; /* counts of the short way that tot has not got yet */
-	ULong due;                  /* when they must be unpacked, or the slice ends */
+	ULong due; /* when the slice ends, or the clock must be told */
 } State;
 #define NOBODY ((Fn *)1)
+/*
+ * Addresses have 47 bits, the number of a block of them 37: above it stand eff and the world, and between these three
+ * bits that x_short.c needs, which are 0.
+ */
+#define MIX_EFF 38
+#define MIX_WORLD 57
 extern State X;
 extern UInt inv_counter;
 extern Node **nodes;
 extern UInt node_count;
 
-void counts_unpack(void);
+void clock_due(void);
 void stack_enter(BB *bb);
 void stack_switch(ThreadId tid);
 void stack_sp(Addr sp);
@@ -437,7 +472,7 @@ extern Bool paths_on;
 extern ULong lost_paths;
 void path_init(void);
 void path_enter(Thread *t, Frame *f, const Frame *up);
-void path_counted(const Counters *now, const Counters *then); /* what the running path did */
+void path_counted(const Clock *now, const Clock *then); /* what the running path did */
 void path_switch(void);
 void path_access(Addr a, UInt size, Bool write, UInt stack);
 void path_before(Addr a, UInt size);
@@ -508,6 +543,7 @@ void log_object(UInt id, const HChar *name);
 void log_store(Addr a, UInt size);
 void log_kernel_store(Addr a, SizeT len);
 void log_flush(void);
+void log_counted(Thread *t); /* what the running invocation did */
 
 /* ---- output ---- */
 

@@ -86,15 +86,26 @@ static inline void read_mixed(Ev *e, const UShort *w, Addr a, UInt n, UInt stack
 	}
 }
 
-INLINE void move_sp(Addr a)
+/* False: it is beyond the running stack, and nothing was done. */
+INLINE Bool sp_moved(Addr a)
 {
-	if (UNLIKELY_(a - X.t->stack_lo > X.t->stack_hi - X.t->stack_lo)) {
-		stack_sp(a);
-	} else {
-		X.sp = a;
-		X.lo = a - RED_ZONE;
-		X.span = X.t->stack_hi - X.lo;
-	}
+	const Thread *t = X.t;
+
+	if (UNLIKELY_(a - t->stack_lo > t->stack_hi - t->stack_lo))
+		return False;
+	X.sp = a;
+	X.lo = a - RED_ZONE;
+	X.span = t->stack_hi - X.lo;
+	if (a > X.top_sp)
+		X.known = NOBODY;
+	return True;
+}
+
+static inline void move_sp(Addr a)
+{
+	if (LIKELY_(sp_moved(a)))
+		return;
+	stack_sp(a); /* another stack is another world */
 	if (UNLIKELY_(a > X.top_sp))
 		X.known = NOBODY;
 }

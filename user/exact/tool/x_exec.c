@@ -216,8 +216,6 @@ __attribute__((noinline)) void run_uncounted(Flush *f)
 
 INLINE void run(Flush *f, const UInt mode)
 {
-	ULong *restrict t = (ULong *)&X.tot;
-	const UShort *restrict add = f->add;
 	ULong cycles;
 
 	if (UNLIKELY_(f->fn != X.fn || X.sp > X.top_sp || X.pending == EXIT_CALL))
@@ -227,20 +225,21 @@ INLINE void run(Flush *f, const UInt mode)
 		goto out;
 	}
 	cycles = X.tot.cycles;
-	for (UInt i = 0; i < COUNTERS_STATIC; i++)
-		t[i] += add[i];
-	X.now += f->add[0];
+	for (UInt i = 0; i < LANES / 4; i++)
+		X.tot.four[i] += f->add_four[i];
+	X.tot.cycles += f->cycles;
+	X.now += f->insns;
 	if (mode & M_EXTRA) {
-		if (UNLIKELY_((X.in_cd -= f->add[0]) <= 0))
-			sample_insns(f, f->add[0]);
+		if (UNLIKELY_((X.in_cd -= f->insns) <= 0))
+			sample_insns(f, f->insns);
 		if (UNLIKELY_(win_armed))
 			window_tick();
 	}
 	accesses(f, mode);
 	if (mode & M_EXTRA && extra_cycles && UNLIKELY_((X.cy_cd -= X.tot.cycles - cycles) <= 0))
 		sample_cycles(f);
-	if (UNLIKELY_(X.now >= X.slice_end))
-		slice_end();
+	if (UNLIKELY_(X.now >= X.due))
+		clock_due();
 out:
 	if (UNLIKELY_(!f->fn && X.pending == EXIT_CALL))
 		return; /* a linkage stub: the call goes on */

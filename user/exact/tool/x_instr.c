@@ -242,6 +242,7 @@ static void add_event(Gen *g, UInt kind, UInt size, IRExpr *value, Addr ip)
 	e->ekey = ~0u;
 	e->ublk = e->block = ~0ull;
 	e->op = access_op(kind, size);
+	e->way = short_way_of(e->op);
 	if (kind == EV_STORE || kind == EV_MODIFY)
 		e->census = opt.census;
 	store_const_addr(g, &evbuf[n_ev - g->base_ev], value);
@@ -267,67 +268,91 @@ static void add_guarded_access(Gen *g, UInt kind, UInt size, IRExpr *addr, IRExp
 	}
 }
 
-/* What each Flush needs beyond the block, kept until the block's arrays are allocated. */
-static Flush *pending_flush[XS_MAX_INSNS * 2];
+/* Calls are told what they work off when all of the block is known. */
+static struct {
+	Flush f;
+	IRConst *at;
+} pending_flush[XS_MAX_INSNS * 2];
 static UInt n_flush;
 
 static void add_flush(Gen *g, IRExpr *guard, UInt exit_kind)
 {
-	Flush *f = shadow_kept(sizeof(*f));
+	IRConst *at = IRConst_U64(0);
 	const HChar *name;
 	flush_fn fn = exec_pick(&name);
 	IRDirty *d;
 
 	tell_sp(g);
-	VG_(memset)(f, 0, sizeof(*f));
-	f->bb = g->bb;
-	f->from = g->base_ev;
-	f->to = n_ev;
-	f->ins_from = g->base_ins;
-	f->ins_to = n_marks;
-	f->exit = exit_kind;
-	d = unsafeIRDirty_0_N(1, name, VG_(fnptr_to_fnentry)(fn),
-			      mkIRExprVec_1(IRExpr_Const(IRConst_U64((ULong)(Addr)f))));
+	tl_assert(n_flush < sizeof(pending_flush) / sizeof(pending_flush[0]));
+	pending_flush[n_flush].at = at;
+	pending_flush[n_flush++].f = (Flush){
+		.from = g->base_ev,
+		.to = n_ev,
+		.ins_from = g->base_ins,
+		.ins_to = n_marks,
+		.exit = exit_kind,
+	};
+	d = unsafeIRDirty_0_N(1, name, VG_(fnptr_to_fnentry)(fn), mkIRExprVec_1(IRExpr_Const(at)));
 	if (guard)
 		d->guard = guard;
 	addStmtToIRSB(g->out, IRStmt_Dirty(d));
-	tl_assert(n_flush < sizeof(pending_flush) / sizeof(pending_flush[0]));
-	pending_flush[n_flush++] = f;
 	if (!guard) {
 		g->base_ev = n_ev;
 		g->base_ins = n_marks;
 	}
 }
 
-static void count_static(Flush *f)
+static void count_static(const BB *bb, Flush *f)
 {
-	Counters sum = { 0 }, *c = &sum;
-	const ULong *all = (const ULong *)&sum;
-	UInt ins_from = f->ins_from, ins_to = f->ins_to; /* where the packed counts will stand */
+	Clock c = { 0 };
 
-	for (UInt i = ins_from; i < ins_to; i++) {
+	for (UInt i = f->ins_from; i < f->ins_to; i++) {
 		const struct xs_class *k = &classes[i];
 
-		c->insns++;
-		c->compute += k->kind == XS_COMPUTE;
-		c->transfer += k->kind == XS_TRANSFER;
-		c->control += k->kind == XS_CONTROL;
-		c->ops_int += k->lanes_int;
-		c->ops_fp += k->lanes_fp;
-		c->cycles += k->cost;
+		c.insns++;
+		c.compute += k->kind == XS_COMPUTE;
+		c.transfer += k->kind == XS_TRANSFER;
+		c.control += k->kind == XS_CONTROL;
+		c.ops_int += k->lanes_int;
+		c.ops_fp += k->lanes_fp;
+		c.cycles += k->cost;
 	}
 	for (UInt i = f->from; i < f->to; i++) {
-		c->loads += evs[i].kind == EV_LOAD;
-		c->stores += evs[i].kind == EV_STORE || evs[i].kind == EV_MODIFY;
+		const Ev *e = &bb->ev[i];
+		Bool load = e->kind == EV_LOAD, store = e->kind == EV_STORE || e->kind == EV_MODIFY;
+
+		c.loads += load;
+		c.stores += store;
+		if (short_way && load)
+			c.load_bytes[e->region] += e->size;
+		if (short_way && store)
+			c.store_bytes[e->region] += e->size;
 	}
-	f->insns = c->insns;
-	if (short_way)
-		VG_(memset)(f->packed, 0, sizeof(f->packed));
-	for (UInt i = 0; i < COUNTERS_STATIC; i++)
-		if (short_way)
-			f->packed[i / 3] |= all[i] << i % 3 * PACKED_BITS;
-		else
-			f->add[i] = all[i];
+	f->insns = c.insns;
+	f->cycles = c.cycles;
+	VG_(memcpy)(f->add, c.lane, sizeof(f->add));
+}
+
+/* The block's call that works off the same: one for all translations, so each knows what the others learnt. */
+static Flush *flush_of(BB *bb, const Flush *like)
+{
+	Flush *f;
+
+	for (f = bb->flushes; f; f = f->next)
+		if (f->from == like->from && f->to == like->to && f->ins_from == like->ins_from &&
+		    f->ins_to == like->ins_to && f->exit == like->exit)
+			return f;
+	f = shadow_kept(sizeof(*f));
+	*f = *like;
+	f->bb = bb;
+	f->fn = bb->fn;
+	f->ret_ip = bb->ret_ip;
+	f->ev = bb->ev + f->from;
+	f->end = bb->ev + f->to;
+	count_static(bb, f);
+	f->next = bb->flushes;
+	bb->flushes = f;
+	return f;
 }
 
 /* The arguments of an allocating function, before it overwrites them. */
@@ -441,17 +466,24 @@ void blocks_forget(void)
 				bb->ev[i].block = ~0ull;
 }
 
-/* The same code translated again (the core's cache is finite) keeps what its accesses learnt. */
-static void keep_learnt(BB *bb)
+void sites_settle(void)
+{
+	for (UInt h = 0; h < BB_HASH; h++)
+		for (BB *bb = bb_hash[h]; bb; bb = bb->hash_next)
+			for (UInt i = 0; i < bb->n_ev; i++)
+				site_settle(&bb->ev[i]);
+}
+
+/* The same code translated again (the core's cache is finite) is the same block: what its accesses learnt is kept. */
+static BB *block_kept(BB *bb)
 {
 	BB **head = &bb_hash[(bb->addr >> 1) % BB_HASH];
 
 	for (BB *old = *head; old; old = old->hash_next)
 		if (old->addr == bb->addr && old->code_hash == bb->code_hash && old->n_ev == n_ev &&
-		    old->fn == bb->fn) {
-			bb->ev = old->ev;
-			bb->ins = old->ins;
-			return;
+		    old->n_ins == n_marks && old->fn == bb->fn) {
+			VG_(free)(bb);
+			return old;
 		}
 	bb->hash_next = *head;
 	*head = bb;
@@ -460,6 +492,7 @@ static void keep_learnt(BB *bb)
 	bb->ins = VG_(malloc)("x.ins", (n_marks + 1) * sizeof(Ins));
 	for (UInt k = 0; k < n_marks; k++)
 		bb->ins[k] = (Ins){ marks[k].addr - bb->addr, classes[k].cost, classes[k].kind };
+	return bb;
 }
 
 /* shape: Valgrind's interface has these parameters. */
@@ -493,13 +526,8 @@ IRSB *x_instrument(VgCallbackClosure *closure, IRSB *in, const VexGuestLayout *l
 	ask_driver_for_classes();
 	bb->n_ins = n_marks;
 	bb->n_ev = n_ev;
+	bb = block_kept(bb);
 	for (UInt k = 0; k < n_flush; k++)
-		count_static(pending_flush[k]);
-	keep_learnt(bb);
-	for (UInt k = 0; k < n_flush; k++) {
-		pending_flush[k]->fn = bb->fn;
-		pending_flush[k]->ret_ip = bb->ret_ip;
-		pending_flush[k]->ev = bb->ev + pending_flush[k]->from;
-	}
+		pending_flush[k].at->Ico.U64 = (Addr)flush_of(bb, &pending_flush[k].f);
 	return g.out;
 }

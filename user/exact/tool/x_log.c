@@ -69,11 +69,11 @@ void log_init(void)
 		open_log(KE_FUNCTION + i, opt.log[i], sizes[i]);
 }
 
-static void seg(Thread *t)
+void log_counted(Thread *t)
 {
 	if (t->log_cur) {
-		t->log_cur->insns += X.tot.insns - t->log_insns;
-		t->log_cur->compute += X.tot.compute - t->log_compute;
+		t->log_cur->insns += (UInt)(X.tot.insns - t->log_insns);
+		t->log_cur->compute += (UInt)(X.tot.compute - t->log_compute);
 	}
 	t->log_insns = X.tot.insns;
 	t->log_compute = X.tot.compute;
@@ -87,7 +87,7 @@ void log_call(Frame *f, Frame *parent)
 
 	if (f->eff != f->fn->id)
 		return; /* part of the selected function that called it */
-	seg(t);
+	log_counted(t);
 	i = free_invs;
 	if (i)
 		free_invs = i->outer;
@@ -120,7 +120,7 @@ void log_return(Frame *f)
 
 	if (!i)
 		return;
-	seg(t);
+	log_counted(t);
 	c = (struct ke_icount){ i->id, i->insns, i->compute };
 	record(KE_ICOUNT, &c, sizeof(c));
 	for (UInt k = 0; k < i->cap; k++)

@@ -111,6 +111,7 @@ static void post_clo_init(void)
 	exec_pick(&name);
 	X.counting = !opt.start_at;
 	X.slice_end = opt.slice ? opt.slice : ~0ull;
+	short_init();
 	X.top_sp = ~0ull;
 	X.eff = FN_OUTSIDE;
 	X.known = NOBODY;

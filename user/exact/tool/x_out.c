@@ -322,6 +322,7 @@ void out_snapshot(const HChar *incomplete, Bool final)
 		stack_finish_all();
 	else
 		seg_refresh();
+	sites_settle();
 	fn_selfs();
 	VG_(memset)(&u, 0, sizeof(u));
 	if (opt.unique)

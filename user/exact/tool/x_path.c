@@ -110,12 +110,12 @@ void path_enter(Thread *t, Frame *f, const Frame *up)
 		f->path->calls++;
 }
 
-void path_counted(const Counters *now, const Counters *then)
+void path_counted(const Clock *now, const Clock *then)
 {
 	if (!X.path)
 		return;
-	X.path->insns += now->insns - then->insns;
-	X.path->compute += now->compute - then->compute;
+	X.path->insns += (UInt)(now->insns - then->insns);
+	X.path->compute += (UInt)(now->compute - then->compute);
 }
 
 /* Another thread is about to run: what comes is told from what was by a number of its own. */

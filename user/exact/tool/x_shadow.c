@@ -72,8 +72,9 @@ void *shadow_kept(SizeT n)
 	void *p;
 
 	n = VG_ROUNDUP(n, 64);
-	if (left < n) {
-		left = n > PIECE ? n : PIECE;
+	/* a line stays beyond the last: x_short.c, bits_again() */
+	if (left < n + 64) {
+		left = n + 64 > PIECE ? n + 64 : PIECE;
 		pool = huge(left);
 		shadow_bytes -= left;
 	}
@@ -275,7 +276,8 @@ void shadow_mark(Sec *s, UInt off, UInt n, UInt fn)
 		mark_part(s, c, 0, end % 4, fn);
 }
 
-void shadow_writers(Sec *s, UInt off, UInt n)
+/* The array of a writer per byte holds for these bytes from now on. */
+static void shadow_writers(Sec *s, UInt off, UInt n)
 {
 	for (UInt c = off / 4; c <= (off + n - 1) / 4; c++)
 		if (!(s->k[c] & K_MIXED))

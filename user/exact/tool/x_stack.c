@@ -30,37 +30,43 @@ Thread *thread_get(ThreadId tid)
 	return threads[tid];
 }
 
-static inline void add_delta(Counters *to, const Counters *now, const Counters *then)
+static inline void add_passed(Counters *restrict to, const Clock *restrict now, const Clock *restrict then)
+{
+	ULong *restrict t = (ULong *)to;
+
+	for (UInt i = 0; i < LANES; i++)
+		t[i] += now->lane[i] - then->lane[i];
+	to->cycles += now->cycles - then->cycles;
+}
+
+static void take_passed(Counters *restrict from, const Clock *restrict now, const Clock *restrict then)
+{
+	ULong *restrict f = (ULong *)from;
+
+	for (UInt i = 0; i < LANES; i++)
+		f[i] -= now->lane[i] - then->lane[i];
+	from->cycles -= now->cycles - then->cycles;
+}
+
+static void add_counters(Counters *to, const Counters *of, Bool minus)
 {
 	ULong *t = (ULong *)to;
-	const ULong *n = (const ULong *)now, *o = (const ULong *)then;
+	const ULong *o = (const ULong *)of;
 
 	for (UInt i = 0; i < COUNTERS_N; i++)
-		t[i] += n[i] - o[i];
+		t[i] += minus ? -o[i] : o[i];
 }
 
-void counts_unpack(void)
+void clock_due(void)
 {
-	ULong *tot = (ULong *)&X.tot;
-
-	X.due = X.now + PACKED_INSNS < X.slice_end ? X.now + PACKED_INSNS : X.slice_end;
-	for (UInt i = 0; i < PACKED_WORDS; i++) {
-		ULong word = X.packed[i];
-
-		for (UInt k = 0; k < 3; k++)
-			tot[3 * i + k] += word >> k * PACKED_BITS & ((1u << PACKED_BITS) - 1);
-		X.packed[i] = 0;
+	if (X.now >= X.slice_end) {
+		slice_end();
+	} else {
+		if (logs_on)
+			log_counted(X.t);
+		seg_refresh();
 	}
-}
-
-static void counts_settle(void)
-{
-	ULong any = 0;
-
-	for (UInt i = 0; i < PACKED_WORDS; i++)
-		any |= X.packed[i];
-	if (any)
-		counts_unpack();
+	X.due = X.now + CLOCK_INSNS < X.slice_end ? X.now + CLOCK_INSNS : X.slice_end;
 }
 
 static inline Bool segments_wanted(void)
@@ -68,14 +74,19 @@ static inline Bool segments_wanted(void)
 	return UNLIKELY_(opt.functions || opt.attr_main || paths_on);
 }
 
+/* Calls are no more than calls: nothing is listed, logged or followed by path. */
+static inline Bool calls_plain(void)
+{
+	return LIKELY_(!(opt.functions | opt.attr_main | paths_on | logs_on));
+}
+
 /* What was counted since the last change of function is the running one's. */
 static void segment_close(void)
 {
 	if (!X.t)
 		return;
-	counts_settle();
 	if (opt.functions || opt.attr_main)
-		add_delta(&fns[X.eff]->unit, &X.tot, &X.t->seg0);
+		add_passed(&fns[X.eff]->unit, &X.tot, &X.t->seg0);
 	if (paths_on)
 		path_counted(&X.tot, &X.t->seg0);
 	X.t->seg0 = X.tot;
@@ -86,15 +97,15 @@ static void segment_close(void)
  * frame below: what is left to each is its own. Taking from a node's parent, which is the rule, waits until figures
  * are wanted (nodes_settle()).
  */
-static void frame_give(Frame *f, const Frame *below, const Counters *now)
+static inline void frame_give(Frame *f, const Frame *below, const Clock *now)
 {
 	Node *under = below ? below->node : NULL;
 
 	if (f->node == under)
 		return; /* a function that calls itself */
-	add_delta(f->outer ? &f->node->inc : &f->node->self, now, &f->snap);
-	if (under && (!f->outer || f->node->parent != under))
-		add_delta(&under->self, &f->snap, now);
+	add_passed(f->outer ? &f->node->inc : &f->node->self, now, &f->snap);
+	if (under && UNLIKELY_(!f->outer || f->node->parent != under))
+		take_passed(&under->self, now, &f->snap);
 }
 
 static void nodes_settle(void)
@@ -104,10 +115,10 @@ static void nodes_settle(void)
 	for (UInt i = 0; i < node_count; i++) {
 		Node *n = nodes[i];
 
-		add_delta(&n->fn->inc, &n->inc, &none);
-		add_delta(&n->self, &n->inc, &none);
+		add_counters(&n->fn->inc, &n->inc, False);
+		add_counters(&n->self, &n->inc, False);
 		if (n->parent)
-			add_delta(&n->parent->self, &none, &n->inc);
+			add_counters(&n->parent->self, &n->inc, True);
 		n->inc = none;
 	}
 }
@@ -153,7 +164,12 @@ static void active_room(Thread *t)
 	t->act_cap = cap;
 }
 
-static void load_top(Thread *t)
+static inline void mix_anew(void)
+{
+	X.mix = (ULong)X.eff << MIX_EFF | X.world << MIX_WORLD;
+}
+
+static inline void load_top(Thread *t)
 {
 	X.known = NOBODY;
 	if (t->depth) {
@@ -172,6 +188,7 @@ static void load_top(Thread *t)
 		X.eff = FN_OUTSIDE;
 		X.path = NULL;
 	}
+	mix_anew();
 }
 
 static void trigger(Fn *fn)
@@ -182,13 +199,13 @@ static void trigger(Fn *fn)
 		X.counting = False;
 }
 
-static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
+static inline __attribute__((always_inline)) void enter_as(Thread *t, Fn *fn, Addr sp, Addr ret, const Bool plain)
 {
 	Frame *f, *up;
 
 	if (UNLIKELY_(fn->flags & (FNF_START | FNF_STOP)))
 		trigger(fn);
-	if (segments_wanted())
+	if (!plain && segments_wanted())
 		segment_close();
 	if (t->depth == t->cap) {
 		t->cap = t->cap ? t->cap * 2 : 256;
@@ -215,15 +232,14 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 		f->node = t->act_node[fn->id];
 		f->outer = 0;
 	}
-	if (!up || f->node != up->node) {
-		counts_settle();
+	if (!up || f->node != up->node)
 		f->snap = X.tot;
-	}
 	if (X.counting) {
 		fn->calls++;
 		f->node->calls++;
 	}
-	if ((opt.functions && !(fn->flags & FNF_SELECTED)) || (opt.attr_main && !(fn->flags & FNF_MAIN_IMAGE))) {
+	if (!plain &&
+	    ((opt.functions && !(fn->flags & FNF_SELECTED)) || (opt.attr_main && !(fn->flags & FNF_MAIN_IMAGE)))) {
 		f->eff = up ? up->eff : FN_OUTSIDE;
 		f->eff_inv = up ? up->eff_inv : f->inv;
 	} else {
@@ -231,39 +247,54 @@ static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
 		f->eff_inv = f->inv;
 	}
 	f->path = NULL;
-	if (UNLIKELY_(paths_on))
+	if (!plain && paths_on)
 		path_enter(t, f, up);
 	X.fn = fn;
 	X.node = f->node;
 	X.top_sp = sp;
 	X.eff = f->eff;
+	mix_anew();
 	X.inv = f->eff_inv;
 	X.path = f->path;
-	if (UNLIKELY_(logs_on))
+	if (!plain && logs_on)
 		log_call(f, up);
 	if (UNLIKELY_(fn->alloc_kind))
 		object_alloc_enter(f);
 }
 
-static void leave_frame(Thread *t, Bool returned)
+static void enter_frame(Thread *t, Fn *fn, Addr sp, Addr ret)
+{
+	if (calls_plain())
+		enter_as(t, fn, sp, ret, True);
+	else
+		enter_as(t, fn, sp, ret, False);
+}
+
+static inline __attribute__((always_inline)) void leave_as(Thread *t, Bool returned, const Bool plain)
 {
 	Frame *f = &t->frames[t->depth - 1], *below;
 
-	if (UNLIKELY_(logs_on))
+	if (!plain && logs_on)
 		log_return(f);
 	/* a tail call has not returned anything yet */
 	if (UNLIKELY_(f->fn->alloc_kind) && returned)
 		object_alloc_leave(f, t->depth > 1 ? f[-1].fn : NULL);
-	if (segments_wanted())
+	if (!plain && segments_wanted())
 		segment_close();
 	t->active[f->fn->id]--;
 	below = t->depth > 1 ? f - 1 : NULL;
-	if (!below || f->node != below->node) {
-		counts_settle();
+	if (!below || f->node != below->node)
 		frame_give(f, below, &X.tot);
-	}
 	t->depth--;
 	load_top(t);
+}
+
+static void leave_frame(Thread *t, Bool returned)
+{
+	if (calls_plain())
+		leave_as(t, returned, True);
+	else
+		leave_as(t, returned, False);
 }
 
 static Bool on_altstack(Thread *t, Addr sp)
@@ -323,7 +354,7 @@ void stack_enter(BB *bb)
  * What instructions remember of blocks holds within a world. A thread keeps its own while its stack stays where it is
  * and no page changes its kind.
  */
-#define WORLDS 1024 /* of 10 bits; then they begin anew */
+#define WORLDS 128 /* of 7 bits; then they begin anew */
 static UInt era = 1;
 
 static void world_new(Thread *t)
@@ -346,6 +377,7 @@ void world_new_era(void)
 		return;
 	world_new(X.t);
 	X.world = X.t->world;
+	mix_anew();
 }
 
 void stack_sp(Addr sp)
@@ -370,6 +402,7 @@ void stack_sp(Addr sp)
 	if (t->era != era)
 		world_new(t);
 	X.world = t->world;
+	mix_anew();
 	X.lo = sp - RED_ZONE;
 	X.span = t->stack_hi - X.lo;
 }
@@ -380,7 +413,6 @@ static void save_thread(void)
 
 	if (!t)
 		return;
-	counts_settle();
 	t->tot = X.tot;
 	t->sp = X.sp;
 	t->pending = X.pending;
@@ -512,13 +544,8 @@ void fn_selfs(void)
 	nodes_settle();
 	for (UInt i = 0; i < fn_count; i++)
 		VG_(memset)(&fns[i]->self, 0, sizeof(Counters));
-	for (UInt i = 0; i < node_count; i++) {
-		ULong *to = (ULong *)&nodes[i]->fn->self;
-		const ULong *from = (const ULong *)&nodes[i]->self;
-
-		for (UInt k = 0; k < COUNTERS_N; k++)
-			to[k] += from[k];
-	}
+	for (UInt i = 0; i < node_count; i++)
+		add_counters(&nodes[i]->fn->self, &nodes[i]->self, False);
 }
 
 void slice_end(void)
