@@ -149,6 +149,23 @@ static void what_no_segment_met_widens(void **state)
 }
 
 /* The same time in segments that nobody saw end. */
+/* One in ten of the timed ones is as long as none that was carried on: nearly all time is in those, and unknown. */
+static void long_ones_that_were_not_carried_on(void **state)
+{
+	struct fmt_segment s[MOST];
+	size_t n = made(s, 0);
+	struct segment_rate r = rate_of(s, n);
+
+	assert_true(r.known && r.verified > 0.99);
+	for (size_t i = 0; i < n; i++)
+		if (s[i].state == FMT_SEG_TIMED && !(i % 10))
+			s[i].ns = 1e7;
+	r = rate_of(s, n);
+	assert_false(r.known);
+	assert_true(r.verified < 0.1);
+	assert_non_null(r.why);
+}
+
 static void long_ones_are_told(void **state)
 {
 	struct fmt_segment s[MOST];
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test(intervals_hold),
 		cmocka_unit_test(what_diverged_widens),
 		cmocka_unit_test(what_no_segment_met_widens),
+		cmocka_unit_test(long_ones_that_were_not_carried_on),
 		cmocka_unit_test(long_ones_are_told),
 		cmocka_unit_test(too_little_is_unknown),
 		cmocka_unit_test(faults_are_the_kernels),

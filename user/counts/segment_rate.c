@@ -142,7 +142,7 @@ static struct disturbance disturbance_of(const struct sums *all, double measured
 	double part = measured_var > 0 && !isnan(measured) ? assumed_var / (assumed_var + measured_var) : 0;
 	struct disturbance d = { .measured = part, .var = (1 - part) * (1 - part) * assumed_var };
 
-	d.ns = part > 0 ? part * measured + (1 - part) * assumed : assumed;
+	d.ns = part > 0 ? fmax(0, fmin(part * measured + (1 - part) * assumed, most)) : assumed;
 	return d;
 }
 
@@ -283,6 +283,15 @@ static double part_met(const struct fmt_segment *s, size_t n, double running)
 	return fmin(1, met / stretches / fmin(running, 1));
 }
 
+/* Carried ones are disturbed, so they take longer than timed ones. Where they are shorter, long ones are missing among
+ * them: a thread that calls often between long pauses is met, by a recorder that has just become ready, at its short ones. */
+static double part_alike(const struct sums *all)
+{
+	double carried = all->carried_ns / all->carried, timed = all->timed_ns / all->timed;
+
+	return all->carried > 0 && all->timed > 0 && timed > 0 ? fmax(0, fmin(1, carried / timed)) : 1;
+}
+
 struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double running, uint64_t *dropped)
 {
 	struct segment_rate r = { .per_ns = NAN,
@@ -312,7 +321,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 	/* a lost one took as long as any, for all that is known */
 	time = all.carried_ns + all.open_ns + (all.carried > 0 ? all.lost * all.carried_ns / all.carried : 0);
 	if (time > 0)
-		r.verified = fmax(0, fmin(1, all.known_ns / time));
+		r.verified = fmax(0, fmin(1, all.known_ns / time)) * part_alike(&all);
 	r.why = too_few(&r, &all);
 	if (!r.why)
 		estimate_rate(&r, &all, s, n);

@@ -28,7 +28,7 @@ struct segment_rate {
 	uint64_t count[FMT_SEG_STATES], cause[FMT_SEGCS];
 	uint64_t stretches;    /* in which some were carried on */
 	uint64_t instructions; /* of the verified ones */
-	double verified;       /* part of the carried ones' time that is of verified ones; NaN: none was carried on */
+	double verified;       /* part of the time in segments that verified ones stand for; NaN: none was carried on */
 	double met;            /* part of the time in which code ran that some segment is of; NaN: unknown */
 	/* Parts of the variance of the rate's log: chance, what is not verified, prices. NaN: unknown. */
 	double var_chance, var_unverified, var_prices;

@@ -310,6 +310,14 @@ static void find_all(struct exits_file *f, uint64_t offset, bool may_hand, struc
 		unknown(&s, "it never returns");
 }
 
+bool exits_begins(struct exits_file *f, uint64_t offset)
+{
+	uint64_t vaddr, from, end;
+
+	return module_offset_to_vaddr(f->m, offset, &vaddr) && module_code_bounds(f->m, vaddr, &from, &end) &&
+	       from == vaddr;
+}
+
 void exits_find(struct exits_file *f, uint64_t offset, struct exits *out)
 {
 	find_all(f, offset, false, out);

@@ -36,6 +36,9 @@ struct exits_file *exits_open(int fd, struct err *e);
 void exits_close(struct exits_file *f);
 /* Code in the file may catch exceptions, or walk stacks in a way of its own (Go): no return address may be replaced. */
 bool exits_file_catches(int fd);
+/* Whether a function begins at this file offset, by its symbol or its unwind entry: elsewhere a probe would be planted
+ * within an instruction. */
+bool exits_begins(struct exits_file *f, uint64_t offset);
 /* Of the function that begins at this file offset. */
 void exits_find(struct exits_file *f, uint64_t offset, struct exits *out);
 /* The same of one that may hand its call on to another file: there its end is not seen, but the jump is. */

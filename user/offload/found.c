@@ -533,6 +533,7 @@ static int on_pointed_file(void *ctx, struct lib_file *f)
 	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
 	const struct pointed *at = &find->pointed;
+	struct exits_file *code;
 	struct err why = { 0 };
 	struct stat st;
 	int r;
@@ -540,6 +541,7 @@ static int on_pointed_file(void *ctx, struct lib_file *f)
 	if (f->waits || api_wants(s, f->base) || fstat(f->fd, &st))
 		return 0;
 	r = gather_begin(&g, &why);
+	code = exits_open(f->fd, NULL);
 	for (unsigned i = 0; i < at->cnt && !r; i++) {
 		uint64_t offset = at->addr[i] - f->start + f->pgoff;
 		struct probe_spec spec = at->row[i]->spec;
@@ -555,6 +557,11 @@ static int on_pointed_file(void *ctx, struct lib_file *f)
 			r = r > 0 ? 0 : r;
 			continue;
 		}
+		/* the table is the target's, and of another release it may be laid out otherwise */
+		if (!code || !exits_begins(code, offset)) {
+			note_once(s, f->path, "a table of functions points to what is none: it is not probed");
+			continue;
+		}
 		spec.family = offload_family(at->of[i]->family);
 		add_point(&g, offset, &spec,
 			  (struct titles){ at->of[i]->name, at->row[i]->symbol, at->row[i]->symbol, FMT_OV_UNKNOWN });
@@ -567,6 +574,7 @@ static int on_pointed_file(void *ctx, struct lib_file *f)
 		if (find->later)
 			count_late(find);
 	}
+	exits_close(code);
 	gather_end(&g);
 	return found_or_noted(find, f, r, &why);
 }
