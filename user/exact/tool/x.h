@@ -347,7 +347,8 @@ static inline ULong ukey(UInt edge_index, UInt stack, Addr a)
 {
 	return (ULong)edge_index << 38 | (ULong)stack << 37 | ((a >> UBLK_SHIFT) & 0x1fffffffffull);
 }
-static inline void bits_set(ULong *bits, UInt off, UInt n)
+/* At most 64 of them, which may lie in two words. */
+static inline void bits_set_few(ULong *bits, UInt off, UInt n)
 {
 	UInt word = off >> 6, bit = off & 63;
 	ULong m = n >= 64 ? ~0ull : (1ull << n) - 1;
@@ -356,6 +357,15 @@ static inline void bits_set(ULong *bits, UInt off, UInt n)
 	if (bit + n > 64)
 		bits[word + 1] |= m >> (64 - bit);
 }
+
+/* An access that stores the processor's state has some 500. */
+static inline void bits_set(ULong *bits, UInt off, UInt n)
+{
+	for (; UNLIKELY_(n > 64); off += 64, n -= 64)
+		bits_set_few(bits, off, 64);
+	bits_set_few(bits, off, n);
+}
+
 void unique_set(UInt edge_index, UInt stack, Addr a, SizeT n);
 /* Sums up the sets: per edge, and unions per consumer and per producer. */
 typedef struct {

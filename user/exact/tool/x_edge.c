@@ -121,15 +121,7 @@ void unique_set(UInt edge_index, UInt stack, Addr a, SizeT n)
 			k = n;
 		a += k;
 		n -= k;
-		while (k) {
-			UInt m = k > 64 ? 64 : k;
-
-			if (off % 64 + m > 64)
-				m = 64 - off % 64;
-			bits_set(b, off, m);
-			off += m;
-			k -= m;
-		}
+		bits_set(b, off, k);
 	}
 }
 
