@@ -284,7 +284,7 @@ static double part_met(const struct fmt_segment *s, size_t n, double running)
 }
 
 /* Carried ones are disturbed, so they take longer than timed ones. Where they are shorter, long ones are missing among
- * them: a thread that calls often between long pauses is met, by a recorder that has just become ready, at its short ones. */
+ * them: where a thread calls often between long pauses, a recorder that has just become ready meets short ones. */
 static double part_alike(const struct sums *all)
 {
 	double carried = all->carried_ns / all->carried, timed = all->timed_ns / all->timed;
