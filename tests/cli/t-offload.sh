@@ -164,7 +164,7 @@ check "and the command that records them" grep -q -- '--offload auto' "$TMP/err"
 expect_status 1 "no profile" accperf offload -i nothing.data
 
 # what advise needs is looked for unasked, in what the command maps; a device's library that merely lies there is not configured
-accperf record -q -F 997 -o unasked.data -- "$W/off_deflate" 3000 20000 >/dev/null 2>&1
+accperf record -q -F 997 -o unasked.data -- "$W/off_deflate" 9000 20000 >/dev/null 2>&1
 check "a command's calls are looked for unasked" is unasked.data '.calls[]|select(.name=="deflate")|.counted_calls>0'
 accperf record -q -o idle.data -- sleep .3 >/dev/null 2>&1
 expect_status 3 "where there is nothing to probe" accperf offload -i idle.data
