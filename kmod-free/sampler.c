@@ -49,6 +49,7 @@ struct sampler {
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	struct bpf_link *waits;    /* NULL: not attached */
 	int kernel_tick;           /* -1: not attached */
+	bool may_tick;             /* it can be, unless the targets are a control group */
 	uint64_t passed;           /* timers of the kernel, when last looked at */
 	int cgroup_fd;
 	uint64_t cpu_ns;
@@ -115,6 +116,7 @@ static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
+	const char *why;
 	int cpus;
 
 	if (!s) {
@@ -133,6 +135,9 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	}
 	if (load(s, o->kernel_tick, cpus, e))
 		goto fail;
+	s->may_tick = o->kernel_tick && o->timers != TIMERS_OF_THREADS &&
+		      bpf_program__fd(s->bpf->progs.on_kernel_tick) >= 0 &&
+		      kernel_tick_find(&s->bpf->bss->tick_code, &why);
 	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
 	if (!s->ring) {
 		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
@@ -366,6 +371,11 @@ void sampler_no_kernel_ticks(struct sampler *s)
 	s->bpf->bss->kernel_ticks_come = false;
 }
 
+bool sampler_may_tick(const struct sampler *s)
+{
+	return s->may_tick;
+}
+
 bool sampler_kernel_ticks(const struct sampler *s)
 {
 	return s->kernel_tick >= 0;
@@ -375,10 +385,9 @@ bool sampler_kernel_ticks(const struct sampler *s)
 static void attach_kernel_tick(struct sampler *s)
 {
 	int prog = bpf_program__fd(s->bpf->progs.on_kernel_tick);
-	const char *why;
 
 	s->bpf->bss->kernel_ticks_come = false;
-	if (!s->o.kernel_tick || prog < 0 || s->cgroup_fd >= 0 || !kernel_tick_find(&s->bpf->bss->tick_code, &why))
+	if (!s->may_tick || s->cgroup_fd >= 0)
 		return;
 	share_time(s);
 	s->kernel_tick = bpf_raw_tracepoint_open("hrtimer_expire_entry", prog);

@@ -47,6 +47,8 @@ int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
  * the machine or of a control group is observed. */
 int sampler_targets_fd(const struct sampler *s);
 bool sampler_by_thread(const struct sampler *s, const char **why);
+/* Whether the kernel's ticks can come, as far as is known before the targets are. */
+bool sampler_may_tick(const struct sampler *s);
 /* Whether the kernel's ticks come, too: until they are given up here, or by ourselves where a machine has so many
  * timers that looking at each would be felt. */
 bool sampler_kernel_ticks(const struct sampler *s);

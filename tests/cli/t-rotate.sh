@@ -74,7 +74,9 @@ check "each has names: next to nothing is an offset" every '([.functions[] | sel
 check "and the way there" every '[.functions[] | select(.name == "main") | .inclusive] | (add // 0) > 0.5' t.data
 check "and the files" bash -c "accperf export --pprof -i t.data.000002 -o - | zcat | grep -aqF '$WORKLOADS/kv'"
 check "flow reads the second" reads flow t.data
-check "and counts does" reads counts t.data
+# where no breakpoints are, counts come from a few bursts a second: one of the files may have none
+any_reads() { local f; for f in $(files "$2"); do accperf "$1" -i "$f" >"$f.$1" 2>&1 && return; done; cat "$f.$1"; return 1; }
+check "and counts does" any_reads counts t.data
 check "one is private as ever" test "$(stat -c %a t.data.000001)" = 600
 
 kill $target
@@ -140,10 +142,11 @@ start python3 busy.py; busy=$!
 accperf record -q -p $busy --duration 15s -o briefly.data 2>/dev/null & brief=$!
 accperf record -q -p $busy -o busy.data 2>/dev/null & long=$!
 wait $brief # which takes as long as the machine lets it
-# then for eight seconds of the interpreter's CPU time, which may be many more where it gets a part of a CPU. In the
+# then for sixteen seconds of the interpreter's CPU time, which may be many more where it gets a part of a CPU. In the
 # seconds before most code is met for the first time, whose graph is written once: some 24 KB a second on a fast machine.
+# Two recordings meet different code, some 50 KB more or less: of eight seconds that would be 6 KB each.
 cpu_ms() { awk '{ sub(/.*\) /, ""); print ($12 + $13) * 10 }' "/proc/$1/stat"; }
-had=$(cpu_ms $busy); for _ in $(seq 600); do [ $(($(cpu_ms $busy) - had)) -ge 8000 ] && break; sleep 0.1; done
+had=$(cpu_ms $busy); for _ in $(seq 600); do [ $(($(cpu_ms $busy) - had)) -ge 16000 ] && break; sleep 0.1; done
 kill -INT $long; wait $long; kill $busy
 kill -INT $idles; wait $idles $first; kill $idle
 # growth SHORT LONG: bytes a second

@@ -48,6 +48,7 @@ static struct planted {
 	unsigned gate_seconds;
 	char log[1024]; /* what was called, in order */
 } fake;
+static bool kernel_may_tick; /* before a recording is opened */
 
 static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 static void note(const char *fmt, ...)
@@ -108,6 +109,12 @@ bool sampler_by_thread(const struct sampler *s, const char **why)
 	(void)s;
 	*why = "";
 	return fake.by_thread;
+}
+
+bool sampler_may_tick(const struct sampler *s)
+{
+	(void)s;
+	return kernel_may_tick;
 }
 
 bool sampler_kernel_ticks(const struct sampler *s)

@@ -4,6 +4,7 @@
  * what an error does, what is counted, what is booked, what a rotation begins anew. Nothing is attached to anything.
  */
 #include "fake_sources.h"
+#include "kmod-free/kernel_tick.h"
 
 /* ---- what reaches whom ---- */
 
@@ -405,6 +406,13 @@ static void the_period_follows_from_the_budget(void **state)
 	open_recording(&r, &o, 0);
 	assert_int_equal(fake.period, 10 * MS);
 	close_recording(&r);
+	/* the kernel's ticks are among the most that there may be */
+	o.max_hz = 100 + 1e9 / (double)kernel_tick_ns();
+	kernel_may_tick = true;
+	open_recording(&r, &o, 0);
+	assert_in_range(fake.period, 10 * MS - 1, 10 * MS + 1);
+	close_recording(&r);
+	kernel_may_tick = false;
 	o.budget = 1e-6;
 	open_recording(&r, &o, 0);
 	assert_int_equal(fake.period, SECOND / 19);

@@ -24,7 +24,7 @@ struct access_part {
 	bool named;              /* what the program was started as is settled */
 	bool write, hardware;    /* computed accesses; not where the processor samples some */
 	struct {
-		uint64_t kernel, returns, undecoded, known, unknown, written, leaders_unknown;
+		uint64_t kernel, returns, undecoded, known, unknown, written, leaders_unknown, kernel_ticks;
 	} n;
 };
 
@@ -38,13 +38,22 @@ static bool touches_strings(const struct block_result *r)
 	return false;
 }
 
+/* For how many ticks a sample's accesses stand: of the kernel's, which are many, those of every second one are written.
+ * They take more room than all else that a tick leaves. */
+static double ticks_told(struct access_part *p, const struct sample *s)
+{
+	if (!(s->flags & SF_KERNEL_TICK))
+		return 1;
+	return p->n.kernel_ticks++ % 2 ? 2 : 0;
+}
+
 static int write_accesses(struct access_part *p, const struct sample *s, const struct block_result *r,
 			  struct located *at)
 {
-	double weight = located_code_executions(r, (double)s->period);
+	double weight = located_code_executions(r, (double)s->period) * ticks_told(p, s);
 	uint64_t function = p->windows ? located_code_function_at(p->code, s, at) : 0;
 
-	for (unsigned i = 0; i < r->count; i++) {
+	for (unsigned i = 0; i < r->count && weight > 0; i++) {
 		struct fmt_access rec;
 		int err;
 

@@ -56,6 +56,12 @@ static void measure_tick_price(struct session *s)
 	s->totals.tick_ns = price_measure(&s->prices, PRICE_TICK, variant, s->sampler);
 }
 
+/* Ticks of the kernel's own, a second of a CPU's time; 0: none will come. */
+static double kernel_hz(const struct session *s)
+{
+	return sampler_may_tick(s->sampler) ? 1e9 / (double)kernel_tick_ns() : 0;
+}
+
 static void choose_period(struct session *s)
 {
 	double hz;
@@ -65,8 +71,9 @@ static void choose_period(struct session *s)
 		return;
 	}
 	hz = s->o.budget * s->o.timer_part * 1e9 / tick_ns(s);
-	if (hz > s->o.max_hz)
-		hz = s->o.max_hz;
+	/* what these bring the timer need not */
+	if (hz > s->o.max_hz - kernel_hz(s))
+		hz = s->o.max_hz - kernel_hz(s);
 	if (hz < 19)
 		hz = 19;
 	s->period_ns = (uint64_t)(1e9 / hz);
