@@ -356,11 +356,11 @@ static void enable_in_turn(struct sampler *s)
 }
 
 /* The kernel's tick stands for its own period, a timer's for that; of both together each sample stands for as much. */
-static void share_time(struct sampler *s)
+static void share_time(struct sampler *s, bool ticks)
 {
-	double tick = (double)kernel_tick_ns();
+	double more = ticks ? 1 / (double)kernel_tick_ns() : 0;
 
-	s->bpf->bss->both_period = (uint64_t)(1 / (1 / tick + 1 / (double)s->o.period_ns));
+	s->bpf->bss->both_period = (uint64_t)(1 / (more + 1 / (double)s->o.period_ns));
 }
 
 void sampler_no_kernel_ticks(struct sampler *s)
@@ -368,7 +368,8 @@ void sampler_no_kernel_ticks(struct sampler *s)
 	if (s->kernel_tick >= 0)
 		close(s->kernel_tick);
 	s->kernel_tick = -1;
-	s->bpf->bss->kernel_ticks_come = false;
+	/* one may be under way on another CPU, and say that they come */
+	share_time(s, false);
 }
 
 bool sampler_may_tick(const struct sampler *s)
@@ -389,7 +390,7 @@ static void attach_kernel_tick(struct sampler *s)
 	s->bpf->bss->kernel_ticks_come = false;
 	if (!s->may_tick || s->cgroup_fd >= 0)
 		return;
-	share_time(s);
+	share_time(s, true);
 	s->kernel_tick = bpf_raw_tracepoint_open("hrtimer_expire_entry", prog);
 }
 
@@ -422,7 +423,7 @@ int sampler_retime(struct sampler *s, uint64_t period_ns)
 		return -EBUSY;
 	s->o.period_ns = period_ns;
 	close_timers(s);
-	share_time(s);
+	share_time(s, s->kernel_tick >= 0);
 	/* what cannot be opened now is tried again each second: sampler_second() */
 	err = attach_cpus(s, NULL);
 	enable_in_turn(s);

@@ -59,7 +59,7 @@ static void measure_tick_price(struct session *s)
 /* Ticks of the kernel's own, a second of a CPU's time; 0: none will come. */
 static double kernel_hz(const struct session *s)
 {
-	return sampler_may_tick(s->sampler) ? 1e9 / (double)kernel_tick_ns() : 0;
+	return s->targets->cgroup_fd < 0 && sampler_may_tick(s->sampler) ? 1e9 / (double)kernel_tick_ns() : 0;
 }
 
 static void choose_period(struct session *s)

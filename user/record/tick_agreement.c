@@ -3,11 +3,23 @@
 
 #include <math.h>
 
-#define PLACE_BITS 8   /* of an address that make no other place: a short function's length */
-#define ENOUGH 100     /* ticks of timers, before anything is told: a second or two of work; by hand */
-#define CHANCE 6.0     /* standard deviations that chance does not reach in a day of looking once a second */
-#define OFF_MOST 0.25  /* the numbers may be off by so much: a busy machine's interrupts come late and together */
-#define SPREAD_BITS 58 /* 64 less those that number TICK_PLACES */
+#define PLACE_BITS 8    /* of an address that make no other place: a short function's length */
+#define ENOUGH 100      /* ticks of timers, before anything is told: a second or two of work; by hand */
+#define REMEMBERED 4000 /* ticks of timers: of more, differences would be told that matter to nobody; by hand */
+#define CHANCE 6.0      /* standard deviations that chance does not reach in a day of looking once a second */
+#define OFF_MOST 0.25   /* the numbers may be off by so much: a busy machine's interrupts come late and together */
+#define SPREAD_BITS 58  /* 64 less those that number TICK_PLACES */
+
+/* What was long ago counts for half, again and again. */
+static void forget_half(struct tick_agreement *a)
+{
+	for (unsigned i = 0; i < TICK_PLACES; i++) {
+		a->timer[i] /= 2;
+		a->kernel[i] /= 2;
+	}
+	a->expected /= 2;
+	a->timers /= 2;
+}
 
 void tick_agreement_seen(struct tick_agreement *a, const struct sample *m, double more)
 {
@@ -18,6 +30,8 @@ void tick_agreement_seen(struct tick_agreement *a, const struct sample *m, doubl
 	} else {
 		a->timer[place]++;
 		a->expected += more;
+		if (++a->timers > REMEMBERED)
+			forget_half(a);
 	}
 }
 

@@ -18,6 +18,7 @@
 struct tick_agreement {
 	uint32_t timer[TICK_PLACES], kernel[TICK_PLACES];
 	double expected; /* ticks of the kernel */
+	uint32_t timers; /* ticks of timers in all */
 };
 
 /* A tick of a timer, for which so many of the kernel's come, or one of these. */
