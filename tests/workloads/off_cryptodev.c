@@ -15,23 +15,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dpdk.h"
+
 #define BURST 8
 #define LARGEST 4096
 #define GENERATION ".so.23" /* DPDK 22.11 */
-
-struct mbuf { /* rte_mbuf */
-	void *buf_addr;
-	uint64_t iova;
-	uint16_t data_off, refcnt, nb_segs, port;
-	uint64_t ol_flags;
-	uint32_t packet_type, pkt_len;
-	uint16_t data_len, vlan;
-	uint32_t hash[2];
-	uint16_t vlan_outer, buf_len;
-	void *pool, *next;
-	uint8_t rest[128];
-};
-_Static_assert(offsetof(struct mbuf, buf_len) == 54 && offsetof(struct mbuf, next) == 64, "rte_mbuf");
 
 struct op {                                                     /* rte_crypto_op with its rte_crypto_sym_op */
 	uint8_t type, status, session_type, flags, reserved[2]; /* 1 symmetric; 1 not processed; 0 with a session */
