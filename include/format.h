@@ -129,6 +129,7 @@ enum fmt_section {
 	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
 	FMT_SEGMENT = 86,       /* struct fmt_segment: what a thread did between two system calls */
 	FMT_COUNTS_DRAWN = 87,  /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
+	FMT_COUNTS_WENT = 88,   /* struct fmt_counts_went: what one replay ran; all add up */
 };
 
 struct fmt_process {
@@ -736,7 +737,9 @@ struct fmt_counts_func {
 	uint32_t blocks, loops;
 	uint32_t pad;
 	double same; /* of all pairs of its samples, those that met the same instruction; 0 also: not counted */
-	double begun, replayed; /* bursts that began in it; the sum of its parts of each burst's instructions */
+	/* older files: bursts that began in it, and the sum of its parts of each burst's instructions; 0: see
+	 * FMT_COUNTS_WENT */
+	double begun, replayed;
 	/* activations of it in bursts that were seen to begin, or to be under way, but not how they went on */
 	double cut;
 	double stayed; /* of `replayed`, in bursts that began in it; 0 in all functions: unknown */
@@ -892,4 +895,12 @@ struct fmt_counts_drawn {
 	double instructions, square, with_all;
 };
 _Static_assert(sizeof(struct fmt_counts_drawn) == 32, "fmt_counts_drawn");
+
+/* Of a burst that began in one function, the part of its instructions that ran in a function: those of a burst add up
+ * to 1. */
+struct fmt_counts_went {
+	uint32_t from, function; /* fmt_counts_func.id; 0: code of which no function is known */
+	float part;
+};
+_Static_assert(sizeof(struct fmt_counts_went) == 12, "fmt_counts_went");
 #endif

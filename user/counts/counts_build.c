@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The tree that is solved, of what a recording measured: which links are used, and what they claim. */
+#include "counts/burst_shares.h"
 #include "counts/counts_cache.h"
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
@@ -16,8 +17,6 @@
 #define CALL_VAR 1e-4
 #define RECURSION_VAR 400.0 /* variance of a log: nothing is known of how deep it goes */
 #define LIST_BIAS 0.15      /* sd of the log of a list's length; by hand */
-#define BURSTS_LEAST 30     /* activations that bursts saw begin: a share of fewer is known to a fifth, 1 / sqrt(30) */
-#define STAY_PRIOR 2.0      /* bursts: before there are some, a function is taken to be left as soon as others */
 #define WHOLE 4             /* activations in each burst: of fewer, those that are cut off are too many */
 #define DOUBT_SD 3 /* standard deviations between two statements of one link, from which both are doubted; by hand */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
@@ -363,49 +362,6 @@ static int fill_tree(struct builder *b, struct counts_built *out)
 	return 0;
 }
 
-struct bursts {
-	double begun, stayed;
-};
-
-/* The parts of a burst that run in a function: of those that begin there (of few, as of all functions together), and of
- * those that begin elsewhere. A file that does not say what stayed tells of all together. */
-static void parts_of_bursts(const struct fmt_counts_func *f, const struct bursts *b, double *stays, double *comes)
-{
-	double others = b->begun - f->begun;
-
-	*stays = *comes = f->replayed / b->begun;
-	if (!(b->stayed > 0))
-		return;
-	*stays = (f->stayed + STAY_PRIOR * b->stayed / b->begun) / (f->begun + STAY_PRIOR);
-	*comes = others > 0 ? fmax(0, f->replayed - f->stayed) / others : 0;
-}
-
-/* Bursts go from where time is spent to where that code leads: each is a unit of time, and what ran within it tells
- * how the instructions of that time are parted. There are far more samples, which tell how often a burst would begin
- * in a function: of that time it has what such bursts leave there, and of all others' what those bring. */
-static void by_bursts(const struct counts_record *r, struct counts_tree *t)
-{
-	struct bursts b = { 0 };
-	double time = 0, sum = 0;
-
-	for (size_t g = 0; g < r->funcs; g++) {
-		b.begun += r->func[g].begun;
-		b.stayed += r->func[g].stayed;
-		time += t->group[g].time;
-	}
-	if (!(b.begun >= BURSTS_LEAST))
-		return;
-	for (size_t g = 0; g < r->funcs; g++) {
-		double stays, comes;
-
-		parts_of_bursts(&r->func[g], &b, &stays, &comes);
-		t->group[g].time = stays * t->group[g].time + comes * (time - t->group[g].time);
-		sum += t->group[g].time;
-	}
-	for (size_t g = 0; g < r->funcs && sum > 0; g++)
-		t->group[g].time *= time / sum;
-}
-
 /* Over how many nodes a function's samples are spread: as many as would hold equal parts. */
 static void set_variety(const struct counts_record *r, struct counts_tree *t)
 {
@@ -423,36 +379,6 @@ static void set_variety(const struct counts_record *r, struct counts_tree *t)
 		t->group[g].variety = square[g] > 0 ? sum[g] * (sum[g] - 1) / square[g] : 0;
 	free(square);
 	free(sum);
-}
-
-int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
-{
-	struct builder b = { .r = r };
-	int err;
-
-	memset(out, 0, sizeof(*out));
-	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
-	b.replay = calloc(r->links + 1, sizeof(*b.replay));
-	b.used = calloc(r->links + 1, sizeof(*b.used));
-	b.best = calloc(r->nodes + 1, sizeof(*b.best));
-	b.way = calloc(r->nodes + 1, sizeof(*b.way));
-	err = b.ratio && b.replay && b.used && b.best && b.way ? 0 : -ENOMEM;
-	err = err ? err : choose_links(&b);
-	err = err ? err : fill_tree(&b, out);
-	if (!err)
-		set_variety(r, &out->tree);
-	if (!err)
-		by_bursts(r, &out->tree);
-	free(b.ratio);
-	free(b.replay);
-	free(b.used);
-	free(b.best);
-	free(b.way);
-	if (err) {
-		counts_built_release(out);
-		return err_set(e, err, "out of memory");
-	}
-	return 0;
 }
 
 struct ran {
@@ -477,46 +403,94 @@ static void met_and_ran(const struct counts_record *r, const struct counts_tree 
 		m[g].alike = m[g].alike > 0 ? m[g].alike / ran[g].instructions / ran[g].samples : 0;
 }
 
-/* The time of each function becomes what its instructions would have taken at everybody's pace. In a recording that
- * did not look where samples fell, all have the same. Needs the runs of a solution. */
-static int at_one_pace(const struct counts_record *r, struct counts_tree *t, bool *changed)
+static int time_at_one_pace(const struct counts_record *r, const struct counts_tree *t, double *time)
 {
 	struct counts_met *m = calloc(r->funcs + 1, sizeof(*m));
 	struct ran *ran = calloc(r->funcs + 1, sizeof(*ran));
-	double time = 0, paced = 0, same = 0;
 	int rc = m && ran ? 0 : -ENOMEM;
 
-	for (size_t g = 0; g < r->funcs; g++)
-		same += r->func[g].same;
-	*changed = same > 0;
-	if (!rc && same > 0)
+	if (!rc)
 		met_and_ran(r, t, m, ran);
-	for (size_t g = 0; g < r->funcs && !rc && same > 0; g++) {
+	for (size_t g = 0; g < r->funcs && !rc; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 
 		m[g].samples = (double)f->samples;
 		m[g].same = f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same;
-		time += t->group[g].time;
-		t->group[g].time /= counts_pace(&m[g]);
-		paced += t->group[g].time;
+		time[g] /= counts_pace(&m[g]);
 	}
-	for (size_t g = 0; g < r->funcs && paced > 0; g++)
-		t->group[g].time *= time / paced;
 	free(m);
 	free(ran);
 	return rc;
+}
+
+/* The time of each function becomes what the instructions that it leads to would have taken at everybody's pace: of a
+ * solution's runs. A recording that did not look where samples fell tells of one pace for all, which it has. */
+static int lead_time(const struct counts_record *r, struct counts_tree *t, bool paced)
+{
+	double *time = malloc((r->funcs + 1) * sizeof(*time)), all = 0, sum = 0;
+	int rc = time ? 0 : -ENOMEM;
+
+	for (size_t g = 0; g < r->funcs && !rc; g++)
+		all += time[g] = r->func[g].self_ns;
+	if (!rc && paced)
+		rc = time_at_one_pace(r, t, time);
+	rc = rc ? rc : burst_shares(r, time);
+	for (size_t g = 0; g < r->funcs && !rc; g++)
+		sum += time[g];
+	for (size_t g = 0; g < r->funcs && !rc && sum > 0; g++)
+		t->group[g].time = time[g] * all / sum;
+	free(time);
+	return rc;
+}
+
+static bool pace_known(const struct counts_record *r)
+{
+	double same = 0;
+
+	for (size_t g = 0; g < r->funcs; g++)
+		same += r->func[g].same;
+	return same > 0;
+}
+
+int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
+{
+	struct builder b = { .r = r };
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	b.ratio = calloc(r->links + 1, sizeof(*b.ratio));
+	b.replay = calloc(r->links + 1, sizeof(*b.replay));
+	b.used = calloc(r->links + 1, sizeof(*b.used));
+	b.best = calloc(r->nodes + 1, sizeof(*b.best));
+	b.way = calloc(r->nodes + 1, sizeof(*b.way));
+	err = b.ratio && b.replay && b.used && b.best && b.way ? 0 : -ENOMEM;
+	err = err ? err : choose_links(&b);
+	err = err ? err : fill_tree(&b, out);
+	if (!err)
+		set_variety(r, &out->tree);
+	err = err ? err : lead_time(r, &out->tree, false);
+	free(b.ratio);
+	free(b.replay);
+	free(b.used);
+	free(b.best);
+	free(b.way);
+	if (err) {
+		counts_built_release(out);
+		return err_set(e, err, "out of memory");
+	}
+	return 0;
 }
 
 /* How instructions are spread within functions comes of the first solution, how functions differ of the second. */
 int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 {
 	struct segment_shares s;
-	bool changed = false;
 	int err = counts_solve(&b->tree);
 
-	err = err ? err : at_one_pace(r, &b->tree, &changed);
-	if (!err && changed)
-		err = counts_solve(&b->tree);
+	if (!err && pace_known(r)) {
+		err = lead_time(r, &b->tree, true);
+		err = err ? err : counts_solve(&b->tree);
+	}
 	if (err)
 		return err;
 	err = segment_shares(r, &s);

@@ -172,6 +172,33 @@ static int take_drawn(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+/* Ids, until all functions are known. */
+static int take_went(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+	const struct fmt_counts_went *w = rec;
+	bool added;
+	uint64_t *at;
+
+	if (!(w->part >= 0 && w->part <= 1)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!w->from)
+		return 0;
+	if (!ROOM(r->went, r->wents, r->went_cap))
+		return no_room(r->wents, r->e);
+	at = map_put(&r->went_at, (uint64_t)w->from << 32 | w->function, &added);
+	if (!at)
+		return no_room(0, r->e);
+	if (added) {
+		*at = r->wents;
+		r->went[r->wents++] = (struct counts_went){ w->from, w->function, 0 };
+	}
+	r->went[*at].part += w->part;
+	return 0;
+}
+
 static const struct section_row rows[] = {
 	{ FMT_COUNTS_FUNC, sizeof(struct fmt_counts_func), take_func, NULL },
 	{ FMT_COUNTS_NODE, sizeof(struct fmt_counts_node), take_node, NULL },
@@ -181,6 +208,7 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_counts_burst, NULL },
 	{ FMT_SEGMENT, sizeof(struct fmt_segment), take_segment, NULL },
 	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn), take_drawn, NULL },
+	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went), take_went, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -280,6 +308,26 @@ static void resolve_drawn(struct counts_record *r)
 	}
 }
 
+static void resolve_went(struct counts_record *r)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < r->wents; i++) {
+		struct counts_went w = r->went[i];
+
+		if (!find_index(&r->func_at, w.from, &w.from)) {
+			r->dropped++;
+			continue;
+		}
+		if (!find_index(&r->func_at, w.function, &w.function)) {
+			r->dropped += w.function != 0;
+			w.function = UINT32_MAX;
+		}
+		r->went[out++] = w;
+	}
+	r->wents = out;
+}
+
 /* ---- windows of one link beside each other ---- */
 
 #define COST_HITS 8      /* a window of fewer does not tell what one costs */
@@ -362,6 +410,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	resolve_nodes(r);
 	resolve_links(r);
 	resolve_drawn(r);
+	resolve_went(r);
 	for (size_t i = 0; i < r->blocks; i++)
 		if (real_node(r, r->block[i].node, &r->block[i].node))
 			r->block[out++] = r->block[i];
@@ -402,10 +451,12 @@ void counts_record_release(struct counts_record *r)
 	free(r->window);
 	free(r->segment);
 	free(r->drawn);
+	free(r->went);
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);
 	map_release(&r->drawn_at);
+	map_release(&r->went_at);
 	profile_free(r->owned);
 	memset(r, 0, sizeof(*r));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a recording measured of execution counts (sections 80..86, see include/format.h and SECTIONS-COUNTS.md),
+ * What a recording measured of execution counts (sections 80..88, see include/format.h and SECTIONS-COUNTS.md),
  * read back, and the tree that counts.h solves made of it. Everything in them is untrusted. Included by
  * flow, cli and tests.
  *
@@ -36,6 +36,12 @@ struct counts_rec_link {
 	struct counts_others others;
 };
 
+/* Of bursts (FMT_COUNTS_WENT) that began in a function, the sum of their parts that ran in one. */
+struct counts_went {
+	uint32_t from, function; /* indices; function UINT32_MAX: of no function */
+	double part;
+};
+
 struct counts_record {
 	struct fmt_counts_func *func;
 	size_t funcs, func_cap;
@@ -47,7 +53,7 @@ struct counts_record {
 	size_t links, link_cap;
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
-	struct map func_at, node_at, link_at, drawn_at; /* file's ids -> indices */
+	struct map func_at, node_at, link_at, drawn_at, went_at; /* file's ids -> indices */
 	const struct profile *profile; /* it came from: its modules, whose ids those of functions are */
 	struct profile *owned;         /* by counts_record_load() */
 	uint64_t recording;            /* tells this recording from others; 0: nothing does */
@@ -57,6 +63,8 @@ struct counts_record {
 	size_t segments, segment_cap;
 	struct fmt_counts_drawn *drawn; /* function: an index; UINT32_MAX: of no function */
 	size_t drawns, drawn_cap;
+	struct counts_went *went; /* one for each pair */
+	size_t wents, went_cap;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */
 	struct err *e;    /* while it is read */
 };

@@ -35,6 +35,7 @@ struct plan_func {
 	double *runs_now;         /* by node: in the burst that is looked at; NULL: there was none yet */
 	double *runs_all;         /* ... in all of them */
 	double own_now, all_now;  /* in that burst: entries from itself, and all */
+	double ran_now;           /* instructions that ran in it */
 	bool met_now;
 	double replayed; /* instructions of bursts, decayed */
 	unsigned bursts;

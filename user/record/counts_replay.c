@@ -99,29 +99,12 @@ static void count_nodes(struct replayed *r)
 		if (!f)
 			continue;
 		f->replayed += (double)c->runs;
-		f->rec.replayed += (double)c->runs / r->all;
-		f->rec.stayed += i == r->from ? (double)c->runs / r->all : 0;
+		f->ran_now += (double)c->runs;
 		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->at.bias)
 			f->runs_now[n] += (double)c->runs;
 	}
-}
-
-/* A burst that came nowhere is all where it began. */
-static void stay_at_start(struct replayed *r)
-{
-	struct fmt_counts_func *f;
-
-	r->from = func_at(r, r->b->ip);
-	if (r->from == PLAN_NONE)
-		return;
-	f = &r->p->func[r->from].rec;
-	f->begun++;
-	if (r->all > 0)
-		return;
-	f->replayed++;
-	f->stayed++;
 }
 
 static void count_cuts(struct replayed *r)
@@ -324,6 +307,36 @@ static int put_burst(const struct replayed *r)
 	return store_put(r->p->store, FMT_COUNTS_BURST, &rec, sizeof(rec));
 }
 
+static int put_part(const struct replayed *r, uint32_t func, double ran)
+{
+	struct fmt_counts_went rec = { .part = (float)(ran / r->all) };
+
+	rec.from = r->from == PLAN_NONE ? 0 : r->p->func[r->from].rec.id;
+	rec.function = func == PLAN_NONE ? 0 : r->p->func[func].rec.id;
+	return store_put(r->p->store, FMT_COUNTS_WENT, &rec, sizeof(rec));
+}
+
+/* Samples are many and bursts few: those that began in one function tell where its samples lead. */
+static int put_went(struct replayed *r)
+{
+	const struct plan *p = r->p;
+	double elsewhere = r->all;
+	int err = 0;
+
+	if (!(r->all > 0)) { /* it came nowhere: it is all where it began */
+		r->all = 1;
+		return put_part(r, r->from, 1);
+	}
+	for (uint32_t k = 0; k < p->passes && !err; k++) {
+		double ran = p->func[p->passed[k]].ran_now;
+
+		elsewhere -= ran;
+		if (ran > 0)
+			err = put_part(r, p->passed[k], ran);
+	}
+	return err || !(elsewhere > 0) ? err : put_part(r, PLAN_NONE, elsewhere);
+}
+
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx)
 {
 	struct replayed r = { .p = p, .b = b, .place = place, .ctx = ctx, .at = { .func = PLAN_NONE } };
@@ -332,7 +345,7 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 	p->last_burst = b->time;
 	for (size_t k = 0; k < b->counts; k++)
 		r.all += (double)b->count[k].runs;
-	stay_at_start(&r);
+	r.from = func_at(&r, b->ip);
 	count_nodes(&r);
 	count_cuts(&r);
 	for (size_t k = 0; k < b->calls; k++)
@@ -342,11 +355,12 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 			hang(p, p->passed[k]);
 			count_links(&r, p->passed[k]);
 		}
+	r.err = r.err ? r.err : put_went(&r);
 	for (uint32_t k = 0; k < p->passes; k++) {
 		struct plan_func *f = &p->func[p->passed[k]];
 
 		f->met_now = false;
-		f->own_now = f->all_now = 0;
+		f->own_now = f->all_now = f->ran_now = 0;
 		if (f->runs_now)
 			memset(f->runs_now, 0, f->runs.nodes * sizeof(*f->runs_now));
 	}
