@@ -17,7 +17,7 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MAGIC 0x3130434d59534341ull
+#define MAGIC 0x3230434d59534341ull
 #define CONTENT 0x77
 #define MOST 32
 
@@ -69,9 +69,10 @@ static void plant(const uint8_t *data, size_t size)
 static void look(struct symcache *c, uint64_t addr)
 {
 	struct symbol_frame f[MOST];
-	unsigned n = symcache_get(c, addr, f, MOST);
+	enum symbol_origin origin;
+	unsigned n = symcache_get(c, addr, f, MOST, &origin);
 
-	if (n > MOST)
+	if (n > MOST || (n && origin != SYM_DWARF && origin != SYM_TABLE))
 		abort();
 	for (unsigned i = 0; i < n; i++) {
 		size_t length = strlen(f[i].name) + (f[i].decl_file ? strlen(f[i].decl_file) : 0) +
@@ -85,8 +86,9 @@ static void look(struct symcache *c, uint64_t addr)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct symbol_frame mine[2] = { { "inner", NULL, 0, "a.c", 7 }, { "outer", "b.h", 3, NULL, 9 } }, f[MOST];
+	enum symbol_origin before, after;
 	struct symcache *c;
-	unsigned before, n;
+	unsigned n;
 
 	if (size < 16)
 		return 0;
@@ -101,14 +103,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(&addr, data + at, sizeof(addr));
 		look(c, addr);
 	}
-	before = symcache_get(c, 0x1234, f, MOST);
-	symcache_put(c, 0x1234, mine, 2);
+	symcache_get(c, 0x1234, f, MOST, &before);
+	symcache_put(c, 0x1234, mine, 2, SYM_DWARF);
 	symcache_close(c);
 	c = symcache_open_gone(id, sizeof(id));
 	if (!c)
 		abort();
-	n = symcache_get(c, 0x1234, f, MOST);
-	if (!before && (n != 2 || strcmp(f[0].name, "inner") || strcmp(f[1].decl_file, "b.h")))
+	n = symcache_get(c, 0x1234, f, MOST, &after);
+	if (!before && (n != 2 || after != SYM_DWARF || strcmp(f[0].name, "inner") || strcmp(f[1].decl_file, "b.h")))
 		abort();
 	symcache_close(c);
 	return 0;

@@ -350,6 +350,7 @@ static void cache_round_trip(void **state)
 	char dir[] = "/tmp/accperf-u-cache-XXXXXX", file[200];
 	uint8_t id[20] = { 0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
 	struct symbol_frame in[2] = { { "inner", NULL, 0, "a.c", 7 }, { "outer", "b.h", 3, "a.c", 9 } }, out[4];
+	enum symbol_origin origin;
 	struct symcache *c;
 	FILE *f;
 
@@ -357,11 +358,22 @@ static void cache_round_trip(void **state)
 	setenv("XDG_CACHE_HOME", dir, 1);
 	c = symcache_open(id, 20, 0x77);
 	assert_non_null(c);
-	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
-	symcache_put(c, 0x1234, in, 2);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4, &origin), 0);
+	assert_int_equal(origin, 0);
+	symcache_put(c, 0x1234, in, 2, SYM_DWARF);
+	symcache_put(c, 0x1240, in + 1, 1, SYM_TABLE);
+	symcache_put(c, 0x1250, NULL, 0, SYM_OFFSET);
+	symcache_put(c, 0x1260, NULL, 0, SYM_DWARF); /* no name is no name of debug information */
 	symcache_close(c);
 	c = symcache_open(id, 20, 0x77);
-	assert_int_equal(symcache_get(c, 0x1234, out, 4), 2);
+	assert_int_equal(symcache_get(c, 0x1240, out, 4, &origin), 1);
+	assert_int_equal(origin, SYM_TABLE);
+	assert_int_equal(symcache_get(c, 0x1250, out, 4, &origin), 0);
+	assert_int_equal(origin, SYM_OFFSET);
+	assert_int_equal(symcache_get(c, 0x1260, out, 4, &origin), 0);
+	assert_int_equal(origin, 0);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4, &origin), 2);
+	assert_int_equal(origin, SYM_DWARF);
 	assert_string_equal(out[0].name, "inner");
 	assert_null(out[0].decl_file);
 	assert_string_equal(out[1].decl_file, "b.h");
@@ -378,7 +390,7 @@ static void cache_round_trip(void **state)
 	fclose(f);
 	c = symcache_open(id, 20, 0x77);
 	assert_non_null(c);
-	assert_int_equal(symcache_get(c, 0x1234, out, 4), 0);
+	assert_int_equal(symcache_get(c, 0x1234, out, 4, &origin), 0);
 	symcache_close(c);
 	/* a folder that others may write to is not used */
 	snprintf(file, sizeof(file), "%s/accperf/symbols", dir);
@@ -388,15 +400,95 @@ static void cache_round_trip(void **state)
 	assert_int_equal(system(file), 0);
 }
 
+/* Two functions of assembler, of which debug information knows nothing: one with a symbol, one without any. */
+__asm__(".pushsection .text.planted, \"ax\", @progbits\n"
+	"	.type planted_bare, @function\n"
+	"planted_bare:\n"
+	"	nop\n"
+	"	ret\n"
+	"	.size planted_bare, . - planted_bare\n"
+	"	.popsection\n");
+
+struct names {
+	unsigned seen, origin[2];
+	char name[2][64];
+};
+
+static void on_name(void *ctx, size_t i, const struct symbol_frame *chain, unsigned n, enum symbol_origin origin)
+{
+	struct names *s = ctx;
+
+	s->seen++;
+	s->origin[i] = origin;
+	snprintf(s->name[i], sizeof(s->name[i]), "%s", chain[n - 1].name);
+}
+
+static uint64_t own_symbol(const char *name, uint64_t *text_end)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct symtab t = { 0 };
+	uint64_t at = 0;
+
+	assert_int_equal(symtab_add_file(&t, fd, 0), 0);
+	symtab_sort(&t);
+	for (size_t i = 0; i < t.count; i++) {
+		at = strcmp(symtab_name(&t, &t.entries[i]), name) ? at : t.entries[i].start;
+		*text_end = t.entries[i].end > *text_end ? t.entries[i].end : *text_end;
+	}
+	symtab_release(&t);
+	close(fd);
+	return at;
+}
+
+/* What debug information does not name it need not be read for again. */
+static void nameless_is_remembered(void **state)
+{
+	char dir[] = "/tmp/accperf-u-nameless-XXXXXX", rm[64];
+	struct symbols *s[2] = { symbols_new(true, true), symbols_new(true, true) };
+	struct module *m = module_open_path("/proc/self/exe", NULL, 0, NULL);
+	struct names got[2] = { 0 };
+	uint64_t end = 0, addrs[2] = { own_symbol("planted_bare", &end), 0 };
+
+	assert_non_null(mkdtemp(dir));
+	setenv("XDG_CACHE_HOME", dir, 1);
+	assert_non_null(m);
+	assert_true(addrs[0] && end);
+	addrs[1] = end + (1 << 20); /* behind all code */
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(symbols_resolve(s[i], m, addrs, 2, on_name, &got[i]), 0);
+		assert_int_equal(got[i].seen, 2);
+		assert_int_equal(got[i].origin[0], SYM_TABLE);
+		assert_string_equal(got[i].name[0], "planted_bare");
+		assert_int_equal(got[i].origin[1], SYM_OFFSET);
+	}
+	assert_string_equal(got[0].name[1], got[1].name[1]);
+	assert_int_equal(symbols_counters(s[0])->table, 1);
+	/* neither the table nor debug information was read the second time */
+	assert_int_equal(symbols_counters(s[1])->from_cache, 1);
+	assert_int_equal(symbols_counters(s[1])->table, 0);
+	module_close_path(m);
+	symbols_free(s[0]);
+	symbols_free(s[1]);
+	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
+	assert_int_equal(system(rm), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text),        cmocka_unit_test(jit_reused_memory),
-		cmocka_unit_test(jit_is_pruned),   cmocka_unit_test(jit_is_full),
-		cmocka_unit_test(jit_is_not_deaf), cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls),        cmocka_unit_test(demangled),
-		cmocka_unit_test(rust_names),      cmocka_unit_test(own_dwarf),
-		cmocka_unit_test(stripped_ends),   cmocka_unit_test(cache_round_trip),
+		cmocka_unit_test(jit_text),
+		cmocka_unit_test(jit_reused_memory),
+		cmocka_unit_test(jit_is_pruned),
+		cmocka_unit_test(jit_is_full),
+		cmocka_unit_test(jit_is_not_deaf),
+		cmocka_unit_test(jit_foreign_owner_is_refused),
+		cmocka_unit_test(syscalls),
+		cmocka_unit_test(demangled),
+		cmocka_unit_test(rust_names),
+		cmocka_unit_test(own_dwarf),
+		cmocka_unit_test(stripped_ends),
+		cmocka_unit_test(cache_round_trip),
+		cmocka_unit_test(nameless_is_remembered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,6 +31,7 @@ struct symbols {
 struct job {
 	struct symbols *s;
 	struct module *m;
+	const struct ehframe *eh;
 	struct symcache *cache;
 	const uint64_t *addrs; /* as the caller gave them */
 	size_t *order;         /* positions of the addresses still unnamed, by ascending address */
@@ -95,16 +96,34 @@ static void compact(struct job *j)
 	j->count = kept;
 }
 
+/* What no file names gets the bounds of its function, or its own address: never "unknown". */
+static void name_by_bounds(struct job *j, size_t i)
+{
+	char name[MAX_NAME];
+	struct symbol_frame f = { .name = name };
+	uint64_t start, end;
+	bool bounds = j->eh && ehframe_function(j->eh, j->sorted[i], &start, &end);
+
+	snprintf(name, sizeof(name), "%s+0x%llx", j->m->object, (unsigned long long)(bounds ? start : j->sorted[i]));
+	j->fn(j->ctx, j->order[i], &f, 1, bounds ? SYM_FDE : SYM_OFFSET);
+	j->s->counters.fde += bounds;
+	j->s->counters.offset += !bounds;
+}
+
 static void from_cache(struct job *j)
 {
 	for (size_t i = 0; i < j->count; i++) {
 		struct symbol_frame f[DWFL_MAX_CHAIN];
-		unsigned n = symcache_get(j->cache, j->sorted[i], f, DWFL_MAX_CHAIN);
+		enum symbol_origin origin = 0;
+		unsigned n = symcache_get(j->cache, j->sorted[i], f, DWFL_MAX_CHAIN, &origin);
 
-		if (!n)
+		if (!origin)
 			continue;
-		j->fn(j->ctx, j->order[i], f, n, SYM_DWARF);
-		j->s->counters.from_cache++;
+		if (n)
+			j->fn(j->ctx, j->order[i], f, n, origin);
+		else
+			name_by_bounds(j, i);
+		j->s->counters.from_cache += n > 0;
 		j->done[i] = true;
 	}
 	compact(j);
@@ -115,7 +134,6 @@ static void from_cache(struct job *j)
 struct file_job {
 	struct job *j;
 	const struct debugfile *file[2]; /* DWARF: one; symbol tables: the module's and the separate one's */
-	const struct ehframe *eh;
 	enum symbol_origin origin;
 	bool keep; /* in the cache */
 	struct contained_out *out;
@@ -223,7 +241,7 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 	}
 	j->fn(j->ctx, j->order[i], out, n, d->origin);
 	if (d->keep)
-		symcache_put(j->cache, j->sorted[i], out, n);
+		symcache_put(j->cache, j->sorted[i], out, n, d->origin);
 	if (d->origin == SYM_DWARF)
 		j->s->counters.dwarf++;
 	else
@@ -244,7 +262,8 @@ static uint64_t honest_size(int fd)
 	return held < (uint64_t)st.st_size ? held : (uint64_t)st.st_size;
 }
 
-static void read_apart(struct file_job *d, int (*produce)(void *, struct contained_out *))
+/* Whether it was read to its end. */
+static bool read_apart(struct file_job *d, int (*produce)(void *, struct contained_out *))
 {
 	struct contained_job apart = {
 		.produce = produce,
@@ -264,15 +283,16 @@ static void read_apart(struct file_job *d, int (*produce)(void *, struct contain
 		d->j->s->counters.dwarf_failed++;
 	buf_release(&d->record);
 	compact(d->j);
+	return !err;
 }
 
-static void from_dwarf(struct job *j, const struct debugfile *file)
+/* Whether there is any, and it was read to its end. */
+static bool from_dwarf(struct job *j, const struct debugfile *file)
 {
 	struct file_job d = { .j = j, .file = { file }, .origin = SYM_DWARF, .keep = file->ours };
 
 	j->s->counters.dwarf_failed += file->refused;
-	if (j->count && file->dwarf)
-		read_apart(&d, produce_chains);
+	return j->count && file->dwarf && read_apart(&d, produce_chains);
 }
 
 static int produce_symbols(void *ctx, struct contained_out *out)
@@ -293,7 +313,7 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 		/* a symbol without a size says nothing about code that call frame information
 		 * shows to be another function */
 		if (!e ||
-		    (!e->sized && d->eh && ehframe_function(d->eh, j->sorted[i], &start, &end) && start > e->start))
+		    (!e->sized && j->eh && ehframe_function(j->eh, j->sorted[i], &start, &end) && start > e->start))
 			continue;
 		send_chain(d, i, &(struct dwfl_frame){ .name = symtab_name(&t, e) }, 1);
 	}
@@ -301,32 +321,15 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 	return 0;
 }
 
-static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate,
-			const struct ehframe *eh)
+/* keep: debug information that says nothing of what is left was read, so that none will say more of it later. */
+static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate, bool keep)
 {
-	struct file_job d = { .j = j, .file = { own, separate }, .eh = eh, .origin = SYM_TABLE };
+	struct file_job d = { .j = j, .file = { own, separate }, .origin = SYM_TABLE, .keep = keep };
 
-	if (j->count)
-		read_apart(&d, produce_symbols);
-}
-
-/* What is left gets the bounds of its function, or its own address: never "unknown". */
-static void from_bounds(struct job *j, const char *object, const struct ehframe *eh)
-{
-	for (size_t i = 0; i < j->count; i++) {
-		char name[MAX_NAME];
-		struct symbol_frame f = { .name = name };
-		uint64_t start, end;
-		bool bounds = eh && ehframe_function(eh, j->sorted[i], &start, &end);
-
-		snprintf(name, sizeof(name), "%s+0x%llx", object, (unsigned long long)(bounds ? start : j->sorted[i]));
-		j->fn(j->ctx, j->order[i], &f, 1, bounds ? SYM_FDE : SYM_OFFSET);
-		if (bounds)
-			j->s->counters.fde++;
-		else
-			j->s->counters.offset++;
-	}
-	j->count = 0;
+	if (!j->count || !read_apart(&d, produce_symbols) || !keep)
+		return;
+	for (size_t i = 0; i < j->count; i++)
+		symcache_put(j->cache, j->sorted[i], NULL, 0, SYM_OFFSET);
 }
 
 static const uint64_t *compare_addrs;
@@ -341,23 +344,25 @@ static int by_addr(const void *a, const void *b)
 static void resolve_file(struct job *j)
 {
 	struct debugfile own = { .fd = -1, .alt = -1 }, separate = own;
-	const struct ehframe *eh = module_ehframe(j->m);
 	int fd = module_fd(j->m);
 	/* addresses of a file that could not be opened are offsets in it: nothing else knows those */
 	uint64_t content = j->s->use_cache && j->s->use_dwarf ? module_content(j->m) : 0;
+	bool all = false;
 
+	j->eh = module_ehframe(j->m);
 	if (content)
 		j->cache = symcache_open(j->m->build_id, j->m->build_id_len, content);
 	from_cache(j);
 	if (j->count && debugfile_own(&own, fd, j->m->path)) {
 		debugfile_separate(&separate, &own, j->m->path, j->m->build_id, j->m->build_id_len);
 		if (j->s->use_dwarf) {
-			from_dwarf(j, &own);
-			from_dwarf(j, &separate);
+			all = from_dwarf(j, &own);
+			all |= from_dwarf(j, &separate);
 		}
-		from_symtab(j, &own, &separate, eh);
+		from_symtab(j, &own, &separate, all && own.ours && (separate.fd < 0 || separate.ours));
 	}
-	from_bounds(j, j->m->object, eh);
+	for (size_t i = 0; i < j->count; i++)
+		name_by_bounds(j, i);
 	debugfile_close(&separate);
 	debugfile_close(&own);
 	symcache_close(j->cache);
@@ -419,12 +424,13 @@ int symbols_resolve_path(struct symbols *s, const char *path, const uint8_t *bui
 	s->counters.asked += count;
 	for (size_t i = 0; i < count; i++) {
 		struct symbol_frame f[DWFL_MAX_CHAIN];
-		unsigned n = symcache_get(cache, addrs[i], f, DWFL_MAX_CHAIN);
+		enum symbol_origin origin = 0;
+		unsigned n = symcache_get(cache, addrs[i], f, DWFL_MAX_CHAIN, &origin);
 		char name[MAX_NAME];
 
 		if (n) {
 			s->counters.from_cache++;
-			fn(ctx, i, f, n, SYM_DWARF);
+			fn(ctx, i, f, n, origin);
 			continue;
 		}
 		snprintf(name, sizeof(name), "%s+0x%llx", slash ? slash + 1 : path, (unsigned long long)addrs[i]);

@@ -15,7 +15,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAGIC 0x3130434d59534341ull /* "ACSYMC01": changes with the layout */
+#define MAGIC 0x3230434d59534341ull /* "ACSYMC02": changes with the layout */
 #define MAX_FILE (32u << 20)        /* bytes; more is not kept; by hand */
 #define MAX_TOTAL (256ull << 20)    /* bytes of all files, the oldest of which go first; by hand */
 
@@ -27,7 +27,8 @@ struct head {
 
 struct entry {
 	uint64_t addr;
-	uint32_t first, count;
+	uint32_t first;
+	uint16_t count, origin; /* enum symbol_origin; SYM_OFFSET: no name, and no frame */
 };
 
 struct frame {
@@ -50,18 +51,26 @@ static uint32_t keep_string(struct symcache *c, const char *s)
 	return s ? intern_str(&c->strings, s, NULL) : 0;
 }
 
-static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
+static bool may_be_kept(unsigned count, unsigned origin)
+{
+	return origin == SYM_OFFSET ? !count
+				    : (origin == SYM_DWARF || origin == SYM_TABLE) && count && count <= DWFL_MAX_CHAIN;
+}
+
+static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
+			 unsigned origin)
 {
 	bool added;
 	uint64_t *slot;
 
-	if (!count || count > DWFL_MAX_CHAIN || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
+	if (!may_be_kept(count, origin) || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
 	    !GROW_TO(c->frames, c->frame_count + count, c->frame_cap, 64))
 		return;
 	slot = map_put(&c->index, addr, &added);
 	if (!slot || !added)
 		return;
-	c->entries[c->entry_count] = (struct entry){ addr, (uint32_t)c->frame_count, count };
+	c->entries[c->entry_count] =
+		(struct entry){ addr, (uint32_t)c->frame_count, (uint16_t)count, (uint16_t)origin };
 	*slot = ++c->entry_count;
 	for (unsigned i = 0; i < count; i++)
 		c->frames[c->frame_count++] =
@@ -99,7 +108,7 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 		struct entry e;
 
 		memcpy(&e, entries + i * sizeof(e), sizeof(e));
-		if (!e.count || e.count > DWFL_MAX_CHAIN || e.first > h.frames || e.count > h.frames - e.first)
+		if (!may_be_kept(e.count, e.origin) || e.first > h.frames || e.count > h.frames - e.first)
 			continue;
 		for (uint32_t k = 0; k < e.count; k++) {
 			struct frame f;
@@ -111,7 +120,7 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 			named &= out[k].name != NULL;
 		}
 		if (named) /* else it would only stand in the way of a good one */
-			insert_names(c, e.addr, out, e.count);
+			insert_names(c, e.addr, out, e.count, e.origin);
 	}
 }
 
@@ -188,11 +197,13 @@ struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len)
 	return c;
 }
 
-unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max)
+unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
+		      enum symbol_origin *origin)
 {
 	const uint64_t *slot = c ? map_get(&c->index, addr) : NULL;
 	const struct entry *e = slot ? &c->entries[*slot - 1] : NULL;
 
+	*origin = 0;
 	if (!e || e->count > max)
 		return 0;
 	for (uint32_t i = 0; i < e->count; i++) {
@@ -204,14 +215,16 @@ unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *fr
 		if (!frames[i].name)
 			return 0;
 	}
+	*origin = e->origin;
 	return e->count;
 }
 
-void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count)
+void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
+		  enum symbol_origin origin)
 {
 	if (!c)
 		return;
-	insert_names(c, addr, frames, count);
+	insert_names(c, addr, frames, count, origin);
 	c->dirty = true;
 }
 

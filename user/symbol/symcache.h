@@ -2,8 +2,9 @@
 /*
  * Names found in DWARF, kept by build-id and content in $XDG_CACHE_HOME/accperf/symbols (or ~/.cache):
  * reading debug information is what takes time. A target chooses its build-id, so that alone names nothing;
- * and only files that root or we have written get here (openfile_is_ours()). Only DWARF's: what a symbol table gave
- * may get better once debug information is installed. Included by symbols.c and tests.
+ * and only files that root or we have written get here (openfile_is_ours()). What a symbol table gave may get better
+ * once debug information is installed, so it is kept only of addresses of which DWARF, read to its end, knew nothing:
+ * those of assembler, which every recording meets. Included by symbols.c and tests.
  *
  * The cache is ours alone or not used: folders 0700 and files must belong to us, links are not
  * followed, files carry a checksum, and anything odd is ignored. Files are replaced, never changed.
@@ -24,10 +25,13 @@ struct symcache; /* of one file */
 struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t content);
 /* Of a file that is there no more: NULL unless exactly one file of this build-id is known. */
 struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len);
-/* The chain of addr, or 0; strings live until symcache_close(). */
-unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max);
+/* The chain of addr, or 0; strings live until symcache_close(). origin: SYM_DWARF, SYM_TABLE, or, with 0, SYM_OFFSET
+ * where neither has a name; 0: not known. */
+unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
+		      enum symbol_origin *origin);
 /* Remembers (copies). */
-void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count);
+void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
+		  enum symbol_origin origin);
 /* Writes if something new was put; never fails loudly: a cache that cannot be written is only slow. */
 void symcache_close(struct symcache *c);
 
