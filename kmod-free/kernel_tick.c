@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "kmod-free/kernel_tick.h"
 
-#include <inttypes.h>
+#include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define SYMBOL_MOST 128 /* bytes of a name; the kernel's are shorter than 512, ours than 40 */
+#define SYMBOL_MOST 640 /* bytes of a line: the kernel's names are shorter than 512 */
 
 uint64_t kernel_tick_ns(void)
 {
@@ -15,23 +16,29 @@ uint64_t kernel_tick_ns(void)
 	return clock_getres(CLOCK_MONOTONIC_COARSE, &tick) || tick.tv_sec ? 0 : (uint64_t)tick.tv_nsec;
 }
 
+/* "ADDRESS T NAME", perhaps with a module behind. */
+static bool is_symbol(const char *line, const char *name)
+{
+	const char *at = strchr(line, ' ');
+	size_t len = strlen(name);
+
+	return at && at[1] && at[2] == ' ' && !strncmp(at + 3, name, len) && (!at[3 + len] || isspace(at[3 + len]));
+}
+
 bool kernel_tick_read(FILE *symbols, struct kernel_tick_code *code)
 {
-	char line[256], name[SYMBOL_MOST];
-	uint64_t at;
+	char line[SYMBOL_MOST];
 
 	*code = (struct kernel_tick_code){ 0 };
-	/* in order of address, and all three near the beginning */
+	/* in order of address, and all three near the beginning: among some 20,000, so numbers are read of few */
 	while ((!code->handler || !code->entry_end) && fgets(line, sizeof(line), symbols)) {
-		if (sscanf(line, "%" SCNx64 " %*c %127s", &at, name) != 2 || !at)
-			continue;
-		if (code->entry && !code->entry_end && at > code->entry)
-			code->entry_end = at;
-		if (!strcmp(name, "asm_sysvec_apic_timer_interrupt"))
-			code->entry = at;
+		if (code->entry && !code->entry_end && strtoull(line, NULL, 16) > code->entry)
+			code->entry_end = strtoull(line, NULL, 16);
+		if (is_symbol(line, "asm_sysvec_apic_timer_interrupt"))
+			code->entry = strtoull(line, NULL, 16);
 		/* so from Linux 6.10 on, and before */
-		else if (!strcmp(name, "tick_nohz_handler") || !strcmp(name, "tick_sched_timer"))
-			code->handler = at;
+		else if (is_symbol(line, "tick_nohz_handler") || is_symbol(line, "tick_sched_timer"))
+			code->handler = strtoull(line, NULL, 16);
 	}
 	return code->handler && code->entry_end;
 }

@@ -97,13 +97,13 @@ static void one_is_measured_again_the_oldest(void **state)
 	struct prices p;
 	double v;
 
-	/* both older than a minute */
-	prices_read(&p, ME "\n" LINES("tick", "99900000000000", "9") LINES("watch", "99800000000000", "5"), ME, NOW);
+	/* both older than ten minutes */
+	prices_read(&p, ME "\n" LINES("tick", "99200000000000", "9") LINES("watch", "99100000000000", "5"), ME, NOW);
 	assert_true(prices_known(&p, "tick", &v, 1));
 	assert_false(prices_known(&p, "watch", &v, 1));
-	/* of the last minute, and of more than a day ago, and of the future */
+	/* of the last ten minutes, and of more than a day ago, and of the future */
 	prices_read(&p,
-		    ME "\n" LINES("tick", "99990000000000", "9") LINES("watch", "10000000000000", "5")
+		    ME "\n" LINES("tick", "99500000000000", "9") LINES("watch", "10000000000000", "5")
 			    LINES("counts", "100001000000000", "5"),
 		    ME, NOW);
 	assert_true(prices_known(&p, "tick", &v, 1));

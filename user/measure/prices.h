@@ -4,7 +4,7 @@
  * second of a CPU, and the machine is the same from one recording to the next. So what was measured is kept in the
  * user's cache (util/cachedir.h), for this boot, kernel, program and number of CPUs, and once there are PRICES_ENOUGH
  * measurements of a price their median is taken instead of a new one: it is steadier than one. They stay true because
- * each recording measures the price again that was measured longest ago, if that is more than a minute, and all that
+ * each recording measures the price again that was measured longest ago, if that is more than ten minutes, and all that
  * are a day old. Without a cache everything is measured each time. Included by cli and tests.
  *
  * To keep another price: a row in price_table.c.
@@ -21,8 +21,10 @@
 #define PRICES_KEPT 5   /* of each price, the newest: a machine may change */
 #define PRICES_MOST 32  /* names */
 #define PRICES_VALUES 3 /* numbers of one price at most */
-#define PRICES_SETTLED_NS (60 * 1000000000ull) /* measured within a minute, values count as one try; by hand */
-#define PRICES_OLD_NS (86400 * 1000000000ull)  /* a day; by hand */
+/* Until a price is measured again: that takes 20 to 130 ms of a CPU, a tenth of a short recording, and machines change
+ * slowly; by hand. */
+#define PRICES_SETTLED_NS (600 * 1000000000ull)
+#define PRICES_OLD_NS (86400 * 1000000000ull) /* a day; by hand */
 
 struct prices {
 	char identity[160];
