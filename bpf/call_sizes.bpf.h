@@ -108,6 +108,39 @@ struct seen {
 	__u64 at; /* where to look at return; 0: nothing to do there */
 };
 
+/* What is added up, one after the other, by a loop that the verifier follows once: unrolled, what it costs is most of
+ * what loading these programs does. */
+struct summed {
+	__u64 at; /* of the pointers to them, or of the values */
+	const struct probe_expr *x;
+	__u64 *v;
+	bool unread;
+};
+
+static long add_one(__u32 i, void *ctx)
+{
+	struct summed *s = ctx;
+	const struct probe_expr *x = s->x;
+	__u64 item;
+
+	s->unread = !read_field(s->at + 8 * (__u64)i, 8, &item) ||
+		    (x->op == PX_JOBS ? !job_bytes(item, x->value, x->width, &item)
+				      : x->off && !read_field(item + x->off, x->width, &item));
+	if (s->unread)
+		return 1;
+	if (x->op == PX_PRODUCT)
+		*s->v *= item;
+	else
+		*s->v += item;
+	return 0;
+}
+
+static __always_inline bool add_up(struct summed *s, __u64 n, __u32 most)
+{
+	bpf_loop(n < most ? n : most, add_one, s, 0);
+	return !s->unread && n <= most;
+}
+
 /* The entry's half of an expression. False: not known. */
 static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct seen *e)
 {
@@ -133,34 +166,13 @@ static __always_inline bool expr_entry(const struct args *r, const struct probe_
 	case PX_RETURN: return true;
 	case PX_SUM:
 	case PX_PRODUCT:
-		p = arg_of(r, x->a);
 		n = x->value ? x->value : (__u32)arg_of(r, x->b);
 		e->v = x->op == PX_PRODUCT;
-		for (i = 0; i < 16; i++) {
-			if (i >= n)
-				return true;
-			if (bpf_probe_read_user(&item, sizeof(item), (void *)(p + 8 * (__u64)i)))
-				return false;
-			if (x->off && !read_field(item + x->off, x->width, &item))
-				return false;
-			if (x->op == PX_SUM)
-				e->v += item;
-			else
-				e->v *= item;
-		}
-		return n <= 16;
+		return add_up(&(struct summed){ .at = arg_of(r, x->a), .x = x, .v = &e->v }, n, PX_ITEMS_MOST);
 	case PX_JOB: return job_bytes(job_of(r, x), x->value, x->width, &e->v);
 	case PX_JOBS:
-		p = arg_of(r, x->a);
 		n = (__u32)arg_of(r, x->b);
-		for (i = 0; i < PX_JOBS_MOST; i++) {
-			if (i >= n)
-				return true;
-			if (!read_field(p + 8 * (__u64)i, 8, &item) || !job_bytes(item, x->value, x->width, &item))
-				return false;
-			e->v += item;
-		}
-		return n <= PX_JOBS_MOST;
+		return add_up(&(struct summed){ .at = arg_of(r, x->a), .x = x, .v = &e->v }, n, PX_JOBS_MOST);
 	case PX_GRID:
 		e->v = 1;
 		for (i = 0; i < 6; i++)

@@ -406,6 +406,13 @@ static __always_inline void put_off(struct probe_slot *s, __u32 ns)
 	s->cpu += ns;
 }
 
+/* A number that the verifier knows nothing more of: it follows what comes then once, and not once for each. */
+static __always_inline __u32 forget_value(struct probe_thread *t, __u32 value)
+{
+	*(volatile __u32 *)&t->begins = value;
+	return *(volatile __u32 *)&t->begins;
+}
+
 static __always_inline __u64 faults_of(struct task_struct___off *task)
 {
 	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
@@ -418,12 +425,12 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	__u32 probe = PROBE_INDEX(cookie);
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	struct probe_activity *act;
-	struct probe_slot *s = NULL, *c;
+	struct probe_slot *s, *c;
 	struct probe_total *total;
 	struct probe_thread *t;
 	struct args args;
 	__u64 sp = REG_SP(r), ra, now;
-	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe;
+	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe, at = PROBE_SLOTS;
 
 	if (pid == skip_pid)
 		return 1;
@@ -443,8 +450,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	for (i = 0; i < PROBE_SLOTS; i++) {
 		c = &t->slots[i];
 		if (!c->used) {
-			if (!s)
-				s = c;
+			at = at < PROBE_SLOTS ? at : i;
 			continue;
 		}
 		epoch = epochs[c->library & (PROBE_LIBS - 1)];
@@ -458,11 +464,10 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 				return 1;
 			}
 			slot_dead(c, epoch);
-			s = c;
+			at = i;
 		} else if (c->epoch != epoch) {
 			slot_dead(c, epoch);
-			if (!s)
-				s = c;
+			at = at < PROBE_SLOTS ? at : i;
 		} else if (c->sp > sp) {
 			flags |= WO_INSIDE;
 			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
@@ -472,10 +477,12 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
 		}
 	}
-	if (!s) {
+	at = forget_value(t, at);
+	if (at >= PROBE_SLOTS) {
 		count(PC_SLOTS_FULL);
 		return 1;
 	}
+	s = &t->slots[at];
 	s->probe = probe;
 	s->pid = pid;
 	s->tid = tid;

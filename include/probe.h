@@ -35,7 +35,8 @@ enum probe_op {
 /* A job's bytes: its field at `first`, or, where the 32-bit field at `tells` is `is`, that at `other`. */
 #define PX_JOB_VALUE(first, other, tells, is)                                                                          \
 	((__u64)(first) | (__u64)(other) << 16 | (__u64)(tells) << 32 | (__u64)(is) << 48)
-#define PX_JOBS_MOST 64 /* jobs of a burst that are added up, of more the bytes are unknown; by hand */
+#define PX_ITEMS_MOST 16 /* items of a sum or a product, of more the bytes are unknown; by hand */
+#define PX_JOBS_MOST 64  /* jobs of a burst that are added up, of more the bytes are unknown; by hand */
 
 struct probe_expr {
 	__u8 op;    /* enum probe_op */
@@ -219,6 +220,7 @@ struct probe_slot {
 
 struct probe_thread {
 	struct probe_slot slots[PROBE_SLOTS];
+	__u32 begins, pad; /* number of the one that begins */
 };
 
 #endif
