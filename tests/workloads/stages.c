@@ -4,9 +4,10 @@
  * A pipeline of three stages over blocks of 16 KiB, each read from the stage before and handed to the next, and a
  * device that is a clock: `stages WHERE BLOCKS [O L A]`. WHERE: host, or what is handed over: unpack, mend, pack (one
  * stage alone), chain (all three at once). Handing over takes O ns, L ns for each byte of the first stage's block, and
- * the stages' own time on the host over A; the results are those that the host found before. Prints CPU time in ns: of
- * a block, and of each stage on the host, taken apart.
+ * the stages' own time on the host over A, and no time at all where A is 0; the results are those that the host found
+ * before. Prints CPU time in ns: of a block, and of each stage on the host, taken apart.
  */
+#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -81,8 +82,11 @@ static double now_ns(clockid_t clock)
 static void device_takes(double ns)
 {
 	static double reading;
-	double began = now_ns(CLOCK_MONOTONIC);
+	double began;
 
+	if (!(ns > 0))
+		return;
+	began = now_ns(CLOCK_MONOTONIC);
 	if (!(reading > 0)) {
 		for (int i = 0; i < 1000; i++)
 			reading = now_ns(CLOCK_MONOTONIC);
@@ -102,8 +106,9 @@ int main(int argc, char **argv)
 	int file = memfd_create("blocks", 0);
 	bool well = file >= 0;
 
-	if (blocks < 1 || !(A > 0))
+	if (blocks < 1 || !(A >= 0))
 		return 2;
+	A = A > 0 ? A : INFINITY;
 	for (uint32_t n = 0; n < ITEMS * WORDS; n++)
 		raw[n / WORDS][n % WORDS] = n * 2654435769u;
 	well = well && pwrite(file, raw, sizeof(raw), 0) == (ssize_t)sizeof(raw);
