@@ -434,6 +434,53 @@ static void measured(void **state)
 	points_release(&a.pts);
 }
 
+/*
+ * Calls as short as what a probe adds to them: the break-even holds what the probe may have left in all their times
+ * alike, and is a bound where that is much. Sizes seen tell more of a call's time than a curve through all does.
+ */
+static void short_calls(void **state)
+{
+	struct logca device = { .o = 1000, .C = 1, .A = INFINITY, .beta = 1, .kind = LOGCA_INDEP };
+	struct predict_size size[8];
+	struct catalogue_entry a = { .name = (char *)"clock", .unit = (char *)"ns", .has_params = true, .p = device };
+	struct predict_device d = device_of(&a);
+	struct predict_work w = nothing_known();
+	struct predict_option o;
+	double mean = 0;
+	(void)state;
+
+	for (int k = 0; k < 8; k++) {
+		size[k] = (struct predict_size){ 91 << k, 1, 60 + 2.8 * (91 << k) };
+		mean += size[k].host_ns / 8;
+	}
+	w.size = size;
+	w.sizes = 8;
+	w.ns_per_call = FIGURE_EXACT(mean);
+	o = one(&w, &d);
+	near(o.g1.value, 940 / 2.8, 1e-6, "break-even between two sizes seen");
+	assert_true(o.g1_told);
+	w.beside = (struct figure){ 0, -120, 370 }; /* (940 - 370) / 2.8 and (940 + 120) / 2.8 */
+	o = one(&w, &d);
+	near(o.g1.value, 940 / 2.8, 1e-6, "break-even as it most likely is");
+	near(o.g1.low, 570 / 2.8, .06, "if calls are longer");
+	near(o.g1.high, 1060 / 2.8, .06, "if calls are shorter");
+	assert_true(!o.g1_told);
+	assert_true(o.speedup.high > o.speedup.value && o.speedup.low < o.speedup.value);
+	w.beside.high = 940; /* all sizes may pay */
+	o = one(&w, &d);
+	near(o.g1.low, 91, 1e-6, "the smallest size seen");
+	assert_true(!o.g1_told);
+	w.beside = (struct figure){ 0, 0, 0 };
+	for (int k = 0; k < 8; k++) /* short ones take longer than the curve has it */
+		size[k].host_ns += k < 3 ? 300 : 0;
+	w.ns_per_call.value = w.ns_per_call.low = w.ns_per_call.high = mean + 900. / 8;
+	w.t0 = FIGURE_EXACT(60);
+	w.C = FIGURE_EXACT(2.8);
+	w.beta = FIGURE_EXACT(1);
+	near(one(&w, &d).g1.value, 640 / 2.8, .05, "sizes seen before the curve");
+	predict_device_release(&d);
+}
+
 /* Cycles of another machine are no nanoseconds: its ratio to its own host is what carries over. */
 static void other_clock(void **state)
 {
@@ -606,6 +653,7 @@ int main(void)
 		cmocka_unit_test(shared),
 		cmocka_unit_test(coverage),
 		cmocka_unit_test(measured),
+		cmocka_unit_test(short_calls),
 		cmocka_unit_test(other_clock),
 		cmocka_unit_test(missing),
 		cmocka_unit_test(bounds),

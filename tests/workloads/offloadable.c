@@ -2,14 +2,15 @@
 // libs: -ldl -lm
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Six kernels with a host's and an accelerated way, called with sizes as services have them (six of ten calls
+ * Eight kernels with a host's and an accelerated way, called with sizes as services have them (six of ten calls
  * below 1 KB, one above 16 KB): `offloadable KERNEL host|accelerated CALLS PHASE [BYTES [O L]]`. Prints CPU time per
  * call in ns: of the kernel and the program's rest (PHASE whole), of the rest alone (rest), of the kernel alone
  * (kernel) or of the loop alone (draw), which all of them hold. aes and sha take the way that OPENSSL_ia32cap
- * says; crc and deflate a byte table and zlib or ISA-L; matrix three loops or OpenBLAS; copy the C
- * library's, or nothing. BYTES: all calls are of that size; 0: as services have them. O, L: the accelerated way waits,
- * busily, O ns and L ns for each byte of a call, too. Prints, too, what getting ready took, in ns. With frame pointers,
- * as distributions build today: a function then begins with what the kernel emulates, and a probe is cheap.
+ * says; crc and deflate a byte table and zlib or ISA-L; slices and zcrc eight tables and zlib's CRC, or ISA-L; matrix
+ * three loops or OpenBLAS; copy the C library's, or nothing. BYTES: all calls are of that size; 0: as services have
+ * them. O, L: the accelerated way waits, busily, O ns and L ns for each byte of a call, too. Prints, too, what getting
+ * ready took, in ns. With frame pointers, as distributions build today: a function then begins with what the kernel
+ * emulates, and a probe is cheap.
  */
 #include <dlfcn.h>
 #include <math.h>
@@ -118,7 +119,8 @@ static void sha(const uint8_t *in, size_t g)
 	ssl.md_final(ssl.ctx, out, &n);
 }
 
-static uint32_t table[256], (*isal_crc)(uint32_t, const unsigned char *, uint64_t);
+static uint32_t tables[8][256], *table = tables[0], (*isal_crc)(uint32_t, const unsigned char *, uint64_t);
+static unsigned long (*z_crc)(unsigned long, const unsigned char *, unsigned);
 
 static void crc(const uint8_t *in, size_t g)
 {
@@ -131,6 +133,32 @@ static void crc(const uint8_t *in, size_t g)
 	for (size_t i = 0; i < g; i++)
 		c = c >> 8 ^ table[(c ^ in[i]) & 255];
 	sink += ~c;
+}
+
+/* Eight bytes at a time. */
+static void slices(const uint8_t *in, size_t g)
+{
+	uint32_t c = ~0u, w[2];
+
+	if (accelerated) {
+		sink += isal_crc(0, in, g);
+		return;
+	}
+	for (; g >= 8; g -= 8, in += 8) {
+		memcpy(w, in, sizeof(w));
+		w[0] ^= c;
+		c = 0;
+		for (int k = 0; k < 8; k++)
+			c ^= tables[7 - k][w[k / 4] >> 8 * (k % 4) & 255];
+	}
+	for (size_t i = 0; i < g; i++)
+		c = c >> 8 ^ table[(c ^ in[i]) & 255];
+	sink += ~c;
+}
+
+static void zcrc(const uint8_t *in, size_t g)
+{
+	sink += accelerated ? isal_crc(0, in, g) : z_crc(0, in, (unsigned)g);
 }
 
 static struct isal {
@@ -202,8 +230,8 @@ static void copy(const uint8_t *in, size_t g)
 static const struct kernel {
 	const char *name;
 	void (*run)(const uint8_t *in, size_t g);
-} kernels[] = { { "aes", aes },         { "sha", sha },       { "crc", crc },
-		{ "deflate", squeeze }, { "matrix", matrix }, { "copy", copy } };
+} kernels[] = { { "aes", aes },       { "sha", sha },   { "crc", crc },       { "deflate", squeeze },
+		{ "matrix", matrix }, { "copy", copy }, { "slices", slices }, { "zcrc", zcrc } };
 
 static void prepare(const char *name)
 {
@@ -237,6 +265,9 @@ static void prepare(const char *name)
 			for (int k = 0; k < 8; k++)
 				table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
 		}
+		for (int k = 1; k < 8; k++)
+			for (uint32_t i = 0; i < 256; i++)
+				tables[k][i] = tables[k - 1][i] >> 8 ^ table[tables[k - 1][i] & 255];
 		*(void **)&isal_crc = dlsym(l, "crc32_gzip_refl");
 		*(void **)&isal_init = dlsym(l, "isal_deflate_stateless_init");
 		*(void **)&isal_deflate = dlsym(l, "isal_deflate_stateless");
@@ -246,6 +277,7 @@ static void prepare(const char *name)
 				(int (*)(z_stream *, int, int, int, int, int, const char *, int))dlsym(l,
 												       "deflateInit2_");
 
+			*(void **)&z_crc = dlsym(l, "crc32");
 			*(void **)&z_reset = dlsym(l, "deflateReset");
 			*(void **)&z_deflate = dlsym(l, "deflate");
 			init(&z, 1, 8, -15, 8, 0, ZLIB_VERSION, sizeof(z));

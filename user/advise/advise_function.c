@@ -73,6 +73,8 @@ struct advise_function advise_function_unknown(const char *name, const char *obj
 					 .operation = op,
 					 .stream = is_stream(name),
 					 .ns_per_call = u,
+					 .timed = u,
+					 .beside = FIGURE_EXACT(0),
 					 .argument_in = u,
 					 .argument_out = u,
 					 .p50 = NAN,

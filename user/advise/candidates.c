@@ -419,6 +419,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	const struct advise_input *in = t->in;
 	struct figure bytes_in = { 0, 0, 0 }, bytes_out = { 0, 0, 0 }, share = { 0, 0, 0 }, calls = FIGURE_UNKNOWN;
 	struct figure waits = { 0, 0, 0 };
+	bool timed;
 	const struct advise_function *f = &in->function[c->function[0]];
 	double compute = 0;
 
@@ -450,6 +451,9 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 		c->p90 = f->p90;
 		c->p99 = f->p99;
 	}
+	/* the probe's part, alike for all sizes, is an input of its own */
+	timed = c->probed && figure_known(&f->timed) && c->ns_per_call.low == f->ns_per_call.low &&
+		c->ns_per_call.high == f->ns_per_call.high;
 	if (c->functions == 1) {
 		c->thread_share = without_recording(f->thread_share, in->taken);
 		c->elapsed_share = figure_may_be_any_share(&c->thread_share)
@@ -472,7 +476,8 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	}
 	c->work = (struct predict_work){ .size = c->probed ? f->size : NULL,
 					 .sizes = c->probed ? f->sizes : 0,
-					 .ns_per_call = c->ns_per_call,
+					 .ns_per_call = timed ? f->timed : c->ns_per_call,
+					 .beside = c->probed ? f->beside : FIGURE_EXACT(0),
 					 .scv = c->probed ? f->scv : NAN,
 					 .calls_per_s = known_from_below(&calls) ? FIGURE_UNKNOWN : calls,
 					 .bytes_in = c->bytes_in,

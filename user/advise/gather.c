@@ -508,7 +508,7 @@ static int gather_bytes(struct gathered *g)
 
 static int sizes(const struct offload_item *it, struct advise_function *f)
 {
-	double most, excess = probe_excess(it, &most);
+	double excess = probe_excess(it).value;
 
 	f->size = calloc(OFFLOAD_OCTAVES, sizeof(*f->size));
 	if (!f->size)
@@ -546,7 +546,7 @@ static void fit_host_curve(const struct offload_item *it, struct advise_function
 	struct err e = { 0 };
 	struct fit fit;
 	int err = offload_points(it, RUN_HOST, &pts, &e);
-	double most, excess;
+	struct figure excess = probe_excess(it);
 
 	opts.resamples = RESAMPLES;
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
@@ -558,8 +558,8 @@ static void fit_host_curve(const struct offload_item *it, struct advise_function
 	points_release(&pts);
 	if (err || fit.error_host > FIT_POOR || fit_doubt(&fit))
 		return;
-	excess = probe_excess(it, &most);
-	f->t0 = (struct figure){ fmax(fit.p.t0 - excess, 0), fmax(fit.t0.lo - most, 0), fmax(fit.t0.hi - excess, 0) };
+	f->t0 = (struct figure){ fmax(fit.p.t0 - excess.value, 0), fmax(fit.t0.lo - excess.high, 0),
+				 fmax(fit.t0.hi - excess.low, 0) };
 	f->C = (struct figure){ fit.p.C, fit.C.lo, fit.C.hi };
 	f->beta = (struct figure){ fit.p.beta, fit.beta.lo, fit.beta.hi };
 }
@@ -625,18 +625,22 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double all = it->calls ? it->host_cpu_ns / (double)it->calls : NAN, each = call_mean_by_size(it);
 	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
-	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter, most, excess = probe_excess(it, &most);
+	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter;
+	struct figure excess = probe_excess(it);
 	double few = isnan(each) ? 0 : calls_few_mean(it), taken = taken_inside(g),
 	       drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);
 	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
-	f->ns_per_call = (struct figure){ (each - excess) * (1 - taken / 2),
-					  fmax(each - most - scatter, 0) * (1 - taken) / drift,
-					  (each + few + it->early_ns + scatter) * drift };
+	f->ns_per_call = (struct figure){ (each - excess.value) * (1 - taken / 2),
+					  fmax(each - excess.high - scatter, 0) * (1 - taken) / drift,
+					  (each + few - excess.low + scatter) * drift };
+	f->timed = (struct figure){ f->ns_per_call.value, fmax(each - excess.value - scatter, 0) * (1 - taken) / drift,
+				    (each + few - excess.value + scatter) * drift };
+	f->beside = (struct figure){ 0, excess.value - excess.high, excess.value - excess.low };
 	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
-		f->ns_per_call.value = fmax(f->ns_per_call.value, 1);
+		f->ns_per_call.value = f->timed.value = fmax(f->ns_per_call.value, 1);
 	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
 		double known = (double)(it->calls - it->unknown_bytes), part = offload_mean_uncertain(it, known);
 

@@ -16,6 +16,7 @@
 #define TARGET 1.5    /* speed-up that needed_acceleration is for */
 #define EVERY 4       /* waits are computed in one of so many draws: they cost more than all else */
 #define LINEAR 0.1    /* beta nearer to 1: the mean size says enough */
+#define SHORTEST 1.   /* ns: no call takes less */
 #define BATCHED 8     /* speedup_batched is told at so many times the batch that pays */
 
 const char *predict_bound_str(enum predict_bound b)
@@ -27,7 +28,21 @@ const char *predict_bound_str(enum predict_bound b)
 }
 
 /* What is drawn: one dimension each. */
-enum input { I_HOST, I_BETA, I_O, I_L, I_X, I_DEVICE, I_RATE, I_SHARE, I_THREAD, I_RESIDENT, I_BYTES, INPUTS };
+enum input {
+	I_HOST,
+	I_BESIDE,
+	I_BETA,
+	I_O,
+	I_L,
+	I_X,
+	I_DEVICE,
+	I_RATE,
+	I_SHARE,
+	I_THREAD,
+	I_RESIDENT,
+	I_BYTES,
+	INPUTS
+};
 
 struct bin {
 	double g, share, host, compute;
@@ -57,7 +72,7 @@ struct job {
 
 /* One set of inputs: 1 is the value given. */
 struct draw {
-	double host, beta; /* beta: what is added to it */
+	double host, beside, beta; /* beside: ns; beta: what is added to it */
 	double o, L, X;
 	double rate, share, thread, resident;
 	double bytes; /* of the mean call, where the sizes of single ones are not known */
@@ -142,6 +157,13 @@ static double factor_at(const struct figure *f, double z)
 	return fmax(1 + z * (1 - f->low / f->value), 0);
 }
 
+/* ns, z standard deviations away; never beyond the ends, which are bounds. */
+static double shift_at(const struct figure *f, double z)
+{
+	z = fmin(fmax(z / NINETY, -1), 1);
+	return figure_bounded(f) ? z * (z > 0 ? f->high : -f->low) : 0;
+}
+
 static struct draw draw_of(const struct job *j, unsigned i)
 {
 	const struct predict_work *w = j->w;
@@ -158,6 +180,7 @@ static struct draw draw_of(const struct job *j, unsigned i)
 			   .share = factor_at(&w->share_process, z[I_SHARE]),
 			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
 			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
+	r.beside = j->by_size ? shift_at(&w->beside, z[I_BESIDE]) : 0;
 	r.bytes = j->mean_only ? factor_at(&w->bytes_in, z[I_BYTES]) : 1;
 	if (figure_bounded(&w->beta))
 		r.beta = w->beta.value * (factor_at(&w->beta, z[I_BETA]) - 1);
@@ -171,25 +194,42 @@ static struct draw draw_of(const struct job *j, unsigned i)
 	return r;
 }
 
-static const struct draw as_given = { 1, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const struct draw as_given = { 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
+
+static double host_drawn(double ns, const struct draw *r)
+{
+	return (r->beside != 0 ? fmax(ns + r->beside, SHORTEST) : ns) * r->host;
+}
 
 /* ---- the host */
 
-/* Host's time at a size, NaN where nothing tells it. */
+static double curve_at(const struct job *j, double g)
+{
+	return j->t0 + j->w->C.value * pow(g, j->w->beta.value);
+}
+
+/* Host's time at a size, NaN where nothing tells it: between the sizes seen as they took, beyond them as the curve goes
+ * on from there. */
 static double host_at(const struct job *j, double g)
 {
-	const struct predict_work *w = j->w;
+	const struct bin *first = &j->bin[0], *last = &j->bin[j->bins - 1];
 
-	if (j->curve)
-		return j->scale * (j->t0 + w->C.value * pow(g, w->beta.value));
-	if (!j->by_size || j->bins < 2 || g < j->bin[0].g || g > j->bin[j->bins - 1].g)
-		return NAN;
+	if (!j->by_size || j->bins < 2)
+		return j->curve ? j->scale * curve_at(j, g) : NAN;
+	if (g < first->g || g > last->g) {
+		const struct bin *end = g < first->g ? first : last;
+
+		return j->curve ? end->host * curve_at(j, g) / curve_at(j, end->g) : NAN;
+	}
 	for (size_t i = 1; i < j->bins; i++)
 		if (g <= j->bin[i].g) {
 			const struct bin *a = &j->bin[i - 1], *b = &j->bin[i];
-			double to = b->g > a->g ? log(g / a->g) / log(b->g / a->g) : 0;
+			double to = b->g > a->g ? (g - a->g) / (b->g - a->g) : 0;
 
-			return exp(log(a->host) + to * log(b->host / a->host));
+			if (!j->curve)
+				return a->host + to * (b->host - a->host);
+			return curve_at(j, g) *
+			       (a->host / curve_at(j, a->g) * (1 - to) + b->host / curve_at(j, b->g) * to);
 		}
 	return j->bin[j->bins - 1].host;
 }
@@ -322,7 +362,7 @@ static void prepare_grid(struct job *j)
 
 static struct sums sums_of(const struct job *j, const struct draw *r)
 {
-	struct sums s = { .host = j->host * r->host };
+	struct sums s = { .host = r->beside != 0 ? 0 : j->host * r->host };
 
 	for (size_t i = 0; i < j->bins; i++) {
 		const struct bin *b = &j->bin[i];
@@ -335,6 +375,7 @@ static struct sums sums_of(const struct job *j, const struct draw *r)
 		x = part[2] * r->X;
 		service = j->d->o_alone ? lat + x : o + lat + x;
 
+		s.host += r->beside != 0 ? b->share * host_drawn(b->host, r) : 0;
 		s.o += b->share * o;
 		s.lat += b->share * lat;
 		s.x += b->share * x;
@@ -405,7 +446,7 @@ static double caller_time(const struct job *j, enum catalogue_design design, dou
 static double grid_ratio(const struct job *j, const struct draw *r, enum catalogue_design design, double wait, int k)
 {
 	const double *p = j->grid_part[k];
-	double host = j->grid_host[k] * r->host * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
+	double host = host_drawn(j->grid_host[k], r) * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
 
 	return host / caller_time(j, design, p[0] * r->o, p[1] * r->L, p[2] * r->X, wait);
 }
@@ -582,7 +623,7 @@ static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAW
 
 			sum += b->share * (ask->pays[i] ? caller_time(j, design, b->part[0] * r->o, b->part[1] * r->L,
 								      b->part[2] * r->X, wait)
-							: b->host * r->host);
+							: host_drawn(b->host, r));
 		}
 		at[D_CHOSEN] = s.host / sum;
 	}
@@ -619,7 +660,7 @@ static void interval_of_draws(double draws[PREDICT_DRAWS], unsigned n, bool none
 	unsigned kept_draws = 0, cut;
 
 	f->low = f->high = NAN;
-	if (isnan(f->value))
+	if (isnan(f->value) && !none_is_beyond)
 		return;
 	for (unsigned i = 0; i < n; i++)
 		if (!isnan(draws[i]) || none_is_beyond)
@@ -629,7 +670,7 @@ static void interval_of_draws(double draws[PREDICT_DRAWS], unsigned n, bool none
 	qsort(draws, kept_draws, sizeof(*draws), ascending);
 	cut = (kept_draws + 1) / 20;
 	cut -= cut > 0;
-	f->low = fmin(draws[cut], f->value);
+	f->low = fmin(draws[cut], f->value); /* of fmin() and fmax(), NaN is none */
 	f->high = fmax(draws[kept_draws - 1 - cut], f->value);
 }
 
@@ -759,6 +800,8 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 		if (bounded)
 			interval_of_draws(draws[k], PREDICT_DRAWS, k == D_G1 || k == D_HALF || k == D_BATCH, to[k]);
 	}
+	o->g1_told = figure_bounded(&o->g1) && o->g1.value <= o->g1.low * PREDICT_CLOSE &&
+		     o->g1.high <= o->g1.value * PREDICT_CLOSE;
 	o->bound = bound_of(j, design, &s, &q, o);
 	snprintf(o->lacks, sizeof(o->lacks), "%s", lacking(j, o));
 }

@@ -20,6 +20,7 @@
 #include "model/catalogue.h"
 
 #define PREDICT_DRAWS 100 /* for a 90 % interval: beyond each end lie five */
+#define PREDICT_CLOSE 1.5 /* a break-even known less closely, as a factor, is told as a bound */
 
 struct predict_size {
 	double bytes, calls; /* typical size of a bin; weight in any unit */
@@ -31,6 +32,7 @@ struct predict_work {
 	const struct predict_size *size; /* ascending; none: sizes were not seen */
 	size_t sizes;
 	struct figure ns_per_call;   /* mean */
+	struct figure beside;        /* ns that each call takes more, whatever its size, if sizes are known; value 0 */
 	double scv;                  /* squared coefficient of variation of the time per call; NaN */
 	struct figure calls_per_s;   /* of elapsed time, whole process */
 	struct figure bytes_in;      /* copied per call if nothing stays there */
@@ -88,10 +90,12 @@ struct predict_option {
 	struct figure rest_loses, process_placed;
 	struct figure speedup_chosen; /* the sizes that pay go there, the others stay */
 	bool payoff_known;
-	bool payoff_sure;                 /* all sizes pay, or none: so in 95 % of the draws, too */
-	struct logca_payoff payoff;       /* within [lo, hi] */
-	double lo, hi;                    /* bytes: sizes seen, and those the device was measured at */
-	struct figure g1, g_half;         /* bytes; NaN: none, or unknown (payoff_known) */
+	bool payoff_sure;           /* all sizes pay, or none: so in 95 % of the draws, too */
+	struct logca_payoff payoff; /* within [lo, hi] */
+	double lo, hi;              /* bytes: sizes seen, and those the device was measured at */
+	/* bytes; value NaN: none, or unknown (payoff_known); g1's ends stand where not all sizes surely pay or lose */
+	struct figure g1, g_half;
+	bool g1_told;                     /* its ends lie within PREDICT_CLOSE of the value: else only they are known */
 	double below;                     /* share of the calls at sizes that lose; NaN */
 	double median_size;               /* of the calls; NaN */
 	double outside;                   /* share of the calls at sizes the device was not measured at; NaN */

@@ -26,21 +26,26 @@ static double shortest_calls(const struct offload_item *it)
 }
 
 /*
- * The shortest calls read m = t + e: t is theirs, e the excess, from -early to late. So t lies from m - late (or
- * nothing) to m + early. Of what order it is nobody knows: with each order as likely, its mean is (b - a) / ln(b / a).
- * Where m is far above the doubt that is m itself, and e is 0; where it is below, most of it is the probe's.
+ * The shortest calls read m = t + e: t is theirs, e the excess, from least to late. So t lies from m - late (or
+ * nothing) to m - least. Of what order it is nobody knows: with each order as likely, its mean is (b - a) / ln(b / a).
+ * Where m is far above the doubt that is m itself, less the middle of the doubt; where it is below, most of it is the
+ * probe's.
  */
-double probe_excess(const struct offload_item *it, double *most)
+struct figure probe_excess(const struct offload_item *it)
 {
 	double m = shortest_calls(it), a, b;
+	struct figure e = { 0, fmin(it->excess_low_ns, 0), it->late_ns };
 
-	*most = it->late_ns;
 	if (!(m >= 0) || !(it->late_ns > 0))
-		return 0;
+		return e;
 	a = fmax(m - it->late_ns, LEAST);
-	b = m + it->early_ns;
-	*most = fmin(it->late_ns, m);
-	return b > a ? fmin(m - (b - a) / log(b / a), *most) : 0;
+	b = m - it->excess_low_ns;
+	if (!(b > a))
+		return e;
+	e.high = m - a;
+	e.low = fmin(it->excess_low_ns, e.high);
+	e.value = fmin(fmax(m - (b - a) / log(b / a), e.low), e.high);
+	return e;
 }
 
 double call_mean_by_size(const struct offload_item *it)

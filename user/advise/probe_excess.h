@@ -11,8 +11,9 @@
 #include "format.h"
 #include "offload/summary.h"
 
-/* ns to take off every time; *most: it is no more than that. 0 and the doubt itself where nothing tells more. */
-double probe_excess(const struct offload_item *it, double *most);
+/* ns to take off every time, with its interval: the ends hold for all its calls alike. Value 0 and the doubt itself
+ * where nothing tells more. */
+struct figure probe_excess(const struct offload_item *it);
 /* Mean time of an octave's timed calls, less the few that are far longer; NaN: there are none. */
 double call_mean_of_size(const struct offload_octave *o);
 /* Mean time of all its calls, from those without a context switch inside: the time of the others holds the kernel's

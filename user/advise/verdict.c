@@ -263,55 +263,74 @@ static void of_threshold(const struct candidate *c, struct advise_option *o)
 		add_text(o, ", %.0f%% of the calls", 100 * from);
 }
 
-static void of_sizes(struct advise_option *o, const struct predict_option *p)
+/* "11% of calls are under break-even, 2.1 KB"; where that is not known closely, its ends, and no point between. */
+static const char *under_break_even(char out[160], const struct candidate *c, const struct predict_option *p)
 {
-	char g1[24];
+	double most = 1 - advise_share_from(c, p->g1.high), least = 1 - advise_share_from(c, p->g1.low);
+	char g1[24], low[24], high[24];
 
 	advise_size(g1, p->g1.value);
-	if (p->payoff_known && figure_known(&p->g1) && p->below > 0.005)
-		add_text(o, "; %.0f%% of calls are under break-even, %s", 100 * p->below, g1);
+	advise_size(low, p->g1.low);
+	advise_size(high, p->g1.high);
+	if (p->g1_told || !(p->g1.high > p->g1.low))
+		snprintf(out, 160, "%.0f%% of calls are under break-even, %s", 100 * p->below, g1);
+	else if (!isfinite(p->g1.high))
+		snprintf(out, 160, "%.0f%% of calls or more are under break-even, %s or above", 100 * least, low);
+	else if (!(p->g1.low > p->lo)) /* of the sizes seen and measured the smallest */
+		snprintf(out, 160, "up to %.0f%% of calls are under break-even, %s or below", 100 * most, high);
+	else
+		snprintf(out, 160, "%.0f to %.0f%% of calls are under break-even, between %s and %s", 100 * least,
+			 100 * most, low, high);
+	return out;
 }
 
-static void keep_prediction(struct advise_option *o, const struct predict_option *p)
+static void of_sizes(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
 {
-	char g1[24], x[64];
+	char under[160];
 
-	advise_size(g1, p->g1.value);
+	if (p->payoff_known && (figure_known(&p->g1) ? p->below > 0.005 : !p->payoff_sure && isfinite(p->g1.high)))
+		add_text(o, "; %s", under_break_even(under, c, p));
+}
+
+static void keep_prediction(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
+{
+	char under[160], x[64];
+
 	if (p->payoff_known && figure_known(&p->g1) && p->below > 0)
-		set_verdict(o, VERDICT_KEEP, "keep: %.0f%% of calls are under break-even, %s; %s on the function",
-			    100 * p->below, g1, write_times(x, &p->speedup));
+		set_verdict(o, VERDICT_KEEP, "keep: %s; %s on the function", under_break_even(under, c, p),
+			    write_times(x, &p->speedup));
 	else
 		set_verdict(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", write_times(x, &p->speedup),
 			    predict_bound_str(p->bound));
 }
 
-static void batched(struct advise_option *o, const struct predict_option *p)
+static void batched(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
 {
 	char x[64];
 
 	set_verdict(o, VERDICT_BATCH, "offload if batched by %.0f; %.0f at a time make it %s", ceil(p->batch.high),
 		    8 * p->batch.value, write_times(x, &p->speedup_batched));
-	of_sizes(o, p);
+	of_sizes(c, o, p);
 }
 
 /* A speed-up below 1 for certain: some sizes, or many calls at a time, may pay all the same; pieces of a stream wait
  * for each other, and are no batch. */
 static void losing(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
 {
-	char x[64], g1[24];
+	char x[64], g1[24], under[160];
 
-	advise_size(g1, p->g1.value);
+	/* where the break-even is known between two ends only, what lies above both surely pays */
+	advise_size(g1, p->g1_told || !isfinite(p->g1.high) ? p->g1.value : p->g1.high);
 	if (p->speedup_chosen.low > PARTLY && figure_known(&p->g1))
-		set_verdict(o, VERDICT_OFFLOAD,
-			    "offload from %s on only: %s on the function; %.0f%% of calls are smaller", g1,
-			    write_times(x, &p->speedup_chosen), 100 * p->below);
+		set_verdict(o, VERDICT_OFFLOAD, "offload from %s on only: %s on the function; %s", g1,
+			    write_times(x, &p->speedup_chosen), under_break_even(under, c, p));
 	else if (!c->stream && p->batch.value > 1 && isfinite(p->batch.high) && p->speedup_batched.low > PARTLY)
-		batched(o, p);
+		batched(c, o, p);
 	else
-		keep_prediction(o, p);
+		keep_prediction(c, o, p);
 }
 
-static void gaining(struct advise_option *o, const struct predict_option *p)
+static void gaining(const struct candidate *c, struct advise_option *o, const struct predict_option *p)
 {
 	char x[64], y[64];
 
@@ -323,13 +342,13 @@ static void gaining(struct advise_option *o, const struct predict_option *p)
 			    "offload: %s on the function; on the process not known, as the recording took most of its "
 			    "time: record without --offload-exact",
 			    write_times(x, &p->speedup));
-	of_sizes(o, p);
+	of_sizes(c, o, p);
 }
 
 /* The calls' time is what leaves most of the interval open, and a probe knows it no better however long it records. */
 static bool too_short_to_time(const struct candidate *c, const struct figure *s)
 {
-	const struct figure *t = &c->work.ns_per_call;
+	const struct figure *t = &c->ns_per_call;
 
 	return c->probed && t->value > 0 && t->high - t->low > t->value &&
 	       (!(t->low > 0) || log(t->high / t->low) > MOST_OUTSIDE * log(s->high / s->low));
@@ -405,7 +424,7 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 		set_verdict(o, VERDICT_KEEP, "keep: %s on the function is no more than %.2fx on the process",
 			    write_times(x, s), fmax(p->process_speedup.high, 1));
 	else
-		gaining(o, p);
+		gaining(c, o, p);
 	of_threshold(c, o);
 	if (o->ratio && o->verdict != VERDICT_UNKNOWN)
 		add_text(o, " (by its ratio to its own host%s%s)", a->date ? ", " : "", a->date ? a->date : "");

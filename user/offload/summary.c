@@ -749,6 +749,7 @@ out:
  * at most. A digest of OpenSSL took 1.4 us longer behind a hit of 15 us, a CRC's loop .1 to .25.
  */
 #define COLD .1
+#define COLD_LEAST .005 /* half of the least that was seen, .011: a table CRC's, one line of code */
 
 /* What the calls of the quickest size took in the mean: as much, at most, has been added to all alike. */
 static double quickest(const struct offload_item *it)
@@ -764,7 +765,7 @@ static double quickest(const struct offload_item *it)
 static void uncertain(const struct summary_private *k, const struct offload_summary *s, struct offload_item *it)
 {
 	const struct fmt_offload_cost *c = &s->cost;
-	double inside = 0, hit = 0, doubt = COST_DOUBT;
+	double inside = 0, hit = 0, drift = 0, doubt;
 
 	for (int i = 0; i < FMT_PROBE_CLASSES; i++)
 		if (it->classes & 1u << i) {
@@ -772,11 +773,14 @@ static void uncertain(const struct summary_private *k, const struct offload_summ
 			hit = fmax(hit, k->call_ns[i]);
 		}
 	if (c->call_ns > 0)
-		doubt = fmax(doubt, c->call_high / c->call_ns - 1);
+		drift = fmax(drift, c->call_high / c->call_ns - 1);
 	if (c->hot_ns > 0 && c->hot_end_ns > 0)
-		doubt = fmax(doubt, c->hot_end_ns / c->hot_ns - 1);
+		drift = fmax(drift, c->hot_end_ns / c->hot_ns - 1);
+	doubt = fmax(COST_DOUBT, drift);
 	it->below_ns = it->early_ns = inside * doubt;
 	it->late_ns = fmax(inside * doubt, fmin(COLD * hit, quickest(it)));
+	/* inside was measured of a loop that does nothing else: in no program is it less, but by drift */
+	it->excess_low_ns = fmin(COLD_LEAST * hit - inside * drift, it->late_ns);
 }
 
 double offload_calls_per_s(const struct offload_item *it, double calls)

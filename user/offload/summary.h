@@ -60,6 +60,7 @@ struct offload_item {
 	/* times of single calls below this are not told from nothing: what was taken off them for the probe */
 	double below_ns;
 	double early_ns, late_ns; /* all its times may be too short, too long by so much */
+	double excess_low_ns;     /* all are too long by so much, and by no more than late_ns; below 0: too short */
 	unsigned classes;         /* bit of each enum fmt_probe_class among its symbols that were called */
 	/* scaled to the recording */
 	double estimate, low, high; /* calls; NaN: only the lower bound is known */

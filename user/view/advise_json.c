@@ -61,7 +61,7 @@ static const char *sizes_that_pay(const struct advise_option *o)
 
 static void option_json(struct json *j, const struct candidate *c, const struct advise_option *o)
 {
-	struct figure u = FIGURE_UNKNOWN, faulting = advise_faulting(c, &o->p.speedup);
+	struct figure u = FIGURE_UNKNOWN, faulting = advise_faulting(c, &o->p.speedup), g1;
 
 	json_obj(j, NULL);
 	json_str(j, "accelerator", o->accelerator ? o->accelerator : "(any)");
@@ -69,7 +69,12 @@ static void option_json(struct json *j, const struct candidate *c, const struct 
 	figure(j, "speedup", &o->p.speedup);
 	figure(j, "process_speedup", &o->p.process_speedup);
 	json_str(j, "pays", sizes_that_pay(o));
-	figure(j, "g1", o->p.payoff_known || !o->predicted ? &o->p.g1 : &u);
+	g1 = o->p.payoff_known || !o->predicted ? o->p.g1 : u;
+	if (o->predicted && !o->p.g1_told)
+		g1.value = NAN;
+	if (o->predicted && o->p.payoff_known && o->p.payoff_sure && !figure_known(&o->p.g1))
+		g1 = u; /* all sizes pay, or none: there is no break-even */
+	ends(j, &g1, "g1");
 	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
 	figure(j, "batch", &o->p.batch);
 	figure(j, "speedup_resident", o->predicted ? &o->p.speedup_resident : &u);
