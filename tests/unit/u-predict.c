@@ -46,6 +46,7 @@ static struct predict_work nothing_known(void)
 	struct figure u = FIGURE_UNKNOWN;
 
 	return (struct predict_work){ .ns_per_call = u,
+				      .timed = u,
 				      .scv = NAN,
 				      .calls_per_s = u,
 				      .bytes_in = u,
@@ -466,6 +467,17 @@ static void short_calls(void **state)
 	near(o.g1.high, 1060 / 2.8, .06, "if calls are shorter");
 	assert_true(!o.g1_told);
 	assert_true(o.speedup.high > o.speedup.value && o.speedup.low < o.speedup.value);
+	w.cold = 1; /* data that the probe left cold: 1.8 ns a byte, then, not 2.8 */
+	assert_true(one(&w, &d).g1.high > 1060 / 2.4 && one(&w, &d).g1.high <= 1060 / 1.8);
+	w.cold = 0;
+	w.timed = w.ns_per_call;
+	w.ns_per_call = (struct figure){ mean, mean / 3, mean * 3 };
+	near(one(&w, &d).g1.high, 1060 / 2.8, .06, "the probe's part is drawn once");
+	size[0].host_ns = NAN; /* sizes do not tell: the mean is as wide as the probe leaves it */
+	assert_true(one(&w, &d).speedup.high > 2 * one(&w, &d).speedup.value);
+	size[0].host_ns = 60 + 2.8 * 91;
+	w.timed = FIGURE_UNKNOWN;
+	w.ns_per_call = FIGURE_EXACT(mean);
 	w.beside.high = 940; /* all sizes may pay */
 	o = one(&w, &d);
 	near(o.g1.low, 91, 1e-6, "the smallest size seen");

@@ -476,8 +476,10 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 	}
 	c->work = (struct predict_work){ .size = c->probed ? f->size : NULL,
 					 .sizes = c->probed ? f->sizes : 0,
-					 .ns_per_call = timed ? f->timed : c->ns_per_call,
+					 .ns_per_call = c->ns_per_call,
+					 .timed = timed ? f->timed : FIGURE_UNKNOWN,
 					 .beside = c->probed ? f->beside : FIGURE_EXACT(0),
+					 .cold = c->probed ? f->cold : 0,
 					 .scv = c->probed ? f->scv : NAN,
 					 .calls_per_s = known_from_below(&calls) ? FIGURE_UNKNOWN : calls,
 					 .bytes_in = c->bytes_in,

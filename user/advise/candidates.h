@@ -49,6 +49,7 @@ struct advise_function {
 	struct predict_size *size;
 	size_t sizes;
 	struct figure ns_per_call; /* measured call by call; NaN: by share and calls */
+	double cold;               /* ns a byte that a call may take less, as the probe left its data cold */
 	struct figure timed;       /* the same, were what the probe takes beyond its measured price known */
 	struct figure beside;      /* ns that each call takes more, whatever its size: of the probe's price; value 0 */
 	double p50, p90, p99, scv, wait_share;

@@ -31,6 +31,7 @@ const char *predict_bound_str(enum predict_bound b)
 enum input {
 	I_HOST,
 	I_BESIDE,
+	I_COLD,
 	I_BETA,
 	I_O,
 	I_L,
@@ -72,7 +73,7 @@ struct job {
 
 /* One set of inputs: 1 is the value given. */
 struct draw {
-	double host, beside, beta; /* beside: ns; beta: what is added to it */
+	double host, beside, cold, beta; /* beside: ns, cold: ns a byte less; beta: what is added to it */
 	double o, L, X;
 	double rate, share, thread, resident;
 	double bytes; /* of the mean call, where the sizes of single ones are not known */
@@ -181,6 +182,7 @@ static struct draw draw_of(const struct job *j, unsigned i)
 			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
 			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
 	r.beside = j->by_size ? shift_at(&w->beside, z[I_BESIDE]) : 0;
+	r.cold = j->by_size ? w->cold * fmin(fmax(.5 + z[I_COLD] / NINETY / 2, 0), 1) : 0;
 	r.bytes = j->mean_only ? factor_at(&w->bytes_in, z[I_BYTES]) : 1;
 	if (figure_bounded(&w->beta))
 		r.beta = w->beta.value * (factor_at(&w->beta, z[I_BETA]) - 1);
@@ -194,11 +196,16 @@ static struct draw draw_of(const struct job *j, unsigned i)
 	return r;
 }
 
-static const struct draw as_given = { 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const struct draw as_given = { 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
 
-static double host_drawn(double ns, const struct draw *r)
+static bool probe_drawn(const struct draw *r)
 {
-	return (r->beside != 0 ? fmax(ns + r->beside, SHORTEST) : ns) * r->host;
+	return r->beside != 0 || r->cold > 0;
+}
+
+static double host_drawn(double ns, double g, const struct draw *r)
+{
+	return (probe_drawn(r) ? fmax(ns + r->beside - r->cold * g, SHORTEST) : ns) * r->host;
 }
 
 /* ---- the host */
@@ -276,7 +283,7 @@ static bool prepare_bins(struct job *j, char why[200])
 		j->bin[i].share /= calls;
 		mean += j->bin[i].share * j->bin[i].host;
 	}
-	j->host_figure = w->ns_per_call;
+	j->host_figure = j->by_size && figure_known(&w->timed) ? w->timed : w->ns_per_call;
 	if (!figure_known(&j->host_figure) && j->by_size)
 		j->host_figure = (struct figure){ mean, NAN, NAN };
 	j->host = j->host_figure.value;
@@ -362,7 +369,7 @@ static void prepare_grid(struct job *j)
 
 static struct sums sums_of(const struct job *j, const struct draw *r)
 {
-	struct sums s = { .host = r->beside != 0 ? 0 : j->host * r->host };
+	struct sums s = { .host = probe_drawn(r) ? 0 : j->host * r->host };
 
 	for (size_t i = 0; i < j->bins; i++) {
 		const struct bin *b = &j->bin[i];
@@ -375,7 +382,7 @@ static struct sums sums_of(const struct job *j, const struct draw *r)
 		x = part[2] * r->X;
 		service = j->d->o_alone ? lat + x : o + lat + x;
 
-		s.host += r->beside != 0 ? b->share * host_drawn(b->host, r) : 0;
+		s.host += probe_drawn(r) ? b->share * host_drawn(b->host, b->g, r) : 0;
 		s.o += b->share * o;
 		s.lat += b->share * lat;
 		s.x += b->share * x;
@@ -446,7 +453,7 @@ static double caller_time(const struct job *j, enum catalogue_design design, dou
 static double grid_ratio(const struct job *j, const struct draw *r, enum catalogue_design design, double wait, int k)
 {
 	const double *p = j->grid_part[k];
-	double host = host_drawn(j->grid_host[k], r) * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
+	double host = host_drawn(j->grid_host[k], j->g[k], r) * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
 
 	return host / caller_time(j, design, p[0] * r->o, p[1] * r->L, p[2] * r->X, wait);
 }
@@ -623,7 +630,7 @@ static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAW
 
 			sum += b->share * (ask->pays[i] ? caller_time(j, design, b->part[0] * r->o, b->part[1] * r->L,
 								      b->part[2] * r->X, wait)
-							: host_drawn(b->host, r));
+							: host_drawn(b->host, b->g, r));
 		}
 		at[D_CHOSEN] = s.host / sum;
 	}

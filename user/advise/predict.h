@@ -32,7 +32,9 @@ struct predict_work {
 	const struct predict_size *size; /* ascending; none: sizes were not seen */
 	size_t sizes;
 	struct figure ns_per_call;   /* mean */
-	struct figure beside;        /* ns that each call takes more, whatever its size, if sizes are known; value 0 */
+	struct figure timed;         /* the same, were `beside` and `cold` nothing, for where sizes are known; NaN */
+	struct figure beside;        /* ns that each call takes more, whatever its size; value 0 */
+	double cold;                 /* ns a byte that calls may take less: of the probe */
 	double scv;                  /* squared coefficient of variation of the time per call; NaN */
 	struct figure calls_per_s;   /* of elapsed time, whole process */
 	struct figure bytes_in;      /* copied per call if nothing stays there */
