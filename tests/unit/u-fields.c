@@ -293,9 +293,9 @@ static void a_record_by_another_pointer_is_of_another_object(void **state)
 				  { .func = 1, .store_at = 0x148 },
 				  { .func = 1, .store_at = 0x20 },
 				  { .func = 2, .store_at = 0x148 } };
-	struct in_func func[] = { { "reader", "app", 0, 0, 0 },
-				  { "writer", "app", 0, 0, 0 },
-				  { "nobody", "app", 0, 0, 0 } };
+	struct in_func func[] = { { .name = "reader", .object = "app" },
+				  { .name = "writer", .object = "app" },
+				  { .name = "nobody", .object = "app" } };
 	struct in_writer writer = { .func = 1, .fields = 1, .stores = 2 };
 	struct flow_input in = {
 		.sites = site, .site_count = 4, .funcs = func, .func_count = 3, .writer = &writer, .writer_count = 1
@@ -323,10 +323,10 @@ static void who_works_on_the_same_structures_is_likelier(void **state)
 				  { .func = 1, .store_at = 0x148 },
 				  { .func = 2, .store_at = 0x148 },
 				  { .func = 3, .load_at = 0x148 } };
-	struct in_func func[] = { { "reader", "app", 0, 0, 0 },
-				  { "same", "app", 0, 0, 0 },
-				  { "apart", "app", 0, 0, 0 },
-				  { "else", "app", 0, 0, 0 } };
+	struct in_func func[] = { { .name = "reader", .object = "app" },
+				  { .name = "same", .object = "app" },
+				  { .name = "apart", .object = "app" },
+				  { .name = "else", .object = "app" } };
 	struct in_writer writer[] = { { .func = 1, .fields = 1, .stores = 2 },
 				      { .func = 2, .fields = 1, .stores = 2 } };
 	struct in_access access[12];

@@ -209,6 +209,32 @@ static void newest_store_in_the_granule_produces(void **state)
 	flow_input_release(&in);
 }
 
+/* Half of the time each, which says little of how much each read; and two windows' worth of who wrote it. */
+static void what_rests_on_time_may_be_off(void **state)
+{
+	struct est_opts o = EST_OPTS_DEFAULT;
+	struct plant p;
+	struct flow_input in;
+	struct flow f;
+	const struct flow_edge *e;
+	const struct flow_func *fn;
+
+	(void)state;
+	plant_begin(&p, "1");
+	for (uint64_t i = 0; i < 2000; i++) {
+		plant(&p, WRITER_A, 0x10000 + i * 4, FMT_A_STORE | FMT_A_TIME, 1e6);
+		plant(&p, i % 2 ? READER : TABLE_WRITER, 0x10000 + i * 4, FMT_A_LOAD | FMT_A_TIME, 1e6);
+	}
+	plant_end(&p, &in);
+	estimate(&in, "fused", &o, &f);
+	fn = &f.funcs[flow_find(&f, "reader", NULL)];
+	assert_true(fn->in_low < 0.8 * fn->in && fn->in_high > 1.25 * fn->in);
+	e = flow_get(&f, flow_find(&f, "writer_a", NULL), flow_find(&f, "reader", NULL));
+	assert_true(e->bytes > 0.9 * fn->in && e->low < 0.6 * e->bytes);
+	flow_release(&f);
+	flow_input_release(&in);
+}
+
 static void attached_late_means_before_attach(void **state)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -894,6 +920,7 @@ int main(void)
 		cmocka_unit_test(merging_adds_bytes_and_squares_of_errors),
 		cmocka_unit_test(results_survive_the_file),
 		cmocka_unit_test(newest_store_in_the_granule_produces),
+		cmocka_unit_test(what_rests_on_time_may_be_off),
 		cmocka_unit_test(attached_late_means_before_attach),
 		cmocka_unit_test(census_finds_write_once_data),
 		cmocka_unit_test(a_complete_census_wrote_nothing_else),

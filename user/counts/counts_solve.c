@@ -34,7 +34,11 @@
 #define SAMPLES_MORE 3.0 /* that chance alone may have kept from it */
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0 /* pieces of code in a function, from which its differences even out; by hand */
-#define STRAY 0.001      /* of all time may have been counted for the wrong function */
+/* Time by bursts and ratios by bursts agree better than either with the truth. Of functions of ten real programs
+ * without breakpoints the error was so many times what the solution claims: of the surest sixth and of the least sure,
+ * of those with few samples and with many. */
+#define OPTIMISM 1.75
+#define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
 static const double stretches[] = { 1, 3, 10, 30 };
@@ -610,7 +614,7 @@ static double with_sum(const struct counts_solver *s, const struct shares *h, ui
 
 static void set_interval(struct counts_group *g, double var)
 {
-	double half = Z95 * sqrt(fmax(var, 0));
+	double half = OPTIMISM * Z95 * sqrt(fmax(var, 0));
 
 	g->low = g->instructions * exp(-half);
 	g->high = g->instructions * exp(half);

@@ -14,6 +14,7 @@
 #include "code/cfg.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
+#include "util/normal.h"
 #include "volume/flow_balance.h"
 
 #define MAX_FUNCTIONS 4096   /* whose graphs are drawn; by hand */
@@ -25,6 +26,7 @@
 #define STUB_INSNS 3     /* a stub of the linkage table: endbr64, bnd, jmp */
 #define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
 #define MOST_RUNS 1e18   /* more is the outcome of a damaged file */
+#define LOW_LEAST 1e-3   /* of a figure: an interval down to nothing says no more than one down to there */
 #define PROLOGUE 8       /* instructions in which a frame pointer is set up */
 
 struct function {
@@ -373,6 +375,20 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 	free(at);
 }
 
+/* How far off a function's part of all that ran may be. */
+static void keep_errors(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
+{
+	for (size_t i = 0; i < t->groups && !rs->failed; i++) {
+		const struct counts_group *g = &t->group[i];
+		double sd = log(g->high / fmax(g->low, g->instructions * LOW_LEAST)) / (2 * Z95);
+		uint32_t id =
+			g->instructions > 0 ? func_of_code(rs->r, c->func[i].start, c->func[i].module, 0) : FLOW_NONE;
+
+		if (id != FLOW_NONE && isfinite(sd))
+			rs->r->in->funcs[id].executed_sd = fmax(rs->r->in->funcs[id].executed_sd, sd);
+	}
+}
+
 static void use_counts(struct runs *rs)
 {
 	struct counts_record *c = &rs->r->counts;
@@ -387,6 +403,8 @@ static void use_counts(struct runs *rs)
 		err = counts_record_solve(c, &built);
 	if (!err)
 		take_counts(rs, c, &built.tree);
+	if (!err)
+		keep_errors(rs, c, &built.tree);
 	else if (err == -ENOMEM)
 		rs->failed = true;
 	counts_built_release(&built);

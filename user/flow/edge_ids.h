@@ -16,6 +16,15 @@ struct edge_ids {
 
 /* FLOW_NONE: no memory. */
 uint32_t edge_id(struct edge_ids *x, uint32_t producer, uint32_t consumer);
+
+struct edge_sums { /* by function of the input */
+	double *in, *out;
+};
+
+/* Of bytes by edge. */
+void edge_ids_sum(const struct edge_ids *x, uint32_t functions, const double *edge, struct edge_sums *to);
+/* Each consumer's edges to what they are together in `as`; NAN where they are nothing. */
+void edge_ids_scale(const struct edge_ids *x, uint32_t functions, double *edge, const double *as);
 void edge_ids_release(struct edge_ids *x);
 
 #endif

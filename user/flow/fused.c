@@ -12,6 +12,7 @@
 #include "flow/unlocated_loads.h"
 #include "flow/bursts.h"
 #include "flow/edge_ids.h"
+#include "flow/edge_unique.h"
 #include "flow/last_writer.h"
 #include "flow/estimators.h"
 #include "flow/fields.h"
@@ -20,8 +21,10 @@
 #include "flow/window_delay.h"
 #include "flow/resample.h"
 #include "flow/rewrite_rate.h"
-#include "flow/unique_addresses.h"
+#include "flow/volume_error.h"
+#include "flow/writer_error.h"
 #include "util/grow.h"
+#include "util/normal.h"
 #include "util/random.h"
 
 #define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
@@ -693,39 +696,6 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 	return s->block;
 }
 
-struct totals { /* by function of the input */
-	double *in, *out;
-};
-
-static void sum_edges(const struct fit *f, const double *edge, struct totals *t)
-{
-	memset(t->in, 0, f->in->func_count * sizeof(double));
-	memset(t->out, 0, f->in->func_count * sizeof(double));
-	for (uint32_t i = 0; i < f->edges.count; i++) {
-		t->in[f->edges.consumer[i]] += edge[i];
-		t->out[f->edges.producer[i]] += edge[i];
-	}
-}
-
-/* Windows alone, each consumer's column scaled to the fused volume. */
-static void scale_columns(const struct fit *f, double *w, const double *fused)
-{
-	double *have = calloc(f->in->func_count + 1, sizeof(double)),
-	       *want = calloc(f->in->func_count + 1, sizeof(double));
-
-	for (uint32_t i = 0; have && want && i < f->edges.count; i++) {
-		have[f->edges.consumer[i]] += w[i];
-		want[f->edges.consumer[i]] += fused[i];
-	}
-	for (uint32_t i = 0; have && want && i < f->edges.count; i++) {
-		uint32_t c = f->edges.consumer[i];
-
-		w[i] = have[c] > 0 ? w[i] * want[c] / have[c] : NAN;
-	}
-	free(have);
-	free(want);
-}
-
 /* What bursts tell is drawn by their parts, and what a burst read, with it. */
 static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 {
@@ -742,27 +712,51 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 	bursts_again(&f->bursts, f->in, d->part);
 }
 
-static int bootstrap(struct fit *f, struct scratch *s, struct totals *t, struct spread *sp)
+/* Of figures by refits: as one recording may differ from the next, and as both may be wrong. */
+enum scatter { BY_CHANCE, IN_ALL, SCATTERS };
+
+static void add_refit(const struct fit *f, const double *edge, struct edge_sums *t, struct spread *sp)
+{
+	uint32_t m = f->edges.count, g = f->in->func_count;
+
+	edge_ids_sum(&f->edges, g, edge, t);
+	for (size_t i = 0; i < sp->n; i++)
+		spread_add(sp, i, i < m ? edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g]);
+}
+
+static int begin_volume(const struct fit *f, struct volume_error *v)
+{
+	int err = volume_error_new(v, f->in);
+
+	for (size_t i = 0; i < f->c.read_count && !err && f->c.time_bias; i++)
+		if (!f->c.reads[i].call && !f->c.reads[i].burst && f->c.reads[i].site < v->sites)
+			volume_error_add(v, f->c.reads[i].site, f->c.reads[i].bytes);
+	return err;
+}
+
+static int bootstrap(struct fit *f, struct scratch *s, struct edge_sums *t, struct spread *sp)
 {
 	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1),
 			   malloc(f->in->calls.count + 1), malloc((f->in->calls.count + 1) * sizeof(*d.call_factor)) };
-	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1;
-	uint32_t m = f->edges.count, g = f->in->func_count;
-	int err = d.read && d.window && d.part && d.call && d.call_factor ? 0 : -ENOMEM;
+	struct volume_error volume = { 0 };
+	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1, other = state;
+	int err = d.read && d.window && d.part && d.call && d.call_factor ? begin_volume(f, &volume) : -ENOMEM;
 
 	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
 		draw_all(f, &d, &state);
 		refit(f, USE_BOTH, &d, s);
-		sum_edges(f, s->edge, t);
-		for (size_t i = 0; i < sp->n; i++) {
-			spread_add(sp, i, i < m ? s->edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g]);
-		}
+		add_refit(f, s->edge, t, &sp[BY_CHANCE]);
+		volume_error_draw(&volume, f->in, &other);
+		for (uint32_t i = 0; i < f->edges.count; i++)
+			s->edge[i] *= volume.reader[f->edges.consumer[i]];
+		add_refit(f, s->edge, t, &sp[IN_ALL]);
 	}
 	free(d.read);
 	free(d.window);
 	free(d.part);
 	free(d.call);
 	free(d.call_factor);
+	volume_error_release(&volume);
 	return err;
 }
 
@@ -779,10 +773,36 @@ static void support(const struct fit *f, double *n, double *near)
 
 struct parts {
 	double *fused, *cascade, *windows, *n, *near;
+	struct writer_error we;
 };
 
+/* By function: the windows that looked at what it reads, and what records count as beside them. */
+static int writer_errors(const struct fit *f, const double *edge, struct writer_error *we)
+{
+	double *trials = malloc((f->in->func_count + 1) * sizeof(*trials)), z = normal_half(f->o->level);
+	int err;
+
+	for (uint32_t i = 0; i < f->in->func_count && trials; i++)
+		trials[i] = PRIOR;
+	for (size_t i = 0; i < f->ev_count && trials; i++)
+		trials[f->edges.consumer[f->cell[f->ev[i].cell].edge]] += fmin(f->ev[i].weight, 1);
+	err = trials ? writer_error_of(we, &f->edges, f->in->func_count, edge, trials, f->in->unknown, z) : -ENOMEM;
+	free(trials);
+	return err;
+}
+
+/* What scatters and what windows and records disagree by; and what may be wrong although they do not. */
+static void edge_range(const struct fit *f, const struct parts *p, const struct spread *sp, uint32_t i,
+		       struct flow_edge *e)
+{
+	double half = spread_half_width(sp, i, f->o) + farther_of(p->cascade[i], p->windows[i], p->fused[i]);
+
+	e->low = fmax(0, e->bytes - hypot(half, p->we.less[i]));
+	e->high = e->bytes + hypot(half, p->we.more[i]);
+}
+
 static int fill_result(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp,
-		       struct totals *t, struct flow *out)
+		       struct edge_sums *t, struct flow *out)
 {
 	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
 	uint32_t m = f->edges.count, g = f->in->func_count;
@@ -806,12 +826,9 @@ static int fill_result(const struct fit *f, enum use use, const struct parts *p,
 		edge->bytes += value[i];
 		edge->samples = p->n[i];
 		if (sp->n)
-			edge->sd = spread_deviation(sp, i, f->o);
+			edge->sd = spread_deviation(&sp[BY_CHANCE], i, f->o);
 		if (sp->n)
-			spread_range(edge->bytes,
-				     spread_half_width(sp, i, f->o) +
-					     farther_of(p->cascade[i], p->windows[i], p->fused[i]),
-				     &edge->low, &edge->high);
+			edge_range(f, p, &sp[IN_ALL], i, edge);
 		/* told by the neighbourhood only, or told differently by the windows */
 		edge->unresolved = p->near[i] < p->n[i] / 2;
 		if (!isnan(p->windows[i]) &&
@@ -819,75 +836,48 @@ static int fill_result(const struct fit *f, enum use use, const struct parts *p,
 			edge->unresolved = true;
 	}
 	for (int k = 0; sp->n && k < 3; k++)
-		sum_edges(f, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
+		edge_ids_sum(&f->edges, g, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
 	for (uint32_t i = 0; sp->n && i < g; i++) {
 		struct flow_func *fn = id[i] == FLOW_NONE ? NULL : &out->funcs[id[i]];
+		double half;
 
 		if (!fn)
 			continue;
-		spread_range(t[0].in[i], spread_half_width(sp, m + i, f->o), &fn->in_low, &fn->in_high);
-		spread_range(t[0].out[i],
-			     spread_half_width(sp, (size_t)m + g + i, f->o) +
-				     farther_of(t[1].out[i], t[2].out[i], t[0].out[i]),
-			     &fn->out_low, &fn->out_high);
+		spread_range(t[0].in[i], spread_half_width(&sp[IN_ALL], m + i, f->o), &fn->in_low, &fn->in_high);
+		half = spread_half_width(&sp[IN_ALL], (size_t)m + g + i, f->o) +
+		       farther_of(t[1].out[i], t[2].out[i], t[0].out[i]);
+		fn->out_low = fmax(0, t[0].out[i] - hypot(half, p->we.out_less[i]));
+		fn->out_high = t[0].out[i] + hypot(half, p->we.out_more[i]);
 	}
 	free(id);
 	return 0;
 }
 
-struct uma_edges {
-	const struct fit *f;
-	struct flow *out;
-};
-
 /* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
-static uint32_t edge_uma_key(const void *ctx, size_t i)
+static int unique_of_edges(const struct fit *f, struct flow *out)
 {
-	const struct fit *f = ((const struct uma_edges *)ctx)->f;
+	uint32_t *edge = malloc((f->c.read_count + 1) * sizeof(*edge));
+	int err;
 
-	return f->c.reads[i].a.near != NEAR_BLIND && !f->c.reads[i].burst ? f->cell[f->read_cell[i]].edge : FLOW_NONE;
-}
-
-static struct unique_addresses_item edge_uma_item(const void *ctx, size_t i)
-{
-	const struct fit *f = ((const struct uma_edges *)ctx)->f;
-	const struct read_answer *r = &f->c.reads[i];
-
-	return (struct unique_addresses_item){ r->addr, r->object, r->size, f->c.time_bias ? 0 : r->bytes };
-}
-
-static void take_edge_uma(const void *ctx, uint32_t key, const struct unique_addresses_result *r)
-{
-	const struct uma_edges *u = ctx;
-	const struct in_func *p = &u->f->in->funcs[u->f->edges.producer[key]],
-			     *c = &u->f->in->funcs[u->f->edges.consumer[key]];
-	uint32_t pi = flow_func(u->out, p->name, p->object), ci = flow_func(u->out, c->name, c->object);
-	struct flow_edge *e = flow_get(u->out, pi, ci) ? flow_edge(u->out, pi, ci) : NULL;
-
-	if (!e)
-		return;
-	e->unique = r->bytes < e->bytes ? r->bytes : e->bytes;
-	e->unique_met = r->seen < e->unique ? r->seen : e->unique;
-}
-
-static int edge_uma(const struct fit *f, struct flow *out)
-{
-	const struct uma_edges u = { f, out };
-	const struct unique_addresses_by by = { f->c.read_count, f->edges.count, edge_uma_key,
-						edge_uma_item,   take_edge_uma,  &u };
-
-	return unique_addresses_each(f->in, &by);
+	for (size_t i = 0; edge && i < f->c.read_count; i++)
+		edge[i] = f->c.reads[i].a.near != NEAR_BLIND && !f->c.reads[i].burst ? f->cell[f->read_cell[i]].edge
+										     : FLOW_NONE;
+	err = edge ? edge_unique(f->in, &f->c, &f->edges, edge, out) : -ENOMEM;
+	free(edge);
+	return err;
 }
 
 static int solve(struct fit *f, enum use use, struct flow *out)
 {
 	uint32_t m = f->edges.count, g = f->in->func_count;
 	bool intervals = use == USE_BOTH && f->o->bootstraps > 1;
-	struct spread sp = { .n = intervals ? (size_t)m + 2 * (size_t)g : 0 };
+	size_t figures = intervals ? (size_t)m + 2 * (size_t)g : 0;
+	struct spread sp[SCATTERS] = { { .n = figures }, { .n = figures } };
 	struct scratch s = { 0 };
 	struct parts p = { 0 };
-	struct totals t[3] = { { 0 } };
-	double *block = calloc((size_t)5 * (m + 1) + 2 * sp.n + (size_t)6 * (g + 1), sizeof(double)), *b = block;
+	struct edge_sums t[3] = { { 0 } };
+	double *block = calloc((size_t)5 * (m + 1) + 2 * SCATTERS * figures + (size_t)6 * (g + 1), sizeof(double)),
+	       *b = block;
 	int err = -ENOMEM;
 
 	if (!block || !scratch_new(&s, f))
@@ -897,8 +887,10 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 	p.windows = b, b += m + 1;
 	p.n = b, b += m + 1;
 	p.near = b, b += m + 1;
-	sp.sum = b, b += sp.n;
-	sp.squares = b, b += sp.n;
+	for (int k = 0; k < SCATTERS; k++) {
+		sp[k].sum = b, b += figures;
+		sp[k].squares = b, b += figures;
+	}
 	for (int k = 0; k < 3; k++) {
 		t[k].in = b, b += g + 1;
 		t[k].out = b, b += g + 1;
@@ -910,11 +902,14 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 	refit(f, USE_WINDOWS, NULL, &s);
 	memcpy(p.windows, s.edge, m * sizeof(double));
 	if (use != USE_WINDOWS)
-		scale_columns(f, p.windows, p.fused);
+		edge_ids_scale(&f->edges, f->in->func_count, p.windows, p.fused);
 	support(f, p.n, p.near);
-	err = intervals ? bootstrap(f, &s, &t[0], &sp) : 0;
+	err = intervals ? bootstrap(f, &s, &t[0], sp) : 0;
 	if (!err)
-		err = fill_result(f, use, &p, &sp, t, out);
+		err = writer_errors(f, p.fused, &p.we);
+	if (!err)
+		err = fill_result(f, use, &p, sp, t, out);
+	writer_error_release(&p.we);
 	if (intervals)
 		out->level = f->o->level;
 out:
@@ -962,7 +957,7 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	out->stores = f.c.stores;
 	out->windows = o->use_windows ? (double)in->window_count : 0;
 	if (!err && !o->edges_alone)
-		err = edge_uma(&f, out);
+		err = unique_of_edges(&f, out);
 	/* the figures are of the input alone, and reads are most of the memory: only these two ask for them later */
 	if (!o->inclusive && !o->ke) {
 		fit_release(&f);
