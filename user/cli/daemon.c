@@ -55,6 +55,17 @@ static int check_here(const struct daemon_opts *o, struct daemon_config *c)
 	return EXIT_DONE;
 }
 
+/* What --check would have warned of: nobody may have asked. */
+static void warn_here(const struct daemon_config *c)
+{
+	AUTO_BUF(warnings);
+	AUTO_BUF(out);
+
+	daemon_check(c, &out, &warnings);
+	for (char *at = warnings.data, *end; at && !buf_failed(&warnings) && (end = strchr(at, '\n')); at = end + 1)
+		say(SAY_WARN, "check", NULL, "%.*s", (int)(end - at), at);
+}
+
 static int cmd_daemon(void *opts, int argc, char **argv)
 {
 	const struct daemon_opts *o = opts;
@@ -75,6 +86,7 @@ static int cmd_daemon(void *opts, int argc, char **argv)
 		return check_here(o, &c);
 	if (!strcmp(o->log, "json"))
 		say_as_json();
+	warn_here(&c);
 	return daemon_run(o->config, &c, &e) ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
 }
 

@@ -66,6 +66,15 @@ static int write_open(struct waits *w, uint64_t until)
 	return err;
 }
 
+/* An estimate's last digits are noise, which packs to nothing smaller: 1 in 8,192 is kept. */
+static double few_digits(double weight)
+{
+	int exponent;
+	double part = frexp(weight, &exponent);
+
+	return ldexp(rint(part * 8192), exponent - 13);
+}
+
 static int on_leaving(struct waits *w, const struct sample *m, uint32_t stack)
 {
 	uint64_t *at = map_put(&w->away, m->tid, NULL);
@@ -80,7 +89,7 @@ static int on_leaving(struct waits *w, const struct sample *m, uint32_t stack)
 			return -ENOMEM;
 	}
 	w->held[w->held_count] = (struct fmt_wait){ .time = m->time,
-						    .weight = (double)m->period * w->pace.factor,
+						    .weight = few_digits((double)m->period * w->pace.factor),
 						    .pid = m->pid,
 						    .tid = m->tid,
 						    .stack = stack,

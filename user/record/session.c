@@ -6,6 +6,7 @@
 #include "record/session.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -39,8 +40,11 @@
 #define MOMENT_MS 300 /* and while they come */
 #define QUIET_NS 30000000000ull /* between two records of the cost while nothing happens: some 100 bytes each */
 
-#define SPILL_NS 250000000ull  /* kill -9 loses what was not written out: that much, and what we are late */
-#define PACK_NS 60000000000ull /* between two times that it is packed, where LOOSE_MOST does not come first; by hand */
+#define SPILL_NS 250000000ull /* kill -9 loses what was not written out: that much, and what we are late */
+
+/* Bytes. Without this glibc raises it to what was freed last: buffers that grow with a profile then lie among what
+ * stays, and between two profiles the heap is 1.5 MB more, and a megabyte up or down; by hand */
+#define OF_ITS_OWN (128 << 10)
 
 static double tick_ns(const struct session *s)
 {
@@ -96,6 +100,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 		return NULL;
 	}
 	s->o = *o;
+	mallopt(M_MMAP_THRESHOLD, OF_ITS_OWN);
 	openfile_patience(BEGIN_MS, 0);
 	ledger_open(&s->ledger, o->budget);
 	s->targets = t;
@@ -286,6 +291,7 @@ int session_start(struct session *s, struct err *e)
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);
 	kernel_btf_release();
+	on_time_begin(&s->on_time, clock_now());
 	/* from now on rings fill meanwhile: they hold a second at least */
 	openfile_patience(MOMENT_MS, 0);
 	if (!err)
@@ -628,7 +634,7 @@ int session_drain(struct session *s, uint64_t until)
 /* Whoever reads along wants chunks that stay. */
 static int write_what_waits(struct session *s, uint64_t now, bool second, struct err *e)
 {
-	bool along = effort_is_read_along(), pack = along || now >= s->next_pack;
+	bool along = effort_is_read_along();
 	uint64_t waited;
 	int err;
 
@@ -638,11 +644,10 @@ static int write_what_waits(struct session *s, uint64_t now, bool second, struct
 		return 0;
 	s->wrote |= !second && store_waits(s->store);
 	s->next_spill = now + SPILL_NS;
-	if (pack)
-		s->next_pack = now + PACK_NS;
-	err = pack ? store_flush(s->store, e) : store_spill(s->store, e);
+	err = along ? store_flush(s->store, e) : store_spill(s->store, e);
 	waited = clock_now() - s->clean_at;
 	s->waited_ns = s->clean_at && waited > s->waited_ns ? waited : s->waited_ns;
+	on_time_waited(&s->on_time, now, s->clean_at ? waited : 0);
 	s->clean_at = now;
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "record/counted.h"
 #include "record/ledger.h"
 #include "record/located_code.h"
+#include "record/on_time.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
 #include "record/tick_agreement.h"
@@ -41,11 +42,12 @@ struct session {
 	const char *failed; /* the part that did last, until it is named */
 	uint64_t period_ns, began, next_second, cpu_at_start;
 	struct ledger ledger;
-	uint64_t cost_at;               /* when the cost was last written */
-	uint64_t next_spill, next_pack; /* of the profile */
-	uint64_t clean_at, waited_ns;   /* when nothing waited to be written, last; the longest from there to a write */
-	bool wrote;                     /* something, since the last second */
-	bool quiet;                     /* nothing happened since: what only goes by is told now and then */
+	uint64_t cost_at; /* when the cost was last written */
+	uint64_t next_spill;
+	uint64_t clean_at, waited_ns; /* when nothing waited to be written, last; the longest from there to a write */
+	struct on_time on_time;
+	bool wrote; /* something, since the last second */
+	bool quiet; /* nothing happened since: what only goes by is told now and then */
 	struct unsampled_threads lives;
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;

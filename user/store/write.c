@@ -24,7 +24,7 @@
 #define TURNED_LEAST 256        /* bytes of a chunk: of less nothing is gained */
 #define TRIED_TIMES 4           /* as long as what was packed both ways, and both are tried again; by hand */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
-#define LOOSE_MOST (512u << 10) /* bytes that are held to be packed anew: twice as many pack to 9 % less; by hand */
+#define LOOSE_MOST (1u << 20)   /* bytes that are held to be packed anew: half as many pack to 9 % more; by hand */
 #define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
 #define PACKED_LEVEL 6          /* what stays: 6 % less than of 1, at 2 ms for 256 KB; by hand */
 
