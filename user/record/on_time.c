@@ -8,7 +8,7 @@
 #define ASKS_NS 60000000000ull /* after it was late; by hand */
 #define SOONER (-10)           /* nice value. Of 16 that turn on two CPUs a sleeper waited 12 to 25 ms, 55 to 94 at 0 */
 
-static void ask(struct on_time *o)
+static void ask_for_cpus(struct on_time *o)
 {
 	errno = 0;
 	o->usual = getpriority(PRIO_PROCESS, 0);
@@ -22,7 +22,7 @@ void on_time_begin(struct on_time *o, uint64_t now)
 {
 	o->until = now + ASKS_NS;
 	if (!o->asks && !o->may_not)
-		ask(o);
+		ask_for_cpus(o);
 }
 
 void on_time_waited(struct on_time *o, uint64_t now, uint64_t waited_ns)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What kill -9 loses is what waits for the recorder, and on a machine that is short of CPU time the recorder waits for a
- * CPU longer than it works. So where it was late, it asks for CPUs before others do, until it was in time for a minute;
- * and at its beginning, when nobody knows. It takes no more time so, only sooner. Who may not ask, waits as before.
+ * What kill -9 loses is what waits for the recorder, and on a machine that is short of CPU time the recorder waits for
+ * a CPU longer than it works. So where it was late, it asks for CPUs before others do, until it was in time for a
+ * minute; and at its beginning, when nobody knows. It takes no more time so, only sooner. Who may not ask, waits as
+ * before.
  * Included by the recorder and tests.
  */
 #ifndef ACCPERF_RECORD_ON_TIME_H
