@@ -64,8 +64,8 @@ static bool near(double a, double b)
 	return fabs(a - b) < 0.02;
 }
 
-/* The first function leads to the second, and the third to the fourth: by chance far more bursts began in the third than
- * its time asks for. Sums by function could not tell who leads where. */
+/* The first function leads to the second, and the third to the fourth: by chance far more bursts began in the third
+ * than its time asks for. Sums by function could not tell who leads where. */
 static void samples_say_how_often(void **state)
 {
 	const struct went went[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What refits take a function to have read scatters as its counts may be off, and who wrote it as little as is known. */
+/* What refits take a function to have read scatters as its counts may be off, and who wrote it as little is known. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -34,7 +34,7 @@ static void release_rows(struct rows *w)
 }
 
 /* A file of before FMT_COUNTS_WENT says what stayed, and what came from all others together. */
-static void take_sums(const struct counts_record *r, struct rows *w)
+static void rows_of_sums(const struct counts_record *r, struct rows *w)
 {
 	for (size_t g = 0; g < r->funcs; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
@@ -46,7 +46,7 @@ static void take_sums(const struct counts_record *r, struct rows *w)
 	}
 }
 
-static void take_rows(const struct counts_record *r, struct rows *w)
+static void rows_of_bursts(const struct counts_record *r, struct rows *w)
 {
 	for (size_t i = 0; i < r->wents; i++) {
 		const struct counts_went *e = &r->went[i];
@@ -105,9 +105,9 @@ int burst_shares(const struct counts_record *r, double *time)
 	int err = begin_rows(&w, r->funcs) && out && leaves ? 0 : -ENOMEM;
 
 	if (!err && r->wents)
-		take_rows(r, &w);
+		rows_of_bursts(r, &w);
 	else if (!err)
-		take_sums(r, &w);
+		rows_of_sums(r, &w);
 	for (size_t g = 0; g < r->funcs && !err; g++) {
 		w.bursts += w.begun[g];
 		w.all_stayed += w.stayed[g];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How many different bytes travel along an edge: unique addresses of the reads that it is made of. Included by user/flow only. */
+/* How many different bytes travel along an edge: unique addresses of its reads. Included by user/flow only. */
 #ifndef ACCPERF_FLOW_EDGE_UNIQUE_H
 #define ACCPERF_FLOW_EDGE_UNIQUE_H
 

@@ -779,14 +779,15 @@ struct parts {
 /* By function: the windows that looked at what it reads, and what records count as beside them. */
 static int writer_errors(const struct fit *f, const double *edge, struct writer_error *we)
 {
-	double *trials = malloc((f->in->func_count + 1) * sizeof(*trials)), z = normal_half(f->o->level);
+	double *trials = malloc((f->in->func_count + 1) * sizeof(*trials));
+	const struct writer_evidence of = { edge, trials, f->in->func_count, f->in->unknown, normal_half(f->o->level) };
 	int err;
 
 	for (uint32_t i = 0; i < f->in->func_count && trials; i++)
 		trials[i] = PRIOR;
 	for (size_t i = 0; i < f->ev_count && trials; i++)
 		trials[f->edges.consumer[f->cell[f->ev[i].cell].edge]] += fmin(f->ev[i].weight, 1);
-	err = trials ? writer_error_of(we, &f->edges, f->in->func_count, edge, trials, f->in->unknown, z) : -ENOMEM;
+	err = trials ? writer_error_of(we, &f->edges, &of) : -ENOMEM;
 	free(trials);
 	return err;
 }

@@ -13,17 +13,17 @@ struct flow_range writer_proportion(double part, double trials, double z)
 	return (struct flow_range){ part, fmax(0, middle - half), fmin(1, middle + half) };
 }
 
-static void fill_edges_of(struct writer_error *w, const struct edge_ids *ids, const struct edge_sums *all,
-			  const double *edge, const double *nobody, const double *trials, double z)
+static void fill_edges_of(struct writer_error *w, const struct edge_ids *ids, const struct writer_evidence *of,
+			  const struct edge_sums *all, const double *nobody)
 {
 	for (uint32_t i = 0; i < ids->count; i++) {
 		uint32_t c = ids->consumer[i], p = ids->producer[i];
 		double in = all->in[c];
 		struct flow_range r;
 
-		if (!(in > 0) || !(edge[i] >= 0))
+		if (!(in > 0) || !(of->edge[i] >= 0))
 			continue;
-		r = writer_proportion(fmin(1, edge[i] / in), trials[c], z);
+		r = writer_proportion(fmin(1, of->edge[i] / in), of->trials[c], of->z);
 		w->less[i] = fmax(0, r.value - r.low) * in;
 		w->more[i] = fmax(0, r.high - r.value) * in + nobody[c];
 		w->out_less[p] += w->less[i] * w->less[i];
@@ -31,9 +31,10 @@ static void fill_edges_of(struct writer_error *w, const struct edge_ids *ids, co
 	}
 }
 
-int writer_error_of(struct writer_error *w, const struct edge_ids *ids, uint32_t functions, const double *edge,
-		    const double *trials, uint32_t unknown, double z)
+int writer_error_of(struct writer_error *w, const struct edge_ids *ids, const struct writer_evidence *of)
 {
+	const uint32_t functions = of->functions, unknown = of->unknown;
+	const double *edge = of->edge;
 	size_t n = ids->count + 1, g = (size_t)functions + 1;
 	double *block = calloc(2 * n + 5 * g, sizeof(*block)), *nobody = block + 2 * n + 2 * g;
 	struct edge_sums all = { nobody + g, nobody + 2 * g };
@@ -46,7 +47,7 @@ int writer_error_of(struct writer_error *w, const struct edge_ids *ids, uint32_t
 	for (uint32_t i = 0; i < ids->count; i++)
 		if (ids->producer[i] == unknown)
 			nobody[ids->consumer[i]] += edge[i];
-	fill_edges_of(w, ids, &all, edge, nobody, trials, z);
+	fill_edges_of(w, ids, of, &all, nobody);
 	for (uint32_t i = 0; i < ids->count; i++)
 		if (ids->producer[i] == unknown) {
 			w->less[i] = edge[i];

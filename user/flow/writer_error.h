@@ -16,14 +16,17 @@ struct writer_error {
 	double *out_less, *out_more; /* by function */
 };
 
+struct writer_evidence {
+	const double *edge;          /* bytes, by edge */
+	const double *trials;        /* by function, of what it reads */
+	uint32_t functions, unknown; /* how many; the one that stands for nobody */
+	double z;                    /* half the width of intervals in standard deviations */
+};
+
 /* Of a proportion that was met in so many trials; z: half the width in standard deviations. */
 struct flow_range writer_proportion(double part, double trials, double z);
-/*
- * edge: bytes, by edge. trials: by function, of what it reads. unknown: the function that stands for nobody.
- * 0; -ENOMEM, and then *w needs no release.
- */
-int writer_error_of(struct writer_error *w, const struct edge_ids *ids, uint32_t functions, const double *edge,
-		    const double *trials, uint32_t unknown, double z);
+/* 0; -ENOMEM, and then *w needs no release. */
+int writer_error_of(struct writer_error *w, const struct edge_ids *ids, const struct writer_evidence *of);
 void writer_error_release(struct writer_error *w);
 
 #endif
