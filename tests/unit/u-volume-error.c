@@ -96,13 +96,14 @@ static void what_nobody_wrote_anybody_may_have(void **state)
 	struct edge_ids ids = { 0 };
 	const double trials[ALL] = { 1e6, 1e6, 1e6, 1e6 };
 	double edge[3];
+	const struct writer_evidence of = { edge, trials, ALL, NOBODY, 1.645 };
 	struct writer_error w;
 
 	(void)state;
 	edge[edge_id(&ids, WRITER, READER)] = 60;
 	edge[edge_id(&ids, NOBODY, READER)] = 30;
 	edge[edge_id(&ids, OTHER, READER)] = 10;
-	assert_int_equal(writer_error_of(&w, &ids, ALL, edge, trials, NOBODY, 1.645), 0);
+	assert_int_equal(writer_error_of(&w, &ids, &of), 0);
 	assert_true(w.less[0] < 1 && w.more[0] >= 30 && w.more[0] < 31);
 	assert_true(w.less[1] == 30 && w.more[1] < 1);
 	assert_true(w.more[2] >= 30 && w.out_more[OTHER] >= 30);

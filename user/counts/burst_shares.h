@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where time leads, by bursts (FMT_COUNTS_WENT): a burst goes from where time is spent to where that code leads.
- * Samples are many and bursts few, so the samples say how often a burst would begin in a function, and those that began there
- * how the instructions that follow are parted:
+ * Samples are many and bursts few, so the samples say how often a burst would begin in a function, and those that
+ * began there how the instructions that follow are parted:
  *
  *	x(f) = sum over s of time(s) / pace(s) * row(s, f)
  *	row(s, f) = (sum over bursts from s of their part in f + prior) / (their number + what the prior weighs)
