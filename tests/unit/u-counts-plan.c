@@ -627,6 +627,12 @@ static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, (void *)w), 0);
 }
 
+/* The part of the caller in such a burst: 2 of its own, and what burst() lists. */
+static double part_of_caller(double calls, double turns)
+{
+	return 2 * calls / (2 * calls + calls + 2.25 * calls * turns + 1000);
+}
+
 /* Two stretches: sums of what functions ran in each, weighted, and of their products. */
 static void segments_add_up(void **state)
 {
@@ -710,8 +716,12 @@ static void bursts_tell_ratios(void **state)
 	for (size_t i = 0; i < r.wents; i++) {
 		assert_true(r.func[r.went[i].from].start == vaddr(w, walk));
 		parts += r.went[i].part;
-		if (r.went[i].function != UINT32_MAX)
-			seen |= r.func[r.went[i].function].start == vaddr(w, walk) ? 1 : 2;
+		if (r.went[i].function == UINT32_MAX)
+			continue;
+		seen |= r.func[r.went[i].function].start == vaddr(w, walk) ? 1 : 2;
+		if (r.func[r.went[i].function].start == vaddr(w, caller))
+			assert_true(fabs(r.went[i].part - part_of_caller(5, 40) - 2000 * part_of_caller(4, 40) -
+					 1000 * part_of_caller(7, 60)) < 0.01);
 	}
 	assert_int_equal(seen, 3);
 	assert_true(fabs(parts - 3001) < 0.01);
