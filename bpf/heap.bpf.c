@@ -10,13 +10,13 @@
 #include "count.bpf.h"
 #include "entitled.bpf.h"
 #include "regs.bpf.h"
+#include "stack.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 #define RING_BYTES (2 << 20) /* bytes: 256 calls with their stack; by hand */
 #define CALLS_MOST 8192      /* threads inside a probed call; by hand */
 #define BLOCKS_MOST 65536    /* sampled blocks whose end is waited for; by hand */
-#define SNAPSHOT 8192        /* bytes of stack, as of an offload call; by hand */
 #define FAILED_FROM -4095ull /* results of mmap() and the like that are errors */
 
 struct {
@@ -188,8 +188,6 @@ static __always_inline void tell(struct pt_regs *r, const struct call *c, __u64 
 	struct block_key key = { .addr = addr, .pid = id >> 32 };
 	__u64 now = bpf_ktime_get_ns();
 	struct told *t;
-	void *sp = (void *)r->rsp;
-	__u32 n = 0;
 
 	if (bpf_map_update_elem(&blocks, &key, &now, BPF_ANY)) {
 		count(HC_BLOCKS_FULL);
@@ -215,18 +213,7 @@ static __always_inline void tell(struct pt_regs *r, const struct call *c, __u64 
 	t->b.bytes = c->bytes;
 	t->b.role = c->role;
 	t->b.turn = c->turn;
-	/* the stack's base may be nearer than the snapshot is long */
-	if (!bpf_probe_read_user(t->stack, SNAPSHOT, sp))
-		n = SNAPSHOT;
-	else if (!bpf_probe_read_user(t->stack, SNAPSHOT / 2, sp))
-		n = SNAPSHOT / 2;
-	else if (!bpf_probe_read_user(t->stack, SNAPSHOT / 4, sp))
-		n = SNAPSHOT / 4;
-	else if (!bpf_probe_read_user(t->stack, SNAPSHOT / 8, sp))
-		n = SNAPSHOT / 8;
-	else if (!bpf_probe_read_user(t->stack, 256, sp))
-		n = 256;
-	t->b.s.stack_bytes = n;
+	t->b.s.stack_bytes = take_stack(t->stack, (void *)r->rsp);
 	count(HC_TOLD);
 	bpf_ringbuf_submit(t, BPF_RB_NO_WAKEUP);
 }

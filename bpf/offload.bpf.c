@@ -15,6 +15,7 @@
 #include "entitled.bpf.h"
 #include "regs.bpf.h"
 #include "returns.bpf.h"
+#include "stack.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -58,7 +59,6 @@ __u32 enabled[PROBE_LIBS];                     /* calls entered meanwhile count;
 __u32 entry_ns[PROBE_MAX], exit_ns;            /* what a hit costs: on a probe's entry, on any exit */
 
 #define RATE_WINDOW_NS 100000000ull /* over which a probe's calls are counted before its weight changes; by hand */
-#define SNAPSHOT 8192               /* bytes of stack; by hand */
 
 struct rate {
 	__u64 began;
@@ -195,8 +195,7 @@ struct snapshot {
 static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 now, __u32 pid, __u32 tid)
 {
 	struct snapshot *s = bpf_ringbuf_reserve(&ring, sizeof(*s), 0);
-	void *sp = (void *)REG_SP(r);
-	__u32 n = 0;
+	__u32 n;
 
 	if (!s) {
 		count(PC_RING_FULL);
@@ -212,17 +211,7 @@ static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 
 	s->s.h.flags = WIRE_F_STACK_CUT;
 	s->s.syscall = -1;
 	take_regs(s->s.regs, r);
-	/* The stack's base may be nearer than the snapshot is long. */
-	if (!bpf_probe_read_user(s->stack, SNAPSHOT, sp))
-		n = SNAPSHOT;
-	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 2, sp))
-		n = SNAPSHOT / 2;
-	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 4, sp))
-		n = SNAPSHOT / 4;
-	else if (!bpf_probe_read_user(s->stack, SNAPSHOT / 8, sp))
-		n = SNAPSHOT / 8;
-	else if (!bpf_probe_read_user(s->stack, 256, sp))
-		n = 256;
+	n = take_stack(s->stack, (void *)REG_SP(r));
 	s->s.stack_bytes = n;
 	fix_returns(t, s->stack, SNAPSHOT, n, REG_SP(r));
 	bpf_ringbuf_submit(s, 0);
