@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

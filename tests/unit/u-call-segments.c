@@ -25,7 +25,7 @@
 #include "abi.h"
 #include "kmod-free/call_segments.h"
 #include "record/segment_run.h"
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 
 /* From the return of getppid to getpid, with so many turns (rdi) over words (rsi): 4 + 3 * turns instructions. */
 __asm__(".text\n"

@@ -10,7 +10,7 @@
 
 #include "measure/cost_attached.h"
 #include "record/ledger.h"
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 
 #define RATE 5e-5  /* 50,000 per second of CPU time */
 #define EACH 200.0 /* ns a switch: a hundredth of all time */

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "proc/progress.h"
-#include "user/measure/cost_in_turns.h"
-#include "user/util/random.h"
+#include "measure/cost_in_turns.h"
+#include "util/random.h"
 
 static struct turn turn(double seconds, double work, double cpu_s)
 {

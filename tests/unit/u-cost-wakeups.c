@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "measure/cost_wakeups.h"
-#include "user/measure/price.h"
-#include "user/measure/price_table.h"
+#include "measure/price.h"
+#include "measure/price_table.h"
 #include "util/clock.h"
 
 static void one_switch_in_an_interruption_is_a_wakeup(void **state)

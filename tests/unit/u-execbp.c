@@ -22,8 +22,8 @@
 
 #include "abi.h"
 #include "kmod-free/execbp.h"
-#include "user/measure/execbp_cost.h"
-#include "user/measure/price_table.h"
+#include "measure/execbp_cost.h"
+#include "measure/price_table.h"
 #include "kmod-free/refresh_quirk.h"
 #include "util/clock.h"
 

@@ -9,7 +9,7 @@
 
 #include "record/tick_forecast.h"
 #include "record/poll_interval.h"
-#include "user/measure/price.h"
+#include "measure/price.h"
 
 static void nobody_waits(void **state)
 {

@@ -14,8 +14,8 @@
 
 #include "kmod-free/uprobe.h"
 #include "kmod-free/uprobe_self.h"
-#include "user/measure/prices.h"
-#include "user/offload/kept_price.h"
+#include "measure/prices.h"
+#include "offload/kept_price.h"
 
 #define SECOND 1000000000ull
 #define NOW (100000 * SECOND)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "measure/switch_rate.h"
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 
 static uint64_t x = 88172645463325252ull;
 

@@ -26,7 +26,7 @@
 #include "control.h"
 
 #include "kmod-free/sysio.h"
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 
 struct seen {
 	unsigned n;

@@ -6,9 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "user/measure/execbp_cost.h"
-#include "user/measure/price.h"
-#include "user/measure/price_table.h"
+#include "measure/execbp_cost.h"
+#include "measure/price.h"
+#include "measure/price_table.h"
 #include "util/clock.h"
 
 #define ROUNDS 15       /* odd, for a median */

@@ -6,7 +6,7 @@
 
 #include "kmod-free/heap_probes.h"
 #include "kmod-free/uprobe_self.h"
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 #include "util/clock.h"
 
 /* Short rounds of which the quickest counts: it was not interrupted. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "user/measure/price.h"
+#include "measure/price.h"
 
 #include <math.h>
 #include <pthread.h>

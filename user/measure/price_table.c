@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "user/measure/price_table.h"
+#include "measure/price_table.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 
 /* What is assumed was measured on virtual machines of two CPUs, where not said otherwise. */
 static const struct price_row rows[PRICE_IDS] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "user/measure/price.h"
+#include "measure/price.h"
 #include "util/cachedir.h"
 #include "util/clock.h"
 

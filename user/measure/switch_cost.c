@@ -15,8 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "user/measure/price.h"
-#include "user/measure/price_table.h"
+#include "measure/price.h"
+#include "measure/price_table.h"
 #include "util/clock.h"
 
 #define ROUNDS 15          /* odd, for a median */

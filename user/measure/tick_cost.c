@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 #include "kmod-free/sampler.h"
-#include "user/measure/price.h"
-#include "user/measure/price_table.h"
+#include "measure/price.h"
+#include "measure/price_table.h"
 
 #define TICK_NS 4100000 /* as rare as those of a recording, nearly; not in step with the kernel's own */
 #define TICKS 32        /* of a trial; by hand */

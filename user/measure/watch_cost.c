@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "format.h"
-#include "user/measure/price.h"
-#include "user/measure/price_table.h"
+#include "measure/price.h"
+#include "measure/price_table.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
 

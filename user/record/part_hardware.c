@@ -10,7 +10,7 @@
 #include "record/ledger.h"
 #include "counters.h"
 #include "record/part_access.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "kmod-free/watch.h"
 
 #define MAX_THREADS 4096 /* of a process whose events are opened one by one; by hand */

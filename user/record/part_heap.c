@@ -12,7 +12,7 @@
 #include "kmod-free/heap_probes.h"
 #include "record/ledger.h"
 #include "store/heap.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "util/clock.h"
 #include "util/random.h"
 #include "util/rights.h"

@@ -14,7 +14,7 @@
 #include "record/emulate_env.h"
 #include "record/ledger.h"
 #include "record/segment_run.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/random.h"

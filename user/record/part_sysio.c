@@ -11,7 +11,7 @@
 
 #include "record/ledger.h"
 #include "record/syscall_stretch.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "kmod-free/sampler.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/sysio.h"

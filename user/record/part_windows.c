@@ -16,7 +16,7 @@
 #include "record/part_access.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"
 #include "util/random.h"

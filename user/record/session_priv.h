@@ -17,7 +17,7 @@
 #include "measure/cost_wakeups.h"
 #include "record/unsampled_threads.h"
 #include "measure/switch_rate.h"
-#include "user/measure/prices.h"
+#include "measure/prices.h"
 #include "util/map.h"
 
 #define MAX_PARTS 16      /* of a session; by hand */
