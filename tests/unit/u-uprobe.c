@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Live probes on ourselves, through every way of attaching this kernel has. */
+#include <bpf/bpf.h>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +31,8 @@
 #include "util/clock.h"
 #include "util/map.h"
 
-#define MANY 48 /* processes: one after the other they take 48 times as long, and together a few times */
+#define VERIFIED_MOST 100000 /* instructions: four times what the largest takes on Linux 6.18; by hand */
+#define MANY 48              /* processes: one after the other they take 48 times as long, and together a few times */
 
 struct got {
 	struct intern strings;
@@ -244,6 +247,52 @@ static void a_file_that_was_rewritten_is_not_probed(void **state)
 	uprobe_free(u);
 	close(fd);
 	unlink(path);
+}
+
+/* How many instructions the verifier followed for a program of ours; 0: fd is none, or this kernel does not tell. */
+static uint32_t verified(int fd, char name[BPF_OBJ_NAME_LEN])
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &size))
+		return 0;
+	memcpy(name, info.name, BPF_OBJ_NAME_LEN);
+	return info.verified_insns;
+}
+
+/* Each recording loads them anew, and the kernel follows each of their paths meanwhile: as a loop that is unrolled, the
+ * search for a call's outer ones takes 199,868 instructions, a fifth of a second. */
+static void programs_are_loaded_with_little_work(void **state)
+{
+	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
+	char link[32], to[64], name[BPF_OBJ_NAME_LEN];
+	struct err e = { 0 };
+	unsigned seen = 0;
+	struct uprobe *u;
+	struct dirent *d;
+	DIR *fds;
+
+	if (geteuid() || !(u = uprobe_new(&o, &e)))
+		skip();
+	fds = opendir("/proc/self/fd");
+	while ((d = readdir(fds))) {
+		ssize_t n;
+		uint32_t insns;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%.10s", d->d_name);
+		n = readlink(link, to, sizeof(to) - 1);
+		to[n < 0 ? 0 : n] = 0;
+		if (!strstr(to, "bpf-prog") || !(insns = verified(atoi(d->d_name), name)))
+			continue;
+		print_message("%s: %u instructions followed\n", name, insns);
+		assert_true(insns <= VERIFIED_MOST);
+		seen++;
+	}
+	closedir(fds);
+	uprobe_free(u);
+	if (!seen)
+		skip();
 }
 
 static pid_t paused_child(void)
@@ -525,6 +574,7 @@ int main(void)
 		cmocka_unit_test(multi_links),
 		cmocka_unit_test(perf_events),
 		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
+		cmocka_unit_test(programs_are_loaded_with_little_work),
 		cmocka_unit_test(probes_of_many_processes_go_together),
 		cmocka_unit_test(a_library_that_cannot_be_looked_at_is_kept),
 		cmocka_unit_test(notes_that_find_no_room_are_counted),
