@@ -164,7 +164,7 @@ struct offload_part *asked_offload(const struct record_opts *o, int argc, char *
 
 	if (!o->offload_probes.count && (!o->offload || !strcmp(o->offload, "none")))
 		return NULL;
-	for (int i = 0; o->offload_attach && i < 4; i++)
+	for (int i = 0; o->offload_attach && i < (int)(sizeof(ways) / sizeof(*ways)); i++)
 		if (!strcmp(o->offload_attach, ways[i]))
 			oo.mode = i;
 	return offload_part_new(&oo, argc > 0 ? argv[0] : NULL, e);

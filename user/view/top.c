@@ -178,8 +178,11 @@ int top_complete(struct top_moment *m, const struct top_moment *earlier)
 	return m->failed || !m->flows ? -ENOMEM : 0;
 }
 
+/* Nested as the document is. */
+/* clang-format off */
 #define N "{\"type\":[\"number\",\"null\"]}"
 #define S "{\"type\":[\"string\",\"null\"]}"
+#define NAME "{\"type\":\"string\"}"
 #define COUNT "{\"type\":\"integer\",\"minimum\":0}"
 #define LIST(required)                                                                                                 \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[" required    \
@@ -190,37 +193,20 @@ const char top_schema[] =
 	"\"additionalProperties\":false,\"required\":[\"schema\",\"seconds\",\"samples\",\"lost\",\"cpus\",\"slowdown\",\"complete\","
 	"\"full_at\",\"note\",\"functions_in_all\",\"functions\",\"calls\",\"flows\",\"threads\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.top/1\"},\"seconds\":" N ",\"samples\":" N ",\"lost\":" N ",\"cpus\":" N
-	",\"slowdown\":" N ",\"complete\":{\"type\":\"boolean\"},\"full_at\":" N ",\"note\":" S
-	",\"functions_in_all\":" N ",\"functions\":" LIST(
-		"\"name\",\"object\",\"self\",\"verdict\"") "\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},"
-							    "\"self\":" N ",\"self_low\":" N ",\"self_high\":" N
-							    ",\"inclusive\":" N ",\"samples\":" N ",\"in_per_s\":" N
-							    ",\"in_low\":" N ",\"in_high\":" N ",\"out_per_s\":" N
-							    ",\"out_low\":" N ",\"out_high\":" N ",\"in_share\":" N
-							    ",\"out_share\":" N ",\"instructions_per_s\":" N
-							    ",\"ops_per_byte\":" N ",\"calls_per_s\":" N
-							    ",\"calls_low\":" N ",\"calls_high\":" N
-							    ",\"offload_calls_per_s\":" N ",\"verdict\":" S
-							    ",\"why\":" S "}}},"
-							    "\"calls\":" LIST(
-								    "\"caller\",\"callee\",\"share\"") "\"caller\":" COUNT
-												       ",\"callee\":" COUNT
-												       ",\"share\":" N
-												       ",\"samples\":" N
-												       "}}},"
-												       "\"flows\":" LIST(
-													       "\"producer\",\"consumer\",\"share\"") "\"producer\":{\"type\":\"string\"},\"consumer\":{\"type\":\"string\"},"
-																		      "\"share\":" N
-																		      ",\"low\":" N
-																		      ",\"high\":" N
-																		      ",\"samples\":" N
-																		      ",\"bytes_per_s\":" N
-																		      "}}},"
-																		      "\"threads\":" LIST(
-																			      "\"comm\",\"pid\",\"tid\",\"share\"") "\"comm\":{\"type\":\"string\"},\"pid\":" COUNT
-																								    ",\"tid\":" COUNT
-																								    ",\"share\":" N
-																								    ",\"low\":" N
-																								    ",\"high\":" N
-																								    ",\"samples\":" N
-																								    "}}}}}";
+	",\"slowdown\":" N ",\"complete\":{\"type\":\"boolean\"},\"full_at\":" N ",\"note\":" S ",\"functions_in_all\":" N
+	",\"functions\":" LIST("\"name\",\"object\",\"self\",\"verdict\"")
+		"\"name\":" NAME ",\"object\":" NAME ",\"self\":" N ",\"self_low\":" N ",\"self_high\":" N
+		",\"inclusive\":" N ",\"samples\":" N ",\"in_per_s\":" N ",\"in_low\":" N ",\"in_high\":" N
+		",\"out_per_s\":" N ",\"out_low\":" N ",\"out_high\":" N ",\"in_share\":" N ",\"out_share\":" N
+		",\"instructions_per_s\":" N ",\"ops_per_byte\":" N ",\"calls_per_s\":" N ",\"calls_low\":" N
+		",\"calls_high\":" N ",\"offload_calls_per_s\":" N ",\"verdict\":" S ",\"why\":" S
+	"}}},\"calls\":" LIST("\"caller\",\"callee\",\"share\"")
+		"\"caller\":" COUNT ",\"callee\":" COUNT ",\"share\":" N ",\"samples\":" N
+	"}}},\"flows\":" LIST("\"producer\",\"consumer\",\"share\"")
+		"\"producer\":" NAME ",\"consumer\":" NAME ",\"share\":" N ",\"low\":" N ",\"high\":" N ",\"samples\":" N
+		",\"bytes_per_s\":" N
+	"}}},\"threads\":" LIST("\"comm\",\"pid\",\"tid\",\"share\"")
+		"\"comm\":" NAME ",\"pid\":" COUNT ",\"tid\":" COUNT ",\"share\":" N ",\"low\":" N ",\"high\":" N
+		",\"samples\":" N
+	"}}}}}";
+/* clang-format on */
