@@ -39,7 +39,6 @@ _Static_assert(sizeof(struct wire_head) == 32, "wire_head");
 #define WIRE_F_KERNEL 1u        /* the timer hit kernel mode; regs are those of the user entry */
 #define WIRE_F_STACK_CUT 2u     /* the stack piece ends before the stack does */
 #define WIRE_F_STACK_FAULT 4u   /* the stack piece ends at a page that was not present */
-#define WIRE_F_COMPAT 8u        /* a 32-bit task */
 #define WIRE_F_PAGES 16u        /* of a sample: pages were asked for, and came before it */
 #define WIRE_F_OFF 32u          /* not a tick: the thread leaves the CPU; period: one of so many times is told */
 #define WIRE_F_READY 64u        /* with WIRE_F_OFF: it would go on, another has the CPU */

@@ -55,10 +55,8 @@ enum sample_flag {
 	SF_KERNEL = 1u << 0, /* hit in kernel mode */
 	SF_LOAD = 1u << 1,
 	SF_STORE = 1u << 2, /* both set: read-modify-write */
-	SF_ON_STACK = 1u << 3,
 	SF_STACK_CUT = 1u << 4,
 	SF_EXEC = 1u << 5, /* SAMPLE_COMM because of exec; SAMPLE_MMAP of code */
-	SF_REP = 1u << 6,
 	SF_ATOMIC = 1u << 7,
 	/* SAMPLE_TICK at the first instruction after a system call: the kernel's time, that came due where it
 	 * could not be interrupted */

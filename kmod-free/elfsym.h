@@ -31,11 +31,12 @@ struct elfsym_info {
 /* Calls fn for each function the file defines; fn returns nonzero to stop. 0 or -errno. */
 int elfsym_walk(int fd, int (*fn)(void *ctx, const struct elfsym *s), void *ctx, struct elfsym_info *info,
 		struct err *e);
-/* The same for an image in memory: tests and the fuzzer. */
+/* For tests and fuzzers: the same for an image in memory. */
 int elfsym_walk_memory(const void *image, uint64_t size, int (*fn)(void *ctx, const struct elfsym *s), void *ctx,
 		       struct elfsym_info *info, struct err *e);
 /* Markers in SystemTap's note format (stapsdt). */
 int elfsym_markers(int fd, int (*fn)(void *ctx, const struct elfsym_marker *m), void *ctx, struct err *e);
+/* For tests and fuzzers: the same for an image in memory. */
 int elfsym_markers_memory(const void *image, uint64_t size, int (*fn)(void *ctx, const struct elfsym_marker *m),
 			  void *ctx, struct err *e);
 /* A variable that the file exports: how far it lies, in memory, above where the file's beginning would be, were all of

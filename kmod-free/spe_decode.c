@@ -13,8 +13,6 @@
 #define COUNTER_TOTAL 0
 #define OP_LOAD_STORE 1
 
-#define EVENT_RETIRED (1u << 1) /* bit of an events packet */
-
 struct record {
 	bool open; /* a packet has been seen */
 	bool load_store, store, atomic, has_pc, has_addr, has_phys, has_latency, has_time;

@@ -54,7 +54,7 @@ void sysio_threads(struct sysio *s);
 int sysio_cgroup(struct sysio *s, int fd, struct err *e);
 /* Every process; that ours are among them is the caller's to sort out. */
 void sysio_all(struct sysio *s);
-/* Report one call in so many, drawn at random. */
+/* For tests: report one call in so many, drawn at random, as if the ring were full. */
 void sysio_set_every(struct sysio *s, uint32_t every);
 void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
 /* Bytes that the targets have read and written by calls that the kernel counts itself (enum sysdir_counts), seen or
@@ -71,7 +71,7 @@ void sysio_open(struct sysio *s, uint64_t from, uint64_t limit_ns);
 /* Ends it at once, attached or not: what comes by from now on is not of this burst. */
 void sysio_hush(struct sysio *s);
 void sysio_pause(struct sysio *s);
-bool sysio_paused(const struct sysio *s);
+bool sysio_paused(const struct sysio *s); /* for tests */
 /* When the limit was reached; 0: not yet. */
 uint64_t sysio_over(const struct sysio *s);
 int sysio_fd(const struct sysio *s);

@@ -697,17 +697,3 @@ int watch_check(struct watch *w, struct err *e)
 			       hits);
 	return 0;
 }
-
-int watch_self_test(struct err *e)
-{
-	struct watch_opts o = WATCH_DEFAULTS;
-	struct err local = { 0 };
-	struct watch *w = watch_new(&o, NULL, test_window, NULL, e ? e : &local);
-	int rc;
-
-	if (!w)
-		return e ? e->code : local.code;
-	rc = watch_check(w, e);
-	watch_free(w);
-	return rc;
-}

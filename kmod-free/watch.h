@@ -88,8 +88,6 @@ struct watch;
 /* 0: works, and the kernel stops an event at its limit. -errno: e says why not. Takes a millisecond;
  * watches a variable of the calling thread. Before any window is opened. */
 int watch_check(struct watch *w, struct err *e);
-/* The same with a watch of its own, for doctor and tests. */
-int watch_self_test(struct err *e);
 
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e);

@@ -9,6 +9,8 @@
 #include "proc/module.h"
 #include "counts/tree.h"
 
+#define AMPLE (8u << 20) /* instructions looked at for one function */
+
 struct builder {
 	struct truth *truth;
 	struct tree *t;
@@ -136,7 +138,7 @@ static int add_function(struct builder *b, struct module *m, uint32_t object, ui
 {
 	struct block_code code = { .id = 1, .read = code_read, .bounds = code_bounds, .ctx = m };
 	struct tree *t = b->t;
-	uint32_t budget = INDUCT_BUDGET;
+	uint32_t budget = AMPLE;
 	bool *trips = NULL;
 	struct cfg c;
 	int rc = cfg_build(&code, start, end, &c);

@@ -30,6 +30,8 @@
 #include "proc/module.h"
 #include "unit/sized.h"
 
+#define AMPLE (8u << 20) /* instructions looked at for one function */
+
 #define BASE 0x10000ull
 
 struct image {
@@ -233,7 +235,7 @@ static void test_random_graphs(void **state)
 /* A nest as deep as it is long: what is quadratic does not end. */
 static void test_large(void **state)
 {
-	uint32_t n = 60000, budget = INDUCT_BUDGET, spent = 0;
+	uint32_t n = 60000, budget = AMPLE, spent = 0;
 	struct image m = { malloc(n * 16), n * 16 };
 	struct block_code code = { .id = 1, .read = image_read, .ctx = &m };
 	struct induct in;
@@ -481,7 +483,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 	struct block_code code = { .id = 1, .read = module_bytes, .bounds = module_bounds, .ctx = m };
 	int (*f)(int *, int) = (int (*)(int *, int))dlsym(lib, cases[which]);
 	static const int sizes[] = { 1, 9, 37, 133 }; /* the last where vectors hide the loop from less */
-	uint32_t budget = INDUCT_BUDGET;
+	uint32_t budget = AMPLE;
 	struct run r = { .module = m, .which = which, .t = t };
 	uint64_t start, end;
 	Dl_info info;

@@ -89,7 +89,7 @@ struct advise_input {
 	struct advise_nesting
 		*nesting; /* of functions of ADVISE_LARGE and more; from ADVISE_BELONGS on, all if probed */
 	size_t nestings;
-	bool has_time, has_flow, has_counts, has_probes;
+	bool has_time, has_flow, has_counts;
 	double seconds;   /* recorded; NaN */
 	double cpu_per_s; /* ns of CPU time per second of elapsed time */
 	double taken;     /* of that, the recording's own: ticks, hits, probes; part of it, 0 to 1; NaN taken as 0 */

@@ -469,7 +469,8 @@ static int gather_bytes(struct gathered *g)
 		free(of);
 		return -ENOMEM;
 	}
-	memset(of, 0xff, (f->func_count + 1) * sizeof(*of));
+	for (size_t i = 0; i <= f->func_count; i++)
+		of[i] = ADVISE_ELSEWHERE;
 	for (size_t i = 0; i < count; i++) {
 		const struct flow_func *n = flow_of[i] < f->func_count ? &f->funcs[flow_of[i]] : NULL;
 		struct advise_function *a = &in->function[i];

@@ -24,7 +24,6 @@ struct logca_cmd {
 	uint64_t resamples, seed, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
 	bool json, newton, no_offset, extrapolate;
-	bool size_given;
 };
 
 static const struct logca_cmd defaults = {

@@ -45,12 +45,9 @@ struct induct {
 	bool exits_all; /* each exit of the loop is listed and tells */
 };
 
-/* Work left for one function, in instructions: hostile nests must end. */
-#define INDUCT_BUDGET (8u << 20)
-
 /* The loop's induction that tells most: all exits before some, constants before lists, 64 bits before 32. 0; -ENOENT:
  * none;
- * -E2BIG: the budget is spent, so nobody knows; -ENOMEM. */
+ * -E2BIG: the budget (instructions: hostile nests must end) is spent, so nobody knows; -ENOMEM. */
 int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induct *out);
 
 /* How often the header ran; false if these values cannot be of one activation. */

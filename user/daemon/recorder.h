@@ -13,7 +13,7 @@
 #include "daemon/keeper.h"
 #include "util/buf.h"
 
-enum recorder_end { RECORDER_RUNS, RECORDER_TARGET, RECORDER_TURN, RECORDER_MEMORY, RECORDER_DISK, RECORDER_STOP };
+enum recorder_end { RECORDER_RUNS, RECORDER_TURN, RECORDER_MEMORY, RECORDER_DISK, RECORDER_STOP };
 
 struct recorder {
 	uint32_t number;           /* ours, never used again */

@@ -155,7 +155,7 @@ void emu_forget(struct emu *e);
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out);
 /* Of the last run: instructions that ran, in the order in which they were first met. */
 size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max);
-uint64_t emu_runs_of(const struct emu *e, uint64_t ip);
+uint64_t emu_runs_of(const struct emu *e, uint64_t ip); /* for tests */
 /* A general register when the last run ended, by its number (abi.h); false: unknown. WREG_IP: of what is next. */
 bool emu_register(const struct emu *e, unsigned reg, uint64_t *value);
 const struct emu_call *emu_calls(const struct emu *e, size_t *count);

@@ -219,7 +219,7 @@ void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 int emu_condition(const struct emu_state *s, uint8_t cond);
 /* After a run: for tests. */
 const struct emu_state *emu_state(const struct emu *e);
-struct emu_memory *emu_memory_of(const struct emu *e);
+struct emu_memory *emu_memory_of(const struct emu *e); /* for tests */
 /* For tests: told of the state after each instruction, and after each call that was left early. */
 typedef void emu_watcher(void *ctx, const struct emu_state *s, bool skipped);
 void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx);

@@ -25,10 +25,6 @@ struct wall_opts {
 	unsigned function_count;
 	unsigned largest; /* how many of these */
 };
-#define WALL_OPTS_DEFAULT                                                                                              \
-	{                                                                                                              \
-		.op = 1, .byte = 0.25, .largest = 4                                                                    \
-	}
 
 struct wall_range {
 	double value, low, high;

@@ -71,10 +71,6 @@ const struct offload_uring_op *offload_uring_ops(unsigned *count)
 	{                                                                                                              \
 		.op = PX_FIELD, .a = (n), .off = (o), .width = 4                                                       \
 	}
-#define FIELD64(n, o)                                                                                                  \
-	{                                                                                                              \
-		.op = PX_FIELD, .a = (n), .off = (o)                                                                   \
-	}
 #define PAIR(n, o)                                                                                                     \
 	{                                                                                                              \
 		.op = PX_FIELD_PAIR, .a = (n), .off = (o)                                                              \

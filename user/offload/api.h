@@ -41,7 +41,7 @@ const struct offload_api *offload_api_find(const char *name);
 const struct offload_api *offload_api_of(const char *base, const struct offload_api *after);
 /* The row of a symbol of this API, its twins included; *per_thread: queue 0 is the thread's own. */
 const struct offload_row *offload_row_of(const struct offload_api *api, const char *symbol, bool *per_thread);
-const struct offload_row *offload_rows(unsigned *count);
+const struct offload_row *offload_rows(unsigned *count); /* for tests */
 uint16_t offload_family(const char *family);
 
 /*

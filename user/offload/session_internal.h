@@ -127,7 +127,7 @@ struct offload_session {
 	uint64_t random;
 	double fault_ns;   /* what a page fault takes here; 0: not measured */
 	double hot_end_ns; /* what a probe costs when recording ends; 0: not measured */
-	uint64_t cpu_at, cpu_ns, began_cpu;
+	uint64_t cpu_at, cpu_ns;
 
 	/* budget thread */
 	pthread_t thread;

@@ -60,7 +60,7 @@ struct ehframe;
 /* NULL if there is no usable function in it. */
 struct ehframe *ehframe_parse(struct ehframe_input *in);
 void ehframe_free(struct ehframe *f);
-size_t ehframe_count(const struct ehframe *f);
+size_t ehframe_count(const struct ehframe *f); /* for tests */
 /* Where function i begins, in address order. */
 uint64_t ehframe_start(const struct ehframe *f, size_t i);
 /* Bounds of the function around vaddr. */

@@ -21,7 +21,7 @@ struct jitmap;
 
 /* NULL and a reason if there is none or it is not to be trusted. Reads what is there. */
 struct jitmap *jitmap_load(uint32_t pid, struct err *e);
-/* Parses text; takes nothing over. NULL without memory. */
+/* For tests: parses text; takes nothing over. NULL without memory. */
 struct jitmap *jitmap_parse(const char *text, size_t len);
 void jitmap_free(struct jitmap *j);
 /* Reads what was appended since, 16 MB at a time; `last`: up to 128, and an unfinished line counts too. -ENOMEM. */

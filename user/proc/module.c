@@ -254,7 +254,7 @@ static bool elf_load(struct module_private *p)
 		if (ph.p_type == PT_LOAD && p->m.segment_count < MAX_SEGMENTS &&
 		    GROW(p->segments, p->m.segment_count, p->segment_cap, 8))
 			p->segments[p->m.segment_count++] =
-				(struct module_segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_memsz, ph.p_flags };
+				(struct module_segment){ ph.p_offset, ph.p_vaddr, ph.p_filesz, ph.p_flags };
 		else if (ph.p_type == PT_NOTE && !p->m.build_id_len)
 			note_scan(p, elf, ph.p_offset, ph.p_filesz, ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 	}

@@ -23,7 +23,7 @@ struct modules;
 struct ehframe;
 
 struct module_segment {
-	uint64_t offset, vaddr, filesz, memsz;
+	uint64_t offset, vaddr, filesz;
 	uint32_t flags; /* PF_X... */
 };
 

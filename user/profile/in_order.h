@@ -46,7 +46,7 @@ struct in_order {
 
 /* Reads the profile, too: they ride on one walk. NULL on failure; in_order_release() in any case. */
 struct profile *in_order_load(const char *path, struct in_order *o, struct err *e);
-/* The same without a look at the files of this machine. */
+/* For tests: the same without a look at the files of this machine. */
 struct profile *in_order_load_as_stored(const char *path, struct in_order *o, struct err *e);
 /* Leaves the samples of processes and functions that the filter takes, and the calls of such processes. */
 void in_order_keep_part(struct in_order *o, const struct profile *p, const struct filter *f);

@@ -34,17 +34,6 @@ int profile_share_open(const char *path, struct profile *p, struct err *e)
 	return 0;
 }
 
-int profile_share(const char *path, struct err *e)
-{
-	struct profile *p = profile_open(path, e);
-	int err = p ? profile_walk(p, PROFILE_SAMPLES | PROFILE_MISSING | PROFILE_ORDER, NULL, 0, e) : 0;
-
-	if (p && !err)
-		return profile_share_open(path, p, e);
-	profile_free(p);
-	return e->code ? e->code : err_set(e, err, "%s: %s", path, err == -ENOMEM ? "out of memory" : strerror(-err));
-}
-
 struct profile *profile_take_shared(const char *path)
 {
 	struct profile *p = NULL;

@@ -10,9 +10,7 @@
 #include "profile/profile.h"
 #include "util/err.h"
 
-/* Reads it whole: all of enum profile_group. */
-int profile_share(const char *path, struct err *e);
-/* The same of one that is open already, which is then no longer the caller's. */
+/* Takes p over, which is open and read as far as the readers will ask. */
 int profile_share_open(const char *path, struct profile *p, struct err *e);
 /* Frees what nobody opened. In a child of fork() too: what it opened is its own. */
 void profile_share_end(void);

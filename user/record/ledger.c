@@ -309,8 +309,3 @@ double ledger_spent(const struct ledger *l, enum account a)
 {
 	return l->of[a].spent;
 }
-
-double ledger_spent_share(const struct ledger *l)
-{
-	return l->run_ns > 0 ? l->of[ACCOUNT_ALL].spent / l->run_ns : NAN;
-}

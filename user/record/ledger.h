@@ -97,7 +97,5 @@ const char *ledger_name(enum account a);
 /* The i-th line of the report, from the whole on; false: there are no more. */
 bool ledger_report(const struct ledger *l, unsigned i, struct ledger_line *line);
 double ledger_spent(const struct ledger *l, enum account a);
-/* What was spent in all, as a share of the target's time so far; NaN before any. */
-double ledger_spent_share(const struct ledger *l);
 
 #endif

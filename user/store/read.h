@@ -47,7 +47,7 @@ const struct fmt_file *store_header(const struct store_reader *r);
 /* Unpacks the chunks of a large file in a thread of its own, ahead of store_next(), until the end or
  * store_rewind(). Right after store_open(); without effect where it is not worth it. */
 void store_read_ahead(struct store_reader *r);
-/* 1 = *c filled, 0 = end, -errno. */
+/* 1 = *c filled, 0 = end, -errno. For tests: profile/walk.c takes the next one. */
 int store_next(struct store_reader *r, struct store_chunk *c, struct err *e);
 /* The same, but *c may have no data yet: store_unpack(), 1, has it then. 0: it is damaged, though its checksum holds;
  * -errno. What nobody takes is so never unpacked. */
@@ -58,7 +58,7 @@ int store_unpack(struct store_reader *r, struct store_chunk *c, struct err *e);
 bool store_more(struct store_reader *r);
 /* Starts over. */
 void store_rewind(struct store_reader *r);
-const struct store_recovery *store_recovery(const struct store_reader *r);
+const struct store_recovery *store_recovery(const struct store_reader *r); /* for tests */
 /* Appends a sentence on what was recovered, if anything was amiss; true if so. */
 bool store_recovery_text(const struct store_reader *r, char *text, size_t size);
 

@@ -13,10 +13,6 @@
 #include <stdint.h>
 
 #define CONTAINED_FDS 3 /* of one job: a file, its debug file, and what dwz moved elsewhere */
-#define CONTAINED_NO_FDS                                                                                               \
-	{                                                                                                              \
-		-1, -1, -1                                                                                             \
-	}
 
 struct contained_out;
 

@@ -21,7 +21,7 @@ struct mounts {
 
 /* As process `pid` sees them; 0: as we do. -errno: it cannot be read. Release it in any case. */
 int mounts_read(struct mounts *m, uint32_t pid);
-/* Of a text as /proc/PID/mountinfo has it, which is copied. */
+/* For tests: of a text as /proc/PID/mountinfo has it, which is copied. */
 int mounts_parse(struct mounts *m, const char *text);
 void mounts_release(struct mounts *m);
 

@@ -49,7 +49,7 @@ bool openfile_is_copy(int fd);
 /* For how long an answer is awaited before -EINPROGRESS, of each file system in all, and until a server is taken for
  * dead; milliseconds. limit 0: the usual. */
 void openfile_patience(unsigned grace, unsigned limit);
-/* Something was asked for that is not answered yet. */
+/* For tests: something was asked for that is not answered yet. */
 bool openfile_awaited(void);
 /* Waits for all answers, so long at most; what has not come by then does not come. */
 void openfile_await(unsigned most_ms);

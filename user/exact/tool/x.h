@@ -112,15 +112,7 @@ typedef struct Module {
 	Addr base;
 } Module;
 
-enum {
-	FNF_ALLOC = 1,
-	FNF_FREE = 2,
-	FNF_SELECTED = 4,
-	FNF_START = 8,
-	FNF_STOP = 16,
-	FNF_MAIN_IMAGE = 32,
-	FNF_CANDIDATE = 64
-};
+enum { FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32, FNF_CANDIDATE = 64 };
 
 struct xs_local;
 
