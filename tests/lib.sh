@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Sourced by tests/cli/t-*.sh. A test script is a list of `check NAME COMMAND...` lines; each counts
 # as one test. `skip NAME REASON` counts a skip; scripts/test adds everything up.

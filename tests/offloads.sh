@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Sourced by the tests of offload probes, after lib.sh: a profile against the program's own account.
 [ "$(id -u)" = 0 ] || { echo "needs root: probes of other processes"; exit 77; }

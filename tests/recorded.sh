@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Sourced by the tests of `accperf record`, after lib.sh.
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }

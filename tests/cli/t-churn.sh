@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A target that maps code for hours, in seconds: the recording goes on and what comes afterwards has its name.
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The demo from end to end, on what is built already.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }

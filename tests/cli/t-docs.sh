@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Documents teach one thing each: short, no wider than a screen, with tables that are what the data say, and no name of a
 # file that is not there.
 . "$(dirname "$0")/../lib.sh"

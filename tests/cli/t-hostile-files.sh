@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Files of a target, and files that a profile names, made to harm: nothing hangs, no device is opened, memory
 # stays small, and no file speaks for another.
 . "$(dirname "$0")/../lib.sh"

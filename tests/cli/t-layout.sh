@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The house keeps its shape: nothing includes to its right, headers stand alone, files stay small.
 . "$(dirname "$0")/../lib.sh"
 cd "$TOP" || exit 1
@@ -48,6 +49,9 @@ includes_point_left() {
 check "nothing includes to its right" includes_point_left
 
 every_room_is_ranked() { ! git ls-files 'user/*/*' | cut -d/ -f1,2 | sort -u | grep -vxE 'user/(cli|daemon|exact|top)' | while read -r d; do [ -n "${RANK[$d]:-}" ] || echo "$d"; done | grep .; }
+one_spelling() { ! git grep -nE '^#include "(\./)*(user|include)/' -- '*.c' '*.h'; }
+check "what is included is spelt in one way, from the rooms' folder on" one_spelling
+
 check "every room has its place from left to right" every_room_is_ranked
 
 nobody_includes_the_top() { ! grep -rnE '^#include "(user/)?(cli|daemon|exact|top)/' --include='*.[ch]' bpf kmod-free include user | grep -vE '^user/(cli|daemon|exact|top)/'; }
@@ -126,10 +130,16 @@ check "no function has an ill shape without a reason" scripts/shape
 # A newcomer who searches for a name finds one thing.
 check "static functions of one name in different files do the same" scripts/shape --names
 check "what a header declares, more than one file names" scripts/shape --unshared
+check "what no product code uses is not there, or for tests and says so" scripts/shape --unused
 check "numbers have their unit and reason beside them" scripts/shape --constants
 check "no circle of files uses each other, but where a comment says why" scripts/shape --cycles
 
-licensed() { ! git ls-files '*.c' '*.h' | xargs awk 'FNR == 1 { found = 0 } FNR <= 3 && /SPDX-License-Identifier: GPL-2.0-or-later/ { found = 1 } FNR == 3 && !found { print FILENAME }' | grep .; }
+licensed() {
+	! git ls-files '*.c' '*.h' '*.sh' '*.py' '*.js' '*.css' '*.mk' '*.proto' '*.cl' scripts Makefile | xargs awk '
+		FNR == 1 { if (NR > 1 && !found) print file; found = 0; file = FILENAME }
+		FNR <= 5 && /SPDX-License-Identifier: GPL-2.0-or-later/ { found = 1 }
+		END { if (!found) print file }' | grep .
+}
 check "every source names its licence" licensed
 
 folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|user|kmod-free|include|tests|scripts|\.ci)$'; }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # BPF programs that can be preempted hold the CPU while they run, or keep nothing there: by disassembly of what was built;
 # and, where this kernel lets its preemption model be switched, counts that stay exact under each.
 . "$(dirname "$0")/../lib.sh"

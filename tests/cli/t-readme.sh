@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The commands of the README's five-minute tour, as they stand there, each of which must succeed.
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The drivers of real programs (tests/real): each answers, starts what it says, and leaves nothing behind. What the programs
 # are measured for, scripts/accuracy-real does.
 . "$(dirname "$0")/../lib.sh"

@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Recording live processes: how it ends, what is refused, who may, and what is left behind.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/recorded.sh"

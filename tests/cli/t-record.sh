@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Recording live processes: what is caught. How it ends: t-record-ends.sh.
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/recorded.sh"

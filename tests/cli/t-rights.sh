@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A binary with capabilities is no hole: what its user could not see alone it does not show, and what it does not need
 # it gives back. And what a recorder has of its target is nobody else's.
 . "$(dirname "$0")/../lib.sh"

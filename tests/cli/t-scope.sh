@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A recording observes what was asked for: of nobody else anything is stored, whatever the source.
 . "$(dirname "$0")/../lib.sh"
 

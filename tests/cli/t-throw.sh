@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Targets survive their probes: exceptions, longjmp, cancellation and unwinding through probed functions end as they do
 # without a recorder, in all ways of attaching, and what returned is counted to the call.
 . "$(dirname "$0")/../lib.sh"

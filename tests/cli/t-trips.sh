@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What a trip count claims of each activation, against a processor that was single-stepped (tests/tripjudge.c).
 . "$(dirname "$0")/../lib.sh"
 tripjudge stretches=2 steps=80000 rounds=0 apart=10 start=100 "$WORKLOADS/turns" --loop >turns.txt 2>turns.err
