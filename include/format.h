@@ -580,8 +580,11 @@ struct fmt_offload_cost {
 	double emulated_inside_ns;
 	double hot_ns, hot_end_ns; /* FMT_PROBE_STEPPED with hot caches: at start, when recording ended; 0 = unknown */
 	double fault_ns; /* that a first touch of a page of memory takes; 0 = not measured, and faults not counted */
+	/* Of memory displaced from the caches near the core, as behind a hit: a line that is waited for, a byte
+	 * that is streamed, beyond what they take from there; 0 = not measured. */
+	double line_ns, byte_ns;
 };
-_Static_assert(sizeof(struct fmt_offload_cost) == 112, "fmt_offload_cost");
+_Static_assert(sizeof(struct fmt_offload_cost) == 128, "fmt_offload_cost");
 
 #include "format_exact.h"
 

@@ -217,6 +217,9 @@ static void what_a_probe_takes_beyond(void **state)
 	}
 	assert_true(probe_excess(&it).value > 4500 && probe_excess(&it).value < 7040);
 	assert_true(probe_excess(&it).low == -200 && fabs(probe_excess(&it).high - 7040) < 2);
+	assert_true(fabs(call_time_of_size(&it.octave[7], 6000) - 1040) < 1);
+	assert_true(call_time_of_size(&it.octave[7], 8000) == PROBE_LEAST_NS); /* all of it may be the probe's */
+	assert_true(isnan(call_time_of_size(&it.octave[1], 6000)));
 	/* however little it takes beyond: some of it, all code takes longer behind a hit */
 	it.excess_low_ns = 80;
 	assert_true(probe_excess(&it).low == 80);

@@ -24,7 +24,6 @@
 #define DEEPEST 256   /* functions of a stack that are told apart; by hand */
 #define MOST_TAKEN .5 /* of the time by the recording: the rest tells no rate */
 #define UNUSED 16     /* devices that are there and idle */
-#define COLD_BYTE .02 /* ns a byte longer behind a hit, at most: a copy took .036 there, .018 without probes */
 
 static void add_missing(struct gathered *g, const char *what)
 {
@@ -517,11 +516,10 @@ static int sizes(const struct offload_item *it, struct advise_function *f)
 		return -ENOMEM;
 	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
-		double ns = call_mean_of_size(o);
 
-		if (o->calls > 0 && o->bytes > 0) /* of what a probe takes more than the call, nothing is known */
-			f->size[f->sizes++] = (struct predict_size){ o->bytes / o->calls, o->calls,
-								     ns > it->below_ns ? ns - excess : NAN };
+		if (o->calls > 0 && o->bytes > 0)
+			f->size[f->sizes++] =
+				(struct predict_size){ o->bytes / o->calls, o->calls, call_time_of_size(o, excess) };
 	}
 	return 0;
 }
@@ -629,20 +627,20 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
 	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter, cold = 0;
 	struct figure excess = probe_excess(it);
-	double few = isnan(each) ? 0 : calls_few_mean(it), taken = taken_inside(g),
+	double byte = g->offload->cost.byte_ns, few = isnan(each) ? 0 : calls_few_mean(it), taken = taken_inside(g),
 	       drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);
 	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
 	if (it->calls > it->unknown_bytes)
-		cold = COLD_BYTE * (double)(it->bytes_in + it->bytes_out) / (double)(it->calls - it->unknown_bytes);
+		cold = byte * (double)(it->bytes_in + it->bytes_out) / (double)(it->calls - it->unknown_bytes);
 	f->ns_per_call = (struct figure){ (each - excess.value) * (1 - taken / 2),
 					  fmax(each - excess.high - cold - scatter, 0) * (1 - taken) / drift,
 					  (each + few - excess.low + scatter) * drift };
 	f->timed = (struct figure){ f->ns_per_call.value, fmax(each - excess.value - scatter, 0) * (1 - taken) / drift,
 				    (each + few - excess.value + scatter) * drift };
-	f->cold = COLD_BYTE;
+	f->cold = byte;
 	f->beside = (struct figure){ 0, excess.value - excess.high, excess.value - excess.low };
 	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
 		f->ns_per_call.value = f->timed.value = fmax(f->ns_per_call.value, 1);

@@ -4,11 +4,17 @@
 #include <math.h>
 
 #define ENOUGH 20 /* timed calls of about one size, for their mean */
-#define LEAST 1.  /* ns: no call takes less */
 
 double call_mean_of_size(const struct offload_octave *o)
 {
 	return o->timed > o->few ? (o->ns - o->few_ns) / (o->timed - o->few) : NAN;
+}
+
+double call_time_of_size(const struct offload_octave *o, double excess)
+{
+	double ns = call_mean_of_size(o);
+
+	return isnan(ns) ? NAN : fmax(ns - excess, PROBE_LEAST_NS);
 }
 
 /* Mean time of the calls of the size that takes least; NaN. */
@@ -38,7 +44,7 @@ struct figure probe_excess(const struct offload_item *it)
 
 	if (!(m >= 0) || !(it->late_ns > 0))
 		return e;
-	a = fmax(m - it->late_ns, LEAST);
+	a = fmax(m - it->late_ns, PROBE_LEAST_NS);
 	b = m - it->excess_low_ns;
 	if (!(b > a))
 		return e;

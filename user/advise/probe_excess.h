@@ -11,11 +11,16 @@
 #include "format.h"
 #include "offload/summary.h"
 
+#define PROBE_LEAST_NS 1. /* no call takes less */
+
 /* ns to take off every time, with its interval: the ends hold for all its calls alike. Value 0 and the doubt itself
  * where nothing tells more. */
 struct figure probe_excess(const struct offload_item *it);
 /* Mean time of an octave's timed calls, less the few that are far longer; NaN: there are none. */
 double call_mean_of_size(const struct offload_octave *o);
+/* The same with the excess taken off, also where that is nearly all of it: how far it may be off, the excess's interval
+ * tells. */
+double call_time_of_size(const struct offload_octave *o, double excess);
 /* Mean time of all its calls, from those without a context switch inside: the time of the others holds the kernel's
  * work, and caches that somebody else filled. Each size by itself, as long calls meet more switches. NaN: of some size
  * most calls were switched (they wait by nature), or sizes are not known. */

@@ -343,6 +343,8 @@ void session_put_cost(struct offload_session *s)
 		.hot_ns = c->hot_ns,
 		.hot_end_ns = s->hot_end_ns,
 		.fault_ns = s->fault_ns,
+		.line_ns = s->cold.line_ns,
+		.byte_ns = s->cold.byte_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
@@ -572,6 +574,7 @@ int session_engine(struct offload_session *s, struct err *e)
 	while (map_next(&s->pids, &pos, &pid, &v))
 		uprobe_target(s->u, (int)pid, true);
 	s->fault_ns = fault_price();
+	s->cold = cold_price();
 	session_put_cost(s);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "kmod-free/libs.h"
+#include "kmod-free/cold_price.h"
 #include "kmod-free/uprobe.h"
 #include "offload/api.h"
 #include "offload/calls.h"
@@ -125,7 +126,8 @@ struct offload_session {
 	unsigned ticks;
 	double cpu_share; /* CPUs the target used lately */
 	uint64_t random;
-	double fault_ns;   /* what a page fault takes here; 0: not measured */
+	double fault_ns; /* what a page fault takes here; 0: not measured */
+	struct cold_price cold;
 	double hot_end_ns; /* what a probe costs when recording ends; 0: not measured */
 	uint64_t cpu_at, cpu_ns;
 

@@ -745,11 +745,10 @@ out:
 }
 
 /*
- * After a hit the code goes on with caches and branch predictors as the kernel left them: of a hit's own time, so much
- * at most. A digest of OpenSSL took 1.4 us longer behind a hit of 15 us, a CRC's loop .1 to .25.
+ * Behind a hit code goes on with caches and branch predictors as the kernel left them: none of that is felt by a loop
+ * without data, and a digest of OpenSSL waited as long as 7 to 11 lines take one after another, a table CRC as 2.
  */
-#define COLD .1
-#define COLD_LEAST .005 /* half of the least that was seen, .011: a table CRC's, one line of code */
+#define COLD_LINES 12
 
 /* What the calls of the quickest size took in the mean: as much, at most, has been added to all alike. */
 static double quickest(const struct offload_item *it)
@@ -778,9 +777,10 @@ static void uncertain(const struct summary_private *k, const struct offload_summ
 		drift = fmax(drift, c->hot_end_ns / c->hot_ns - 1);
 	doubt = fmax(COST_DOUBT, drift);
 	it->below_ns = it->early_ns = inside * doubt;
-	it->late_ns = fmax(inside * doubt, fmin(COLD * hit, quickest(it)));
+	/* not measured: no longer than the hit itself, in which it all was displaced */
+	it->late_ns = fmax(inside * doubt, fmin(c->line_ns > 0 ? COLD_LINES * c->line_ns : hit, quickest(it)));
 	/* inside was measured of a loop that does nothing else: in no program is it less, but by drift */
-	it->excess_low_ns = fmin(COLD_LEAST * hit - inside * drift, it->late_ns);
+	it->excess_low_ns = -inside * drift;
 }
 
 double offload_calls_per_s(const struct offload_item *it, double calls)
