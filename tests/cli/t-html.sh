@@ -150,6 +150,11 @@ if need node; then
 	node "$TOP/tests/html/model.mjs" "$PWD" indep dep steep flat slow endless >model.log 2>&1; status=$?
 	cat model.log
 	check "the model's checks run to their end" [ $status = 0 ]
+	sed 's/dom\.js/dom.mjs/' "$TOP/user/html/page/format.js" >format.mjs
+	cp "$TOP/user/html/page/dom.js" dom.mjs
+	node "$TOP/tests/html/figures.mjs" "$PWD" >figures.log 2>&1; status=$?
+	cat figures.log
+	check "the figures' checks run to their end" [ $status = 0 ]
 fi
 
 browser=${CHROMIUM:-$(command -v chromium || command -v google-chrome)}

@@ -34,11 +34,10 @@ export function range(low, high, kind = "number") {
 }
 
 // A value over its interval; grey with the reason where either is unknown. how: { why, whyRange, meaning }.
-// low undefined: a figure that was counted, which has none.
+// low undefined: a figure that was counted, which has none. Without a value its ends stand alone, where they say anything.
 export function cell(v, low, high, kind, how = {}) {
 	if (!known(v)) {
-		const bound = known(high) ? "at most " + kinds[kind](high) : "unknown";
-		return el("span", { class: "unknown", title: how.why || "the profile does not tell" }, bound);
+		return el("span", { class: "unknown", title: how.why || "the profile does not tell" }, range(low > 0 ? low : null, high, kind) || "unknown");
 	}
 	const r = range(low, high, kind);
 	if (!r && low !== undefined) return el("span", { class: "figure" }, kinds[kind](v), el("small", { class: "range unknown", title: how.whyRange || "the profile does not tell how far off it may be" }, "interval unknown"));

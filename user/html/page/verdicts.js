@@ -28,7 +28,7 @@ export function verdictsPanel(advice) {
 		{ key: "verdict", title: "verdict", kind: "text", node: (r) => pill(r.verdict) },
 		says,
 		{ key: "process_speedup", title: "process faster by", kind: "times", low: "process_speedup_low", high: "process_speedup_high", why: "not told; see why" },
-		{ key: "g1", title: "pays from", kind: "bytes", low: "g1_low", high: "g1_high", wide: true, why: "not told; see why" },
+		{ key: "g1", title: "pays from", kind: "bytes", low: "g1_low", high: "g1_high", wide: true, meaning: "90 % interval", why: "between which ends it lies, where they are known; see why" },
 		share,
 		{ key: "calls_per_s", title: "calls", kind: "rate", low: "calls_per_s_low", high: "calls_per_s_high", wide: true, why: "nothing counted its calls" },
 		{ key: "ns_per_call", title: "time of a call", kind: "time", low: "ns_per_call_low", high: "ns_per_call_high", wide: true, why: "nothing timed its calls" },
