@@ -23,6 +23,15 @@ check "a limit" told 5:11 "memory must lie between"
 check "a section" told 6:1 "there is no key 'servces'"
 check "an item of a list" told 8:16 "pid wants the number of a process, not 'x'"
 check "a list where none belongs" told 8:29 "min_age wants one value"
+printf 'services: {a: {name: b}}\n---\nservices: {c: {name: d}}\n' >two.yaml
+expect_status 2 "a second document" accperf daemon --check --config two.yaml
+check "is not passed over" grep -q 'two.yaml:3:1: a second document' "$TMP/err"
+printf 'services:\n\ta: {name: b}\n' >tab.yaml
+expect_status 2 "a tab" accperf daemon --check --config tab.yaml
+check "is told to be one" grep -q 'tab.yaml:2:1: this is not YAML: a tab, where it wants spaces' "$TMP/err"
+printf 'fleet: {user_file: /x}\nservices: {a: {name: b}}\n' >user.yaml
+expect_status 2 "a password for nobody" accperf daemon --check --config user.yaml
+check "says for whom it would be" grep -q 'fleet.user_file is for fleet.clickhouse, which is missing' "$TMP/err"
 printf 'a: [1\nb: 2' >syntax.yaml
 expect_status 2 "no YAML at all" accperf daemon --check --config syntax.yaml
 check "says where" grep -q 'syntax.yaml:2:2: this is not YAML' "$TMP/err"
@@ -112,8 +121,24 @@ check "a right one is taken" within 5 logs 'level=notice event=config-loaded msg
 check "with its new service" within 8 is -ge 1 profiles other
 check "and the old ones go on" within 5 is -eq 2 recorders
 
+# services that start again and again: one sentence with what to do, no faults, and recorded as soon as they stay
+D=dD$$ E=dE$$; for n in $D $E; do cp "$(command -v sleep)" $n; done
+start bash -c 'while [ ! -e stays ]; do ./"$1" 0.4; done; exec ./"$1" 600' _ $D
+start bash -c 'while :; do ./"$1" 0.7; done' _ $E
+kill $daemon; wait $daemon; mv log before.log
+config 500ms "$(printf '  brief: {name: %s, min_age: 0s, what: time}\n  young: {name: %s, min_age: 4s}' $D $E)" >d.yaml; begin
+check "a service whose processes end before they are recorded is told" within 60 logs 'level=notice event=short-lived service=brief msg="its processes ended before they could be recorded.*a longer min_age'
+check "so is one of which none gets old enough" within 60 logs 'level=notice event=short-lived service=young msg="its processes end before min_age \(4 s\).*a shorter min_age'
+tries() { logs 'event=recording service=brief'; }
+within 60 is -ge 4 eval 'tries | wc -l'
+check "no fault is told, and each sentence once" bash -c '! grep -E "level=error|recorder-failed" log && [ "$(grep -c "event=short-lived" log)" = 2 ] && [ "$(grep -c "event=recorder " log)" -le 3 ]'
+touch stays
+stays() { for r in $(pgrep -P $daemon); do tr '\0' ' ' </proc/$r/cmdline | grep -q -- "-p $(pgrep -xn "$D") " && return 0; done; return 1; }
+check "when it stays it is recorded" within 30 stays
+kill $daemon; wait $daemon; cat log >>before.log; mv before.log log
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml
+
 # a machine that sleeps, and one whose clock is set: as clocks would show it
-kill $daemon; wait $daemon
 cat >clocks.c <<-'EOF'
 	#define _GNU_SOURCE
 	#include <sys/syscall.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The daemon's configuration, its choice of processes, what it keeps, and what each service may cost. */
 #include <errno.h>
+#include <math.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -338,42 +339,61 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
 }
 
-/* A day of a service that writes 15 KB as a turn begins and 4 KB a second, and packs them to three quarters each 20 s;
- * what it writes. The first day has what is saved beside. */
-static double a_days_bytes(double daily, unsigned days)
+/* Days of a service that writes 15 KB as a turn begins and so many bytes a second, and packs them to three quarters
+ * each 20 s, after as much was saved as may be. begins: seconds after which the daemon starts anew; 0: never. What it
+ * writes, and the most within one day, whenever that begins. */
+static double days_bytes(double daily, double bytes, unsigned days, unsigned begins, double *most)
 {
+	enum { DAY = 86400 };
 	struct account a;
-	double rate = daily / 86400, all = 0;
+	double rate = account_disk_rate(daily), *sum = calloc(days * (size_t)DAY + 1, sizeof(*sum)), all;
 	bool on = false;
 
-	account_open_disk(&a, rate);
-	for (int s = 0; s < 86400 * (int)days; s++) {
-		bool may = account_may(&a, rate);
+	assert_non_null(sum);
+	account_open_disk(&a, rate, 0);
+	*most = 0;
+	for (unsigned s = 0; s < DAY * days; s++) {
+		unsigned lately = s > ACCOUNT_DISK_SAVED_S ? s - ACCOUNT_DISK_SAVED_S : 0;
+		bool may;
 		double now = 0;
 
+		if (begins && s && s % begins == 0) {
+			account_open_disk(&a, rate, sum[s] - sum[lately]);
+			on = false;
+		}
+		may = account_may(&a, rate);
 		if (may && !on)
 			account_begin(&a);
 		on = may;
 		account_earn(&a, rate, 1);
 		if (on)
-			now = a.turn_s < 1 ? 15e3 : (int)a.turn_s % 20 == 19 ? 4e3 - 20e3 : 4e3;
+			now = a.turn_s < 1 ? 15e3 : (int)a.turn_s % 20 == 19 ? bytes - 5 * bytes : bytes;
 		if (on)
 			account_spend(&a, now, 1);
-		all += now;
+		sum[s + 1] = sum[s] + now;
+		now = sum[s + 1] - (s >= DAY ? sum[s + 1 - DAY] : 0);
+		*most = now > *most ? now : *most;
 	}
+	all = sum[DAY * days];
+	free(sum);
 	return all;
 }
 
 static void a_days_bytes_are_kept_to(void **state)
 {
-	double daily = 50e6, saved = daily / 12;
+	static const double bytes[] = { 400, 1e3, 4e3, 20e3, 100e3 };
+	double daily = 49e6, turn = 20 * 100e3, most, all;
 
 	(void)state;
-	assert_true(a_days_bytes(daily, 1) <= daily + saved + 1e6);
-	assert_in_range((unsigned long)((a_days_bytes(daily, 10) - saved) / 10), (unsigned long)(daily * 0.95),
-			(unsigned long)(daily * 1.01));
-	/* what fits is written without rests: 3.0 KB a second and 15 KB */
-	assert_true(a_days_bytes(1e9, 1) > 86400 * 3e3);
+	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		all = days_bytes(daily, bytes[i], 5, 0, &most);
+		assert_true(most <= daily + (bytes[i] > 4e3 ? turn : 0.1e6));
+		/* what fits is written without rests: three quarters of it */
+		assert_true(all >= 5 * 0.9 * fmin(daily, 86400 * bytes[i] * 0.75));
+		/* and a daemon that starts anew each ten minutes has no more */
+		days_bytes(daily, bytes[i], 2, 600, &most);
+		assert_true(most <= daily + (bytes[i] > 4e3 ? turn : 0.1e6));
+	}
 }
 
 /* ---- memory */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/account.h"
 
-#define BEGIN_S 5.0         /* attaching and first names, dearer than what follows */
-#define BEGIN_COST 0.6      /* seconds of CPU time, until it was seen */
-#define RUNNING_COST 0.05   /* part of a CPU, until it was seen; by hand */
-#define BEGIN_BYTES 20e3    /* names and modules, until it was seen */
-#define RUNNING_BYTES 4e3   /* a second, until it was seen; by hand */
-#define TURN_S 30.0         /* a shorter one would be its beginning alone */
-#define MOST_SAVED_S 600.0  /* seconds: what more of idle time would bring is not spent at once */
-#define DISK_SAVED_S 7200.0 /* the same: on a disk it harms nobody; with 50 MB a day 4 MB, a quarter of an hour */
+#define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
+#define BEGIN_COST 0.6     /* seconds of CPU time, until it was seen */
+#define RUNNING_COST 0.05  /* part of a CPU, until it was seen; by hand */
+#define BEGIN_BYTES 20e3   /* names and modules, until it was seen */
+#define RUNNING_BYTES 4e3  /* a second, until it was seen; by hand */
+#define TURN_S 30.0        /* a shorter one would be its beginning alone */
+#define MOST_SAVED_S 600.0 /* seconds: what more of idle time would bring is not spent at once */
+#define DAY_S 86400.0      /* seconds */
 
 static double turn_price(const struct account *a)
 {
@@ -26,13 +26,18 @@ void account_open(struct account *a, double rate)
 	a->credit = turn_price(a);
 }
 
-void account_open_disk(struct account *a, double rate)
+double account_disk_rate(double daily)
+{
+	return daily / (DAY_S + ACCOUNT_DISK_SAVED_S);
+}
+
+void account_open_disk(struct account *a, double rate, double written)
 {
 	*a = (struct account){ .begin_cost = BEGIN_BYTES,
 			       .begin_least = BEGIN_BYTES / 4,
 			       .running = RUNNING_BYTES,
-			       .saved_s = DISK_SAVED_S };
-	a->credit = rate * DISK_SAVED_S;
+			       .saved_s = ACCOUNT_DISK_SAVED_S };
+	a->credit = rate * ACCOUNT_DISK_SAVED_S - written;
 }
 
 void account_earn(struct account *a, double rate, double seconds)

@@ -23,8 +23,12 @@ struct account {
 
 /* Of CPU time; with credit for a turn. */
 void account_open(struct account *a, double rate);
-/* Of bytes; with credit for all that may be saved, some minutes of a service that writes much. */
-void account_open_disk(struct account *a, double rate);
+/* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */
+double account_disk_rate(double daily);
+#define ACCOUNT_DISK_SAVED_S 7200u /* seconds: on a disk it harms nobody; of 50 MB a day 4 MB, a quarter of an hour */
+/* Of bytes; with credit for all that may be saved, some minutes of a service that writes much, less what it has written
+ * in the seconds for which is saved: who begins again and again has no more for that. */
+void account_open_disk(struct account *a, double rate, double written);
 /* Time goes by: rate = seconds of CPU time, or bytes, a second that are its own. */
 void account_earn(struct account *a, double rate, double seconds);
 /* A turn begins. */

@@ -522,8 +522,25 @@ static void take_sections(struct reading *r, const yaml_node_t *root, struct dae
 			"other machines reach %s: that wants http.token_file, tls_cert and tls_key, or listen on 127.0.0.1 and put a "
 			"proxy before it",
 			c->listen);
+	if (!r->count && c->clickhouse_user && !c->clickhouse)
+		complain(r, root->start_mark, "fleet.user_file is for fleet.clickhouse, which is missing");
 	if (!r->count && c->segment_size > c->keep_size)
 		complain(r, root->start_mark, "segment_size must not exceed keep_size: nothing would be kept");
+}
+
+/* Whatever stands behind the first document would not be looked at. */
+static void refuse_more(struct reading *r, yaml_parser_t *p)
+{
+	const yaml_node_t *root;
+
+	if (!yaml_parser_load(p, &r->doc)) {
+		complain(r, p->problem_mark, "this is not YAML: %s", p->problem ? p->problem : "unreadable");
+		return;
+	}
+	root = yaml_document_get_root_node(&r->doc);
+	if (root)
+		complain(r, root->start_mark, "a second document (after `---`): all belongs into one");
+	yaml_document_delete(&r->doc);
 }
 
 unsigned config_parse(const char *text, size_t len, struct daemon_config *c, struct buf *errors)
@@ -539,8 +556,11 @@ unsigned config_parse(const char *text, size_t len, struct daemon_config *c, str
 	}
 	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
 	if (!yaml_parser_load(&p, &r.doc)) {
-		complain(&r, p.problem_mark, "this is not YAML: %s%s%s", p.problem ? p.problem : "unreadable",
-			 p.context ? ", " : "", p.context ? p.context : "");
+		if (p.problem_mark.index < len && text[p.problem_mark.index] == '\t')
+			complain(&r, p.problem_mark, "this is not YAML: a tab, where it wants spaces");
+		else
+			complain(&r, p.problem_mark, "this is not YAML: %s%s%s", p.problem ? p.problem : "unreadable",
+				 p.context ? ", " : "", p.context ? p.context : "");
 		yaml_parser_delete(&p);
 		return r.count;
 	}
@@ -550,6 +570,8 @@ unsigned config_parse(const char *text, size_t len, struct daemon_config *c, str
 	else
 		complain(&r, (yaml_mark_t){ 0 }, "the file is empty: say what is recorded, in 'services:'");
 	yaml_document_delete(&r.doc);
+	if (!r.count)
+		refuse_more(&r, &p);
 	yaml_parser_delete(&p);
 	if (r.count > MOST_ERRORS)
 		buf_addf(errors, "and %u more\n", r.count - MOST_ERRORS);

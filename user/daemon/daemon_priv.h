@@ -27,6 +27,8 @@ struct service_state {
 	uint64_t retry_at;    /* after a failure */
 	unsigned failures;    /* in a row */
 	int last_pid;         /* of those that its latest recorder took: the next takes those behind it */
+	uint64_t young_since; /* all its processes were younger than min_age then, and ever since; 0: not so */
+	uint64_t young_seen;  /* the last of these looks */
 	bool crowded;         /* told to have more processes than its recorders take */
 	uint64_t failed, turns;
 	char last[64];          /* its latest complete profile; "": none */

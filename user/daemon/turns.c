@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,10 +23,11 @@
 #define TOLD_PIDS 8u              /* of them, in a line of the log; by hand */
 #define SCAN_TOLD 4.0             /* a look comes so much later than it was told to: worth a sentence */
 #define SCAN_PART 0.25            /* of the budget, for looks at /proc: the rest is for recording */
+#define YOUNG_TIMES 3.0           /* min_age: no process of a service got so old for so long */
+#define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
 #define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
-#define DAY_S 86400.0     /* seconds */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
 size_t turns_running(const struct daemon *d, uint32_t service)
@@ -51,15 +53,28 @@ static void end_service(struct daemon *d, uint32_t service, enum recorder_end wh
 			recorder_end(&d->recorders[i], why);
 }
 
-/* As say(), but the same sentence of the same service once in SAY_AGAIN at most. service: index. */
+/* FNV-1a. numbers: else all of them are alike. */
+static uint64_t sentence_hash(const char *text, bool numbers)
+{
+	uint64_t hash = 14695981039346656037ull;
+
+	for (const char *at = text; *at; at++) {
+		bool digit = *at >= '0' && *at <= '9';
+
+		if (!digit || numbers || at == text || at[-1] < '0' || at[-1] > '9')
+			hash = (hash ^ (digit && !numbers ? '0' : (unsigned char)*at)) * 1099511628211ull;
+	}
+	return hash;
+}
+
+/* As say(), but the same sentence of the same service once in SAY_AGAIN at most; what a recorder says is the same
+ * whatever process it names. service: index. */
 static void say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
 {
 	struct service_state *s = &d->services[service];
-	uint64_t hash = 14695981039346656037ull, now = clock_now();
+	uint64_t hash = sentence_hash(text, strcmp(event, "recorder") != 0), now = clock_now();
 	unsigned oldest = 0;
 
-	for (const char *at = text; *at; at++)
-		hash = (hash ^ (unsigned char)*at) * 1099511628211ull;
 	for (unsigned i = 0; i < SAID_SLOTS; i++) {
 		if (s->said[i].hash == hash && now - s->said[i].at < SAY_AGAIN)
 			return;
@@ -225,6 +240,29 @@ static void begin_recorder(struct daemon *d, uint32_t service)
 	tell_begun(d, service, pids.data, n, first);
 }
 
+/* Bytes of its profiles for whose time an account of the disk saves: a daemon before this one wrote them. */
+static double written_lately(const struct daemon *d, uint32_t service)
+{
+	int64_t since = (int64_t)clock_ns(CLOCK_REALTIME) - (int64_t)(ACCOUNT_DISK_SAVED_S * SECOND);
+	double bytes = 0;
+
+	for (size_t i = 0; i < d->keeper.count; i++) {
+		const struct kept_file *f = &d->keeper.files[i];
+
+		if (!strcmp(d->keeper.folders[f->folder], d->c.services[service].name) && f->time > since)
+			bytes += (double)f->bytes;
+	}
+	return bytes;
+}
+
+static void tell_disk_part(struct daemon *d, uint32_t service)
+{
+	say_seldom(
+		d, SAY_NOTICE, "by-turns", service,
+		"its part of limits.daily is written, so it is recorded by turns; more of it: a larger limit or weight, or "
+		"`what: time`");
+}
+
 /* By weight, of what all may take, over the services that have processes. */
 static void split_budget(struct daemon *d)
 {
@@ -241,10 +279,12 @@ static void split_budget(struct daemon *d)
 		struct service_state *s = &d->services[i];
 		double rate = runs[i] ? d->c.budget * d->cpus * d->c.services[i].weight / weights : 0;
 
-		s->disk_rate = rate / (d->c.budget * d->cpus) * (double)d->c.daily / DAY_S;
+		s->disk_rate = rate / (d->c.budget * d->cpus) * account_disk_rate((double)d->c.daily);
 		if (rate > 0 && !s->rate && !s->turns) {
 			account_open(&s->account, rate);
-			account_open_disk(&s->disk, s->disk_rate);
+			account_open_disk(&s->disk, s->disk_rate, written_lately(d, i));
+			if (s->disk.credit < 0)
+				tell_disk_part(d, (uint32_t)i);
 		}
 		s->rate = rate;
 	}
@@ -307,6 +347,38 @@ static bool wants_start(const struct daemon *d, uint32_t service, uint64_t now)
 	return !d->full && !d->stopping && now >= s->retry_at && turns_unrecorded(d, service) > 0;
 }
 
+/* Says so where its processes never get old enough: one that starts again each second is not recorded at all. */
+static void look_for_young(struct daemon *d, uint32_t service, uint64_t now)
+{
+	const struct config_service *c = &d->c.services[service];
+	struct service_state *s = &d->services[service];
+	uint64_t long_ns = (uint64_t)(fmax(YOUNG_LEAST, YOUNG_TIMES * c->min_age) * SECOND);
+	unsigned young = 0, old = 0;
+	char text[300];
+
+	for (size_t i = 0; i < d->watched.count; i++) {
+		const struct watched_process *p = &d->watched.at[i];
+
+		if (p->service == service && p->root)
+			*(p->old_enough ? &old : &young) += 1;
+	}
+	if (old || (s->young_since && now - s->young_seen > long_ns / 2))
+		s->young_since = 0;
+	if (old || !young)
+		return;
+	s->young_seen = now;
+	if (!s->young_since)
+		s->young_since = now;
+	if (now - s->young_since < long_ns)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"its processes end before min_age (%g s), so none is recorded: find out why they do, or give a shorter min_age, or "
+		"name what starts them, whose children are recorded with it",
+		c->min_age);
+	say_seldom(d, SAY_NOTICE, "short-lived", service, text);
+}
+
 void turns_scan(struct daemon *d)
 {
 	struct err e = { 0 };
@@ -322,6 +394,7 @@ void turns_scan(struct daemon *d)
 	for (uint32_t i = 0; i < d->c.service_count; i++) {
 		struct service_state *s = &d->services[i];
 
+		look_for_young(d, i, now);
 		if (!wants_start(d, i, now) || !account_may(&s->account, s->rate) ||
 		    !account_may(&s->disk, s->disk_rate) || !pace_may(&s->pace, d->c.services[i].samples))
 			continue;
@@ -423,10 +496,7 @@ static void book(struct daemon *d, uint32_t service, double cpu, double used, do
 	account_spend(&s->disk, bytes, seconds);
 	if (s->disk.credit < 0 && turns_running(d, service) && !account_may(&s->disk, s->disk_rate)) {
 		end_service(d, service, RECORDER_TURN);
-		say_seldom(
-			d, SAY_NOTICE, "by-turns", service,
-			"its part of limits.daily is written, so it is recorded by turns; more of it: a larger limit or weight, or "
-			"`what: time`");
+		tell_disk_part(d, service);
 	}
 	account_spend(&s->account, cpu, seconds);
 	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
@@ -489,19 +559,38 @@ void turns_measure(struct daemon *d)
 
 /* ---- ending */
 
+/* No process of a recorder lives any more; one that waits for its parent has no program. */
+static bool outlived_all(const struct daemon *d, uint32_t recorder)
+{
+	char path[40], program[1];
+
+	for (size_t i = 0; i < d->watched.count; i++) {
+		if (d->watched.at[i].recorder != recorder)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/exe", d->watched.at[i].pid);
+		if (readlink(path, program, sizeof(program)) >= 0 || errno == EACCES || errno == EPERM)
+			return false;
+	}
+	return true;
+}
+
+/* Where what it had to record is gone, what it says of that is no fault. */
 static void tell_lines(struct daemon *d, struct recorder *r)
 {
 	const char *line;
 	int level;
 
-	while ((line = recorder_line(r, &level)))
+	while ((line = recorder_line(r, &level))) {
+		if (level < SAY_NOTICE && r->service != WATCHED_NONE && outlived_all(d, r->number))
+			level = SAY_NOTICE;
 		if (r->service != WATCHED_NONE)
 			say_seldom(d, (enum say_level)level, "recorder", r->service, line);
 		else
 			say((enum say_level)level, "recorder", r->folder, "%s", line);
+	}
 }
 
-static void tell_recorder_end(struct daemon *d, const struct recorder *r, int status)
+static void tell_recorder_end(struct daemon *d, const struct recorder *r, int status, bool gone)
 {
 	bool well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3);
 	char text[300];
@@ -516,6 +605,13 @@ static void tell_recorder_end(struct daemon *d, const struct recorder *r, int st
 				d, SAY_NOTICE, "recorder-slow", r->service,
 				"its recorder took too long to end and was killed; the last profile is whole up to its last second, "
 				"and names that it lacks are looked for when it is read");
+		return;
+	}
+	if (gone && WIFEXITED(status)) {
+		say_seldom(
+			d, SAY_NOTICE, "short-lived", r->service,
+			"its processes ended before they could be recorded, which takes a second or two to begin: find out why they do, "
+			"or give a longer min_age, or name what starts them, whose children are recorded with it");
 		return;
 	}
 	if (WIFSIGNALED(status))
@@ -536,7 +632,7 @@ void turns_reap(struct daemon *d)
 		struct recorder *r = &d->recorders[i];
 		double cpu = 0;
 		int status = 0;
-		bool ended = recorder_ended(r, &status, &cpu);
+		bool ended = recorder_ended(r, &status, &cpu), gone = ended && outlived_all(d, r->number);
 
 		tell_lines(d, r);
 		recorder_press(r, d->stopping);
@@ -552,7 +648,7 @@ void turns_reap(struct daemon *d)
 		watched_forget_recorder(&d->watched, r->number);
 		if (r->service != WATCHED_NONE)
 			d->services[r->service].rests_since = r->why == RECORDER_RUNS ? 0 : clock_now();
-		tell_recorder_end(d, r, status);
+		tell_recorder_end(d, r, status, gone);
 		recorder_release(r);
 		d->next_sweep = 0;
 	}
