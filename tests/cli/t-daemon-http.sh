@@ -169,6 +169,8 @@ check "and recording goes on" within 9 bash -c 'ls store2/hot | grep -q .'
 kill $other; wait $other
 chmod 644 token; sed "s/127.0.0.1:$port/127.0.0.1:0/" second.yaml >third.yaml; second third.yaml
 check "a token that others can read is none" within 5 grep -q 'event=http msg="http.token_file .* chmod 0600' err
+chmod 600 token; kill -HUP $other
+check "with that mended a reload serves" within 9 grep -q 'event=http msg="serving on 127.0.0.1:0"' err
 kill $other; wait $other
 lib=$(/sbin/ldconfig -p | awk '/libmicrohttpd\.so\.12 / { print $NF; exit }')
 if unshare -m mount --bind /dev/null "$lib" 2>/dev/null; then

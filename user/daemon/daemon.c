@@ -96,6 +96,18 @@ static int take_services(struct daemon *d, struct daemon_config *next)
 	return 0;
 }
 
+/* To record is the more important: what hinders it is told, and each reload tries again. */
+static void begin_serving(struct daemon *d)
+{
+	struct err e = { 0 };
+
+	d->http = http_open(d, &e);
+	if (e.code)
+		say(SAY_ERROR, "http", NULL, "%s; with that mended, reload", e.text);
+	else if (d->http)
+		say(SAY_NOTICE, "http", NULL, "serving on %s", d->c.listen);
+}
+
 static void reload_config(struct daemon *d)
 {
 	struct daemon_config next;
@@ -133,6 +145,8 @@ static void reload_config(struct daemon *d)
 		d->next_scan = d->next_sweep = 0;
 		say(SAY_NOTICE, "config-loaded", NULL, "%s is in force: %zu service%s", d->config_path,
 		    d->c.service_count, d->c.service_count == 1 ? "" : "s");
+		if (!d->http)
+			begin_serving(d);
 	}
 	notify_say("READY=1");
 }
@@ -280,7 +294,6 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 	struct rlimit most = { c->memory, c->memory };
 	int signals = signals_open(SIGUSR1);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	struct err served = { 0 };
 
 	*c = (struct daemon_config){ 0 };
 	d.cpus = cpus > 0 ? (unsigned)cpus : 1;
@@ -296,11 +309,7 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 		    d.c.service_count == 1 ? "" : "s", d.c.folder);
 		queries_open(&d);
 		pushes_open(&d);
-		d.http = http_open(&d, &served);
-		if (served.code) /* to record is the more important */
-			say(SAY_ERROR, "http", NULL, "%s", served.text);
-		else if (d.http)
-			say(SAY_NOTICE, "http", NULL, "serving on %s", d.c.listen);
+		begin_serving(&d);
 		loop_until_stopped(&d, signals);
 		http_close(d.http);
 	}

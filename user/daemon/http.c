@@ -489,7 +489,7 @@ static int start_serving(struct http *h, const struct sockaddr_storage *at, stru
 		return err_set(
 			e, -EADDRINUSE,
 			"nothing is served: %s cannot be listened on%s%s; another program has the port, the address is not this "
-			"machine's, or the certificate and its key are none: set http.listen, and restart",
+			"machine's, or the certificate and its key are none; or set http.listen, and restart",
 			h->d->c.listen, errno ? ": " : "", errno ? strerror(errno) : "");
 	return 0;
 }
