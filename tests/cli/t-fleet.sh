@@ -80,6 +80,33 @@ check "in order" bash -c 'sort sent | cmp - sent'
 check "and told" within 5 grep -q 'event=push msg="clickhouse takes profiles again' log
 kill -TERM $daemon; wait $daemon
 
+# two hours without the server, as the daemon's clock has them: each of its seconds is 1/300 of one. Four services end a
+# profile every ten minutes meanwhile. When the server is back, its clock goes 20 times as fast: sends end in time.
+if need cc && cc -shared -fPIC -o clocks.so "$TOP/tests/daemon/clocks.c"; then
+	rm -f sent; mkdir -p -m 700 hours/{a,b,c,d}; touch down; echo 300 >pace
+	# one that comes is there at once, and the newest
+	ended() { local s n; for s in a b c d; do n=20260101T000000Z-7.$(printf %06d $1); cp "$TOP/tests/golden/live-kv.prof" new; mv new hours/$s/$n; done; }
+	ended 1
+	sed -i "s,$TMP/store,$TMP/hours,; s,services: .*,services: {a: {name: no-$$}\, b: {name: no-$$}\, c: {name: no-$$}\, d: {name: no-$$}}," d.yaml
+	PACE=$TMP/pace LD_PRELOAD=$TMP/clocks.so accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
+	memory() { awk '/^RssAnon/ { print $2 }' /proc/$daemon/status; }
+	check "an outage of hours begins" within 60 grep -q 'profiles wait on disk' log
+	before=$(memory)
+	for k in $(seq 2 13); do ended $k; sleep 2; done # 600 of the daemon's seconds
+	after=$(memory)
+	check "what waits is on disk, not in memory ($before KB, $after KB)" test "$after" -lt $((before + 1000))
+	check "the outage is told a few times, not at each try" bash -c '[ "$(grep -c "profiles wait on disk" log)" -le 9 ]'
+	check "nothing was sent meanwhile" test ! -e sent
+	echo 20 >pace; rm down
+	hours_sent() { [ "$(wc -l <sent)" -ge 52 ]; }
+	check "then all is sent" within 200 hours_sent
+	sent_memory=$(memory)
+	check "the oldest first" bash -c 'sort -s sent | cmp - sent'
+	check "each once" bash -c '[ "$(wc -l <sent)" = 52 ] && [ "$(sort sent | uniq -c | sort -u | awk "{ print \$1 }" | sort -u)" = 4 ]'
+	check "and sending takes no memory either ($sent_memory KB)" test "$sent_memory" -lt $((before + 1000))
+	kill -TERM $daemon; wait $daemon
+else skip "an outage of two hours" "no compiler"; fi
+
 # what a real engine makes of all of it
 cat >sql.py <<-'EOF'
 	import sys, urllib.request

@@ -96,45 +96,11 @@ check "the oldest first, nothing twice, by the rules" bash -c '[ "$(head -n 1 go
 kill -TERM $daemon; wait $daemon
 
 # two hours without the server, as the daemon's clock has them: each of its seconds is 1/300 of one
-cat >clocks.c <<-'END'
-	#define _GNU_SOURCE
-	#include <poll.h>
-	#include <signal.h>
-	#include <stdio.h>
-	#include <string.h>
-	#include <sys/syscall.h>
-	#include <time.h>
-	#include <unistd.h>
-	static long long base[16];
-	static int daemon_(void) /* what it starts has the machine's clock */
-	{
-		static int is = -1;
-		char line[4096] = "";
-		FILE *f = is < 0 ? fopen("/proc/self/cmdline", "r") : NULL;
-		if (f) { size_t n = fread(line, 1, sizeof(line) - 1, f); is = n > 8 && !strcmp(line + strlen(line) + 1, "daemon"); fclose(f); }
-		return is > 0;
-	}
-	int clock_gettime(clockid_t c, struct timespec *t)
-	{
-		int r = syscall(SYS_clock_gettime, c, t);
-		long long ns = t->tv_sec * 1000000000ll + t->tv_nsec;
-		if ((c != CLOCK_REALTIME && c != CLOCK_MONOTONIC && c != CLOCK_BOOTTIME) || !daemon_()) return r;
-		if (!base[c]) base[c] = ns;
-		ns = base[c] + (ns - base[c]) * 300;
-		*t = (struct timespec){ ns / 1000000000, ns % 1000000000 };
-		return r;
-	}
-	int ppoll(struct pollfd *p, nfds_t n, const struct timespec *t, const sigset_t *m)
-	{
-		struct timespec less = { 0 };
-		if (t) { long long ns = (t->tv_sec * 1000000000ll + t->tv_nsec) / (daemon_() ? 300 : 1); less = (struct timespec){ ns / 1000000000, ns % 1000000000 }; }
-		return syscall(SYS_ppoll, p, n, t ? &less : NULL, m, 8);
-	}
-	END
-if need cc && cc -shared -fPIC -o clocks.so clocks.c; then
+echo 300 >pace
+if need cc && cc -shared -fPIC -o clocks.so "$TOP/tests/daemon/clocks.c"; then
 	sed -i "s,remote_write: \"[^\"]*\"\, remote_write_every: 1s,remote_write: \"$url\"\, remote_write_every: 60s," d.yaml
 	rm -rf store got; touch down; : >log
-	export LD_PRELOAD=$TMP/clocks.so; begin; unset LD_PRELOAD
+	export LD_PRELOAD=$TMP/clocks.so PACE=$TMP/pace; begin; unset LD_PRELOAD
 	memory() { awk '/^RssAnon/ { print $2 }' /proc/$daemon/status; }
 	check "an outage of hours begins" within 200 waiting 10
 	before=$(memory)

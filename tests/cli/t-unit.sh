@@ -51,8 +51,6 @@ check "with line and column in the journal" within 10 bash -c 'journalctl -q --n
 systemctl reset-failed accperf-daemon
 
 config '' >/etc/accperf/daemon.yaml
-mkdir -p /run/systemd/system/accperf-daemon.service.d
-printf '[Service]\nWatchdogSec=20\n' >/run/systemd/system/accperf-daemon.service.d/test.conf; systemctl daemon-reload
 check "it starts, as it says itself" systemctl start accperf-daemon
 check "and is active" is ActiveState active
 echo "# $(property StatusText)"
@@ -82,7 +80,7 @@ check "a wrong one is kept out, as an error of the journal's" within 60 kept
 check "and it goes on" is MainPID "$main"
 config '' >/etc/accperf/daemon.yaml
 
-sleep 25 # more than the watchdog waits
+sleep 70 # more than the watchdog waits: the unit's own minute, as an emulated machine may stand still for half of it
 check "the watchdog is satisfied" is MainPID "$main"
 kill -STOP "$main"
 other() { [ "$(property MainPID)" != "$main" ] && is ActiveState active; }
