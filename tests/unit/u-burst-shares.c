@@ -20,14 +20,12 @@ struct went {
 	unsigned bursts;
 };
 
-/* Shares of what time leads to, by a file with so many records of each. */
-static void led(const struct went *went, int n, const double *time, double *share, uint32_t *dropped)
+/* A recording, read from a file with so many records of each. */
+static void load(struct counts_record *r, const struct went *went, int n, const double *time)
 {
 	char path[] = "/tmp/accperf-u-went.XXXXXX";
-	struct counts_record r = { 0 };
 	struct store_writer *s;
 	struct err e = { 0 };
-	double sum = 0;
 
 	close(mkstemp(path));
 	s = store_create(path, 0, &e);
@@ -45,10 +43,19 @@ static void led(const struct went *went, int n, const double *time, double *shar
 		assert_int_equal(store_put(s, FMT_COUNTS_FUNC, &func, sizeof(func)), 0);
 	}
 	assert_int_equal(store_close(s, &e), 0);
-	assert_int_equal(counts_record_load(&r, path, &e), 0);
+	assert_int_equal(counts_record_load(r, path, &e), 0);
 	unlink(path);
+	assert_int_equal(r->funcs, FUNCS);
+}
+
+/* Shares of what time leads to. */
+static void led(const struct went *went, int n, const double *time, double *share, uint32_t *dropped)
+{
+	struct counts_record r = { 0 };
+	double sum = 0;
+
+	load(&r, went, n, time);
 	*dropped = r.dropped;
-	assert_int_equal(r.funcs, FUNCS);
 	for (int f = 0; f < FUNCS; f++)
 		share[f] = time[f];
 	assert_int_equal(burst_shares(&r, share), 0);
@@ -98,6 +105,22 @@ static void none_began(void **state)
 	assert_true(near(share[0], 0) && near(share[1], 0.5 * 2 / 3) && near(share[2], 0.5 / 3) && near(share[3], 0.5));
 }
 
+/* What is solved lies between where samples fell and where bursts lead from there. */
+static void both_are_heard(void **state)
+{
+	const struct went went[] = { { 1, 2, 1, 1000 }, { 2, 2, 1, 1000 } };
+	const double time[FUNCS] = { 3e9, 1e9, 0, 0 };
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct err e = { 0 };
+
+	load(&r, went, 2, time);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	assert_true(near(b.tree.group[0].time / 1e9, 0.4 * 3) && near(b.tree.group[1].time / 1e9, 1 + 0.6 * 3));
+	counts_built_release(&b);
+	counts_record_release(&r);
+}
+
 static void too_few(void **state)
 {
 	const struct went went[] = { { 1, 2, 1, 20 }, { 2, 2, 1, 9 } };
@@ -131,9 +154,8 @@ static void of_no_function(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_say_how_often),
-		cmocka_unit_test(none_began),
-		cmocka_unit_test(too_few),
+		cmocka_unit_test(samples_say_how_often), cmocka_unit_test(none_began),
+		cmocka_unit_test(both_are_heard),        cmocka_unit_test(too_few),
 		cmocka_unit_test(of_no_function),
 	};
 

@@ -20,6 +20,9 @@
 #define WHOLE 4             /* activations in each burst: of fewer, those that are cut off are too many */
 #define DOUBT_SD 3 /* standard deviations between two statements of one link, from which both are doubted; by hand */
 #define CALLEES_VAR 0.7 /* of the part of one of several callees, by where time was spent */
+/* Samples are many and know the pace badly, bursts are few and know it: both are about as far off. Ten real programs,
+ * 80 recordings: mean TV of shares .156 by this part, .156 by a half, .162 by bursts alone. */
+#define LED_PART 0.6
 
 static bool at_most_once(const struct counts_record *r, const struct fmt_counts_link *l)
 {
@@ -423,23 +426,38 @@ static int time_at_one_pace(const struct counts_record *r, const struct counts_t
 	return rc;
 }
 
-/* The time of each function becomes what the instructions that it leads to would have taken at everybody's pace: of a
- * solution's runs. A recording that did not look where samples fell tells of one pace for all, which it has. */
+static double sum_of(const double *v, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += v[i];
+	return sum;
+}
+
+/* The time of each function becomes what its instructions would have taken at everybody's pace, of a solution's runs.
+ * Where that lies is told twice, by samples and by where bursts lead from there. A recording that did not look where
+ * samples fell tells of one pace for all, which it has. */
 static int lead_time(const struct counts_record *r, struct counts_tree *t, bool paced)
 {
-	double *time = malloc((r->funcs + 1) * sizeof(*time)), all = 0, sum = 0;
-	int rc = time ? 0 : -ENOMEM;
+	double *own = malloc((r->funcs + 1) * sizeof(*own)), *led = malloc((r->funcs + 1) * sizeof(*led));
+	double all = 0, owns, leds;
+	int rc = own && led ? 0 : -ENOMEM;
 
 	for (size_t g = 0; g < r->funcs && !rc; g++)
-		all += time[g] = r->func[g].self_ns;
+		all += own[g] = r->func[g].self_ns;
 	if (!rc && paced)
-		rc = time_at_one_pace(r, t, time);
-	rc = rc ? rc : burst_shares(r, time);
-	for (size_t g = 0; g < r->funcs && !rc; g++)
-		sum += time[g];
-	for (size_t g = 0; g < r->funcs && !rc && sum > 0; g++)
-		t->group[g].time = time[g] * all / sum;
-	free(time);
+		rc = time_at_one_pace(r, t, own);
+	if (!rc) {
+		memcpy(led, own, r->funcs * sizeof(*led));
+		rc = burst_shares(r, led);
+	}
+	owns = rc ? 0 : sum_of(own, r->funcs);
+	leds = rc ? 0 : sum_of(led, r->funcs);
+	for (size_t g = 0; g < r->funcs && owns > 0 && leds > 0; g++)
+		t->group[g].time = all * ((1 - LED_PART) * own[g] / owns + LED_PART * led[g] / leds);
+	free(own);
+	free(led);
 	return rc;
 }
 
