@@ -162,50 +162,6 @@ static void neighbours_of_another_object_tell_nothing(void **state)
 	is(&p, BEFORE, NEAR_NONE);
 }
 
-static struct read_answer read_of(struct planted *p, size_t i)
-{
-	struct read_answer r;
-
-	run(p);
-	assert_true(i < p->c.read_count);
-	r = p->c.reads[i];
-	last_writer_release(&p->c);
-	return r;
-}
-
-/* Pages away nothing tells whose it is; if somebody was missed, it is likely to be the mapping's nearest store. */
-static void who_writes_beside_is_the_one_that_was_missed(void **state)
-{
-	struct read_answer r;
-	struct planted p;
-	float once;
-
-	(void)state;
-	begin(&p);
-	store(&p, 10, F, BASE + 0x8000);
-	store(&p, 20, F, BASE + 0xa000);
-	store(&p, 30, G, BASE + 0x20000);
-	load(&p, 50, BASE + 0x10000);
-	assert_int_equal(read_of(&p, 0).beside, FLOW_NONE); /* no mapping is known */
-	p.region[p.in.region_count++] = (struct in_region){ BASE, BASE + 0x100000, PID, IN_R_OTHER, false, NULL };
-	r = read_of(&p, 0);
-	assert_int_equal(r.a.near, NEAR_NONE);
-	assert_int_equal(r.a.producer, BEFORE);
-	assert_int_equal(r.beside, F);
-	once = r.beside_sure;
-	assert_true(once > 0 && once < 1);
-	/* where so much was read that a store would have been seen, nobody was missed */
-	for (unsigned i = 0; i < 20; i++)
-		load(&p, 60 + i, BASE + 0x10000 + 64 * i);
-	r = read_of(&p, 0);
-	assert_int_equal(r.beside, F);
-	assert_true(r.beside_sure < once / 100);
-	/* another mapping's stores tell nothing */
-	p.region[p.in.region_count - 1] =
-		(struct in_region){ BASE + 0x10000, BASE + 0x11000, PID, IN_R_OTHER, false, NULL };
-	assert_int_equal(read_of(&p, 0).beside, FLOW_NONE);
-}
-
 static void what_nobody_wrote_was_there_before(void **state)
 {
 	struct planted p;
@@ -412,44 +368,12 @@ static void a_burst_reads_before_it_writes(void **state)
 	last_writer_release(&p.c);
 }
 
-/* The granule's own record is compared with what its neighbourhood would have said. */
-static void neighbours_are_judged_by_what_is_known(void **state)
-{
-	struct planted p;
-
-	(void)state;
-	begin(&p);
-	store(&p, 10, F, BASE);
-	store(&p, 11, F, BASE + 16);
-	load(&p, 50, BASE);
-	assert_int_equal(answer(&p).neighbour, 1);
-	begin(&p);
-	store(&p, 10, F, BASE);
-	store(&p, 11, G, BASE + 16);
-	load(&p, 50, BASE);
-	assert_int_equal(answer(&p).neighbour, -1);
-}
-
-static void rows_of_equal_neighbours_are_counted(void **state)
-{
-	struct planted p;
-
-	(void)state;
-	begin(&p);
-	store(&p, 10, G, BASE + 8);
-	for (unsigned i = 0; i < 4; i++)
-		store(&p, 11 + i, F, BASE + 16 + 8 * i);
-	load(&p, 50, BASE);
-	assert_int_equal(answer(&p).row, 3);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_newest_store_of_the_granule_wins),
 		cmocka_unit_test(nearer_evidence_goes_before_newer),
 		cmocka_unit_test(neighbours_of_another_object_tell_nothing),
-		cmocka_unit_test(who_writes_beside_is_the_one_that_was_missed),
 		cmocka_unit_test(what_nobody_wrote_was_there_before),
 		cmocka_unit_test(processes_are_told_apart),
 		cmocka_unit_test(a_wide_load_may_have_several_writers),
@@ -460,8 +384,6 @@ int main(void)
 		cmocka_unit_test(the_census_counts_only_if_asked_for),
 		cmocka_unit_test(writes_seen_by_windows_are_stores),
 		cmocka_unit_test(a_burst_reads_before_it_writes),
-		cmocka_unit_test(neighbours_are_judged_by_what_is_known),
-		cmocka_unit_test(rows_of_equal_neighbours_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

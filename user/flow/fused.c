@@ -15,9 +15,9 @@
 #include "flow/edge_unique.h"
 #include "flow/last_writer.h"
 #include "flow/estimators.h"
-#include "flow/fields.h"
 #include "flow/inclusive.h"
 #include "flow/kim_edwards.h"
+#include "flow/place.h"
 #include "flow/window_delay.h"
 #include "flow/resample.h"
 #include "flow/rewrite_rate.h"
@@ -29,15 +29,11 @@
 
 #define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
 #define NOBODY 0.3       /* how likely it is that nobody wrote what nobody was seen to write since the start */
-#define CHECKED 4.0      /* what is usual of neighbourhoods counts as so many checks */
-#define ROW_FIRST 0.1    /* a neighbourhood of one record is right so seldom times 1/ROW, */
-#define ROW 8.0          /* and of so many in a row every other time */
 /* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
 #define KNOWN_HERE 0.02
-#define FIELD_WRITERS 0.2 /* as KNOWN_HERE, of what is not known: what the code tells */
-#define FAR_LEAST 0.02    /* of what is older: written that long ago, it tells who wrote before, too, */
-#define FAR_WORTH 4.0     /* as so many windows */
-#define PRIOR 2.0         /* rule A counts as much as this many windows at one load instruction */
+#define FAR_LEAST 0.02 /* of what is older: written that long ago, it tells who wrote before, too, */
+#define FAR_WORTH 4.0  /* as so many windows */
+#define PRIOR 2.0      /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
  * it was missed (MOVES, to whoever else is known to write what this instruction reads). */
@@ -48,6 +44,11 @@ struct cell {
 	uint32_t site, producer, edge;
 	uint32_t alike; /* index into fit.alike_group: this producer at all instructions alike */
 	enum cell_kind kind;
+};
+
+struct read_part {
+	uint32_t cell;
+	float part;
 };
 
 struct evidence {
@@ -62,22 +63,21 @@ struct fit {
 	struct cell *cell;
 	uint32_t cell_count;
 	size_t cell_cap;
-	struct map cell_at;       /* kind << 62 ^ site << 32 ^ producer */
-	uint32_t *read_cell;      /* by read */
-	uint32_t *beside_cell;    /* by read: of who writes beside it; FLOW_NONE: nobody */
-	double *compared, *agree; /* by site: reads of which the neighbourhood could be checked, and was right */
-	double *read_right;       /* by read: probability that its record tells who writes there, if not of late */
-	double *read_valid;       /* by read: probability that nobody else has written since its record */
+	struct map cell_at;  /* kind << 62 ^ site << 32 ^ producer */
+	uint32_t *read_cell; /* by read */
+	struct place place;
+	struct read_part *read_part; /* who may have written what a read took; by read, from read_first[] on */
+	size_t read_parts, read_part_cap, *read_first;
+	double *read_right; /* by read: probability that its record tells who writes there, if not of late */
+	double *read_valid; /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;
-	uint32_t *site_func;    /* by site; FLOW_NONE: no read there */
-	uint32_t *unknown_edge; /* by site, from nobody known; FLOW_NONE: no read there */
-	double *site_size;      /* mean bytes of a read at this site */
-	bool *late;             /* by window */
-	struct bursts bursts;   /* what was written shortly before it was read */
-	uint32_t *burst_cell;   /* by bursts.writer */
-	struct fields fields;
-	uint32_t *writer_edge;     /* by fields.likely */
+	uint32_t *site_func;       /* by site; FLOW_NONE: no read there */
+	uint32_t *unknown_edge;    /* by site, from nobody known; FLOW_NONE: no read there */
+	double *site_size;         /* mean bytes of a read at this site */
+	bool *late;                /* by window */
+	struct bursts bursts;      /* what was written shortly before it was read */
+	uint32_t *burst_cell;      /* by bursts.writer */
 	struct rewrite_rate still; /* whether memory that nobody was seen to write ever changes */
 	uint32_t *group;           /* by site: instructions of one function that read as many bytes */
 	uint32_t group_count;
@@ -92,17 +92,15 @@ struct fit {
 enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 
 struct scratch {
-	double *a, *e;         /* by cell */
-	double *firm;          /* of a: told by the very place */
-	double *beside;        /* by cell: bytes that nobody was seen to write, by who writes beside them */
-	double *any;           /* by site: bytes of whom anything tells, neighbourhoods, too */
-	double *volume, *seen; /* by site: bytes, window evidence */
-	double *alike, *group; /* bytes of whom is known at instructions alike: of one producer, of all */
-	double *doubted;       /* by site: bytes that windows saw nobody write, but that code at work does */
-	double *known, *moves; /* by site: bytes of whom is known, and that go there, too */
-	double *stale;         /* by site: bytes whose record is too old */
-	double *recent;        /* by cell: bytes that bursts saw written */
-	double *before;        /* by cell: evidence of what had been written before the burst */
+	double *a, *e;                      /* by cell */
+	double *firm;                       /* of a: told by the very place */
+	double *any;                        /* by site: bytes of whom anything tells, neighbourhoods, too */
+	double *volume, *seen;              /* by site: bytes, window evidence */
+	double *alike, *group;              /* bytes of whom is known at instructions alike: of one producer, of all */
+	double *known, *moves;              /* by site: bytes of whom is known, and that go there, too */
+	double *stale;                      /* by site: bytes whose record is too old */
+	double *recent;                     /* by cell: bytes that bursts saw written */
+	double *before;                     /* by cell: evidence of what had been written before the burst */
 	double *before_site, *before_stale; /* by site: all of that, and whose record is too old */
 	double *left;                       /* by site: bytes of the volume that are not recent */
 	double *damped, *kept;              /* by site: evidence that is left when what bursts saw is taken off */
@@ -117,20 +115,18 @@ static void fit_release(struct fit *f)
 	free(f->cell);
 	map_release(&f->cell_at);
 	free(f->read_cell);
-	free(f->beside_cell);
+	place_release(&f->place);
+	free(f->read_part);
+	free(f->read_first);
 	free(f->read_valid);
 	free(f->read_right);
-	free(f->compared);
-	free(f->agree);
 	free(f->ev);
 	free(f->site_func);
 	free(f->unknown_edge);
 	free(f->site_size);
 	rewrite_rate_release(&f->still);
-	fields_release(&f->fields);
 	bursts_release(&f->bursts);
 	free(f->burst_cell);
-	free(f->writer_edge);
 	free(f->late);
 	free(f->group);
 	free(f->alike_group);
@@ -188,45 +184,21 @@ static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
 	return f->c.time_bias ? rewrite_rate_valid(&f->still, site, a->age) : 1;
 }
 
-/* What the neighbourhood says of memory is worth the more the longer it has said the same, and the more
- * often it was right where this instruction read what the very granule tells. */
-static double told_right(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
-{
-	double right = 1;
-
-	if (a->near >= NEAR_LINE && a->near <= NEAR_PAGE && !a->overwritten)
-		right = (f->agree[site] + CHECKED * (a->row + ROW_FIRST) / (a->row + ROW)) /
-			(f->compared[site] + CHECKED);
-	return fields_judge(&f->fields, site, addr, a, right);
-}
-
 /* How likely it is that whom a record names writes there, whenever that is. Of stores a few are seen, drawn like the
  * writes of all others there; what a system call fills is seen each time: it is one of all writes since. */
-static double writes_there(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
+static double writes_there(const struct fit *f, uint32_t site, const struct answer *a)
 {
-	double right = a->near < NEAR_NONE ? told_right(f, site, addr, a) : 0;
+	double right = a->near < NEAR_NONE;
 	bool call = a->site == FLOW_NONE && a->near > NEAR_CONSTANT && !a->overwritten;
 
 	return call && f->c.time_bias ? right / (1 + rewrite_rate_writes(&f->still, site, a->age)) : right;
 }
 
-static double chance_valid(const struct fit *f, uint32_t site, uint64_t addr, const struct answer *a)
+static double chance_valid(const struct fit *f, uint32_t site, const struct answer *a)
 {
-	double v = told_right(f, site, addr, a);
+	double v = a->near == NEAR_NONE && f->in->from_start ? NOBODY : 1;
 
-	if (a->near == NEAR_NONE && f->in->from_start)
-		v = NOBODY;
 	return fmax(v * fresh(f, site, a), LEAST_VALID);
-}
-
-static void compare_neighbours(struct fit *f)
-{
-	for (size_t i = 0; i < f->c.read_count; i++) {
-		const struct read_answer *r = &f->c.reads[i];
-
-		f->compared[r->site] += r->a.neighbour != 0;
-		f->agree[r->site] += r->a.neighbour > 0;
-	}
 }
 
 /* Who is known to write what a function reads with one width is likely to have written what it reads elsewhere. */
@@ -238,9 +210,10 @@ static int group_sites(struct fit *f)
 	f->group = calloc(f->c.site_count + 1, sizeof(*f->group));
 	for (uint32_t i = 0; f->group && i < f->c.site_count && !err; i++) {
 		bool added;
-		uint64_t *g =
-			map_put(&at, (uint64_t)f->site_func[i] << 32 | (uint32_t)fmin(f->site_size[i], UINT32_MAX),
-				&added);
+		uint64_t *g = map_put(&at,
+				      (uint64_t)f->site_func[i] << 32 |
+					      (f->c.time_bias ? 0 : (uint32_t)fmin(f->site_size[i], UINT32_MAX)),
+				      &added);
 
 		if (g && added)
 			*g = f->group_count++;
@@ -249,25 +222,6 @@ static int group_sites(struct fit *f)
 	}
 	map_release(&at);
 	return f->group ? err : -ENOMEM;
-}
-
-static int writer_edges(struct fit *f)
-{
-	uint32_t done = 0; /* lists come in the order of sites */
-
-	f->writer_edge = calloc(f->fields.likelies + 1, sizeof(*f->writer_edge));
-	for (uint32_t i = 0; f->writer_edge && i < f->in->site_count; i++) {
-		uint32_t end = f->fields.likely_first[i] + f->fields.likely_count[i];
-
-		for (; done < end; done++) {
-			uint32_t writer = f->in->writer[f->fields.likely[done]].func;
-
-			f->writer_edge[done] = edge_id(&f->edges, writer, f->in->sites[i].func);
-			if (f->writer_edge[done] == FLOW_NONE)
-				return -ENOMEM;
-		}
-	}
-	return f->writer_edge ? 0 : -ENOMEM;
 }
 
 static int unknown_edges(struct fit *f)
@@ -290,13 +244,9 @@ static int count_site_reads(struct fit *f)
 	f->site_func = malloc((c->site_count + 1) * sizeof(*f->site_func));
 	f->site_size = calloc(c->site_count + 1, sizeof(*f->site_size));
 	f->read_cell = malloc((c->read_count + 1) * sizeof(*f->read_cell));
-	f->beside_cell = malloc((c->read_count + 1) * sizeof(*f->beside_cell));
 	f->read_valid = malloc((c->read_count + 1) * sizeof(*f->read_valid));
 	f->read_right = malloc((c->read_count + 1) * sizeof(*f->read_right));
-	f->compared = calloc(c->site_count + 1, sizeof(*f->compared));
-	f->agree = calloc(c->site_count + 1, sizeof(*f->agree));
-	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->beside_cell || !f->read_valid ||
-	    !f->read_right || !f->compared || !f->agree) {
+	if (!n || !f->site_func || !f->site_size || !f->read_cell || !f->read_valid || !f->read_right) {
 		free(n);
 		return -ENOMEM;
 	}
@@ -312,22 +262,42 @@ static int count_site_reads(struct fit *f)
 		}
 	}
 	free(n);
-	compare_neighbours(f);
 	for (size_t i = 0; i < c->read_count; i++)
 		f->site_func[c->reads[i].site] = c->reads[i].func;
-	if (group_sites(f) || writer_edges(f) || unknown_edges(f))
+	if (group_sites(f) || unknown_edges(f))
 		return -ENOMEM;
 	for (size_t i = 0; i < c->read_count; i++) {
 		f->read_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].a.producer, cell_kind_of(f, &c->reads[i].a));
-		f->read_valid[i] = chance_valid(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
-		f->read_right[i] = writes_there(f, c->reads[i].site, c->reads[i].addr, &c->reads[i].a);
-		f->beside_cell[i] = FLOW_NONE;
-		if (c->reads[i].beside != FLOW_NONE)
-			f->beside_cell[i] = cell_of(f, c->reads[i].site, c->reads[i].beside, KNOWN);
-		if (f->read_cell[i] == FLOW_NONE || (f->beside_cell[i] == FLOW_NONE && c->reads[i].beside != FLOW_NONE))
+		f->read_valid[i] = chance_valid(f, c->reads[i].site, &c->reads[i].a);
+		f->read_right[i] = writes_there(f, c->reads[i].site, &c->reads[i].a);
+		if (f->read_cell[i] == FLOW_NONE)
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Where stores were drawn by time: their places tell who wrote. */
+static int place_reads(struct fit *f)
+{
+	int err = place_learn(&f->place, f->in, &f->c, &f->still, f->o->stack);
+
+	f->read_first = malloc((f->c.read_count + 1) * sizeof(*f->read_first));
+	if (!f->read_first)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->c.read_count && !err; i++) {
+		struct place_part w[PLACE_PARTS + 2];
+		unsigned n = place_writers(&f->place, &f->c.reads[i], w);
+
+		f->read_first[i] = f->read_parts;
+		for (unsigned k = 0; k < n; k++) {
+			struct read_part part = { cell_of(f, f->c.reads[i].site, w[k].producer, KNOWN), w[k].part };
+
+			if (part.cell == FLOW_NONE || !PUSH(f->read_part, f->read_parts, f->read_part_cap, 4096, part))
+				return -ENOMEM;
+		}
+		f->read_first[i + 1] = f->read_parts;
+	}
+	return err || f->place.no_memory ? -ENOMEM : 0;
 }
 
 static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window,
@@ -365,7 +335,7 @@ static int use_window(struct fit *f, uint32_t index)
 	double len = w->len ? w->len : 1, arm = w->arm.size ? w->arm.size : len, n = w->count;
 	double sure = kind == STAYS ? rewrite_rate_window(&f->still, index)
 		      : stores      ? window_delay_undisturbed(f->in, w)
-				    : chance_valid(f, w->arm.site, w->addr, start);
+				    : chance_valid(f, w->arm.site, start);
 	int err = 0;
 
 	if (!f->o->stack && (w->arm.flags & FMT_A_STACK))
@@ -392,18 +362,10 @@ static int use_window(struct fit *f, uint32_t index)
 	return err;
 }
 
-/* The less likely where somebody was at work who stores to such a field. */
+/* The part of what this instruction reads of memory that nobody was seen to write. */
 static double stays(const struct fit *f, enum use use, uint32_t site)
 {
-	return use == USE_CASCADE ? 1 : fields_stays(&f->fields, site, rewrite_rate_site(&f->still, site));
-}
-
-/* What windows took for staying is less for the same reason. */
-static double doubt_of_windows(const struct fit *f, enum use use, uint32_t site)
-{
-	double before = rewrite_rate_site(&f->still, site);
-
-	return use == USE_CASCADE || !(before > 0) ? 0 : 1 - stays(f, use, site) / before;
+	return use == USE_CASCADE ? 1 : rewrite_rate_site(&f->still, site);
 }
 
 /* Somebody who writes what this instruction or one alike reads was seen to do so. */
@@ -418,8 +380,6 @@ static double known_here(const struct fit *f, enum use use, const struct scratch
 {
 	double known = s->known[site], others = KNOWN_HERE * s->volume[site];
 
-	if (use != USE_CASCADE && known < s->volume[site])
-		others += FIELD_WRITERS * fields_could(&f->fields, site) * (s->volume[site] - known);
 	return known > 0 ? known / (known + others) : 0;
 }
 
@@ -430,30 +390,10 @@ static double share_here(const struct fit *f, enum use use, const struct scratch
 	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(f, use, s, site) : 0;
 }
 
-/* The part of what moves that goes to the writers of such a field. */
-static double by_field(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
-{
-	return use == USE_CASCADE ? 0 : (1 - known_here(f, use, s, site)) * fields_could(&f->fields, site);
-}
-
-/* What this very instruction does not tell its code may: who stores to such a field. */
-static void move_fields(const struct fit *f, enum use use, struct scratch *s)
-{
-	for (uint32_t i = 0; i < f->in->site_count; i++) {
-		const struct fields *x = &f->fields;
-		double moves = by_field(f, use, s, i) * s->moves[i] + s->doubted[i];
-
-		if (!(s->volume[i] > 0) || !(s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0))
-			continue;
-		for (uint32_t k = x->likely_first[i]; k < x->likely_first[i] + x->likely_count[i]; k++)
-			s->edge[f->writer_edge[k]] += moves * x->weight[x->likely[k]];
-	}
-}
-
 static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 {
 	for (uint32_t i = 0; i < f->c.site_count; i++)
-		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(f, use, s, i) - by_field(f, use, s, i) : 0;
+		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(f, use, s, i) : 0;
 	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double)); /* by group, from here on */
 	for (uint32_t i = 0; i < f->c.site_count; i++)
 		if (s->volume[i] > 0 && s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0)
@@ -545,6 +485,29 @@ static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t rea
 }
 
 /* What the reads' own records tell: bytes by cell and by site. */
+static void add_placed(const struct fit *f, const struct drawn *drawn, const double *volume_times, struct scratch *s)
+{
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		const struct read_answer *r = &f->c.reads[i];
+		double bytes = r->burst ? (drawn ? drawn->read[i] : 1) * (double)r->size : drawn_bytes(f, drawn, i);
+		double *to = r->burst ? s->before : s->a, *nobodys = r->burst ? s->before_stale : s->stale;
+
+		if (r->burst)
+			s->before_site[r->site] += bytes;
+		else if (volume_times && r->site < f->bursts.sites)
+			bytes *= volume_times[r->site];
+		for (size_t k = f->read_first[i]; k < f->read_first[i + 1]; k++) {
+			to[f->read_part[k].cell] += bytes * f->read_part[k].part;
+			if (!r->burst)
+				s->firm[f->read_part[k].cell] += bytes * f->read_part[k].part;
+		}
+		if (f->read_first[i] < f->read_first[i + 1])
+			continue;
+		to[f->read_cell[i]] += bytes * LEAST_VALID;
+		nobodys[r->site] += bytes * (1 - LEAST_VALID);
+	}
+}
+
 static void add_reads(const struct fit *f, enum use use, const struct drawn *drawn, const double *volume_times,
 		      struct scratch *s)
 {
@@ -563,8 +526,6 @@ static void add_reads(const struct fit *f, enum use use, const struct drawn *dra
 		if (volume_times && f->c.reads[i].site < f->bursts.sites)
 			bytes *= volume_times[f->c.reads[i].site];
 		s->a[f->read_cell[i]] += bytes * sure;
-		if (f->beside_cell[i] != FLOW_NONE)
-			s->beside[f->beside_cell[i]] += bytes * f->c.reads[i].beside_sure;
 		/* whoever wrote there may have been followed by others, but is one who writes there */
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
@@ -583,8 +544,7 @@ static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
 			continue; /* windows alone may know nothing about this load */
 		s->e[i] *= s->left[c->site] / (seen + prior);
 		s->a[i] *= prior / (seen + prior);
-		s->beside[i] *= s->left[c->site] / volume;
-		s->firm[i] = s->recent[i] + s->e[i] + (s->firm[i] + s->beside[i]) * prior / (seen + prior);
+		s->firm[i] = (f->read_first ? 0 : s->recent[i] + s->e[i]) + s->firm[i] * prior / (seen + prior);
 		if (c->kind == KNOWN) {
 			s->any[c->site] += s->recent[i] + s->e[i] + s->a[i];
 			s->known[c->site] += s->firm[i];
@@ -592,10 +552,6 @@ static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
 			s->group[f->group[c->site]] += s->firm[i];
 		} else {
 			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
-			if (c->kind == STAYS) {
-				s->doubted[c->site] += s->e[i] * doubt_of_windows(f, use, c->site);
-				s->e[i] *= 1 - doubt_of_windows(f, use, c->site);
-			}
 		}
 	}
 }
@@ -611,15 +567,13 @@ static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
 		if (c->kind == KNOWN && knows_firmly(f, s, c->site))
 			s->edge[c->edge] += bytes + share_here(f, use, s, i) * s->moves[c->site];
 		else if (c->kind == KNOWN)
-			s->edge[c->edge] +=
-				bytes +
-				(any > 0 ? bytes / any * s->moves[c->site] * (1 - by_field(f, use, s, c->site)) : 0);
+			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] : 0);
 		/* and nobody else is known, but perhaps by the code: before attach is what stays, and no more */
 		else if (!knows_firmly(f, s, c->site) && !(any > 0)) {
 			double moves = c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
 
 			s->edge[c->edge] += bytes - moves;
-			s->edge[f->unknown_edge[c->site]] += moves * (1 - by_field(f, use, s, c->site));
+			s->edge[f->unknown_edge[c->site]] += moves;
 		} else if (c->kind == STAYS)
 			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
 	}
@@ -632,7 +586,10 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
 
 	memset(s->block, 0, s->numbers * sizeof(double));
-	add_reads(f, use, drawn, volume_times, s);
+	if (f->read_first)
+		add_placed(f, drawn, volume_times, s);
+	else
+		add_reads(f, use, drawn, volume_times, s);
 	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
 		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
 	for (uint32_t i = 0; i < f->cell_count; i++) {
@@ -652,7 +609,6 @@ static void refit(const struct fit *f, enum use use, const struct drawn *drawn, 
 	}
 	weigh_evidence(f, use, s);
 	fill_edges(f, use, s);
-	move_fields(f, use, s);
 	move_alike(f, use, s);
 }
 
@@ -666,13 +622,11 @@ static bool scratch_new(struct scratch *s, const struct fit *f)
 		{ &s->a, cells },
 		{ &s->e, cells },
 		{ &s->firm, cells },
-		{ &s->beside, cells },
 		{ &s->recent, cells },
 		{ &s->before, cells },
 		{ &s->any, sites },
 		{ &s->volume, sites },
 		{ &s->seen, sites },
-		{ &s->doubted, sites },
 		{ &s->known, sites },
 		{ &s->moves, sites },
 		{ &s->stale, sites },
@@ -940,9 +894,9 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	if (!err)
 		err = (f.late = window_delay_apply(in)) ? rewrite_rate_learn(&f.still, in, o) : -ENOMEM;
 	if (!err)
-		err = fields_learn(&f.fields, in, o);
-	if (!err)
 		err = count_site_reads(&f);
+	if (!err && f.c.time_bias)
+		err = place_reads(&f);
 	for (uint32_t i = 0; !err && o->use_windows && i < in->window_count; i++)
 		err = use_window(&f, i);
 	if (!err)

@@ -471,8 +471,6 @@ static int resolve_input(struct raw *r)
 	if (!err)
 		err = input_counts(r);
 	if (!err)
-		err = input_fields(r);
-	if (!err)
 		err = times_of_later(r, known);
 	if (!err) {
 		join_system_calls(r);
@@ -550,7 +548,6 @@ void flow_input_release(struct flow_input *in)
 	free(in->funcs);
 	intern_release(&in->func_names);
 	free(in->sites);
-	free(in->writer);
 	intern_release(&in->site_keys);
 	intern_release(&in->texts);
 	free(in->access);

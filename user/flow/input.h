@@ -32,21 +32,8 @@ struct in_site {
 	uint64_t ip;
 	uint32_t module, func;
 	bool clears; /* the function whose code it is, whoever it is attributed to */
-	/* how far from a pointer it loads and stores: a field; 0 it does not, or nobody knows */
-	uint32_t load_at, store_at;
-	/* what it loads of that: a number that all who load the same have in common; 0 none */
-	uint32_t field;
-	/* into writer: who of all functions met could write that field; the same for all sites of a function that
-	 * load it, lists in the order of the sites that first need them */
-	uint32_t first_writer, writers;
 	/* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
 	uint32_t block;
-};
-
-struct in_writer {
-	uint32_t func;
-	/* so many of the fields that the reading function reads, of so many that it stores to */
-	uint32_t fields, stores;
 };
 
 #define IN_A_UNSAMPLED (1u << 31) /* of in_access.flags: it ran, as counts tell, but when is not known */
@@ -249,8 +236,6 @@ struct flow_input {
 	struct in_site *sites;
 	uint32_t site_count, site_cap;
 	struct intern site_keys;
-	struct in_writer *writer;
-	uint32_t writer_count, writer_cap;
 	struct intern texts; /* names of variables */
 
 	struct in_access *access; /* by time */

@@ -156,8 +156,6 @@ void input_one_scale(struct flow_input *in);
 /* System calls: a burst, as read; and what all of them stand for, once they are in order. */
 int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b);
 int input_calls(struct raw *r);
-/* Fields that instructions read, and who could write them; after input_resolve(). */
-int input_fields(struct raw *r);
 /* Allocations: sites, and blocks as objects; before objects are put in order. */
 int input_heap(struct raw *r);
 /* Regions of all mappings, globals of their files. */

@@ -85,21 +85,6 @@ static void set_record(struct sweep_state *s, struct map *m, uint64_t k, uint32_
 		s->no_memory = true;
 }
 
-/* The newest record of a neighbourhood, and above it how many in a row were of the same function. */
-static void set_near(struct sweep_state *s, struct map *m, uint64_t k, uint32_t record)
-{
-	uint64_t *at = map_put(m, k, NULL), row;
-	uint32_t old;
-
-	if (!at) {
-		s->no_memory = true;
-		return;
-	}
-	old = (uint32_t)*at;
-	row = old && s->rec[old].func == s->rec[record].func ? (*at >> 32) + 1 : 0;
-	*at = record | (row < UINT16_MAX ? row : UINT16_MAX) << 32;
-}
-
 static uint32_t get(const struct map *m, uint64_t k)
 {
 	const uint64_t *at = map_get(m, k);
@@ -189,9 +174,9 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	if (s->complete[a->site])
 		return;
 	for (uint64_t l = a->addr >> 6; l <= (end - 1) >> 6 && size <= WIDE_STORE; l++)
-		set_near(s, &s->line, unit_key(a->pid, l), r);
-	set_near(s, &s->block, unit_key(a->pid, a->addr >> 8), r);
-	set_near(s, &s->page, unit_key(a->pid, a->addr >> 12), r);
+		set_record(s, &s->line, unit_key(a->pid, l), r);
+	set_record(s, &s->block, unit_key(a->pid, a->addr >> 8), r);
+	set_record(s, &s->page, unit_key(a->pid, a->addr >> 12), r);
 }
 
 static struct answer answer_of(const struct record *r, enum near near)
@@ -237,30 +222,13 @@ static struct neighbourhood around(const struct map *m, const struct place *p, u
 static uint32_t near_record(const struct sweep_state *s, struct neighbourhood n, const struct place *p,
 			    struct answer *a)
 {
-	const uint64_t *at = map_get(n.map, n.key);
-	uint32_t r = at ? (uint32_t)*at : 0;
+	uint32_t r = get(n.map, n.key);
 
 	if (!r || (p->obj && (s->rec[r].addr < p->obj->addr || s->rec[r].addr >= p->obj->end)) ||
 	    !overwrite_plausible(s->ow, s->rec[r].site, p->pid, p->addr))
 		return 0;
 	*a = answer_of(&s->rec[r], n.near);
-	a->row = (uint16_t)(*at >> 32);
 	return r;
-}
-
-/* Does the neighbourhood say the same as record r, which lies in the very granule? */
-static int8_t neighbour(const struct sweep_state *s, uint32_t r, const struct place *p)
-{
-	const struct map *at[] = { &s->line, &s->block, &s->page };
-	struct answer a;
-
-	for (unsigned i = 0; i < 3; i++) {
-		uint32_t n = near_record(s, around(at[i], p, 6 + 2 * i + 2 * (i == 2), NEAR_LINE), p, &a);
-
-		if (n && n != r)
-			return s->rec[n].func == s->rec[r].func ? 1 : -1;
-	}
-	return 0;
 }
 
 /* Has another instruction gone over this address since record r (0: since the beginning)? */
@@ -295,9 +263,6 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 		r = range;
 	if (r) {
 		a = overwritten(s, answer_of(&s->rec[r], NEAR_GRANULE), r, pid, addr);
-		if (!a.overwritten)
-			a.neighbour =
-				neighbour(s, r, &(struct place){ pid, addr, in_object_at(s->in, pid, addr, time) });
 		return a;
 	}
 	if (region && region->kind == IN_R_RELRO) {
@@ -550,126 +515,6 @@ static void sweep(struct sweep_state *s)
 	}
 }
 
-/* ---- who writes next to what nobody was seen to write ---- */
-
-static int records_by_place(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-/* Of records in order of their place the nearest one to an address in its mapping, before `lo` or from `hi` on. */
-static const struct record *nearest_record(const struct sweep_state *s, const struct in_region *region, uint64_t addr,
-					   size_t lo, size_t hi)
-{
-	const struct record *below = lo > 1 ? &s->rec[lo - 1] : NULL, *above = hi < s->rec_count ? &s->rec[hi] : NULL;
-
-	if (below && (below->pid != region->pid || below->addr < region->start))
-		below = NULL;
-	if (above && (above->pid != region->pid || above->addr >= region->end))
-		above = NULL;
-	if (below && above)
-		return addr - below->addr <= above->addr - addr ? below : above;
-	return below ? below : above;
-}
-
-/* How often a store is by whom the nearest one of another page of its mapping is. */
-static double how_often_right(const struct sweep_state *s)
-{
-	double right = 0, asked = 0;
-	size_t page = 1, end; /* the records of one page: from there to there */
-
-	for (; page < s->rec_count; page = end) {
-		for (end = page + 1; end < s->rec_count && s->rec[end].pid == s->rec[page].pid &&
-				     s->rec[end].addr >> 12 == s->rec[page].addr >> 12;
-		     end++)
-			;
-		for (size_t i = page; i < end; i++) {
-			const struct in_region *region = in_region_at(s->in, s->rec[i].pid, s->rec[i].addr);
-			const struct record *n = region ? nearest_record(s, region, s->rec[i].addr, page, end) : NULL;
-
-			asked += n != NULL;
-			right += n && n->func == s->rec[i].func;
-		}
-	}
-	return (right + .5) / (asked + 1);
-}
-
-static bool count_read(struct map *pages, const struct read_answer *r)
-{
-	uint64_t *at = map_put(pages, unit_key(r->pid, r->addr >> 12), NULL);
-
-	if (at)
-		++*at;
-	return at;
-}
-
-/* Stores seen per read seen, where any store was. */
-static double stores_per_read(const struct sweep_state *s, const struct map *pages)
-{
-	double reads = 0, stores = 0;
-
-	for (uint32_t i = 1, end; i < s->rec_count; i = end) {
-		const uint64_t *at = map_get(pages, unit_key(s->rec[i].pid, s->rec[i].addr >> 12));
-
-		for (end = i + 1; end < s->rec_count && s->rec[end].pid == s->rec[i].pid &&
-				  s->rec[end].addr >> 12 == s->rec[i].addr >> 12;
-		     end++)
-			;
-		reads += at ? (double)*at : 0;
-		stores += end - i;
-	}
-	return stores / (reads + 1);
-}
-
-static const struct record *record_beside(const struct sweep_state *s, const struct read_answer *r)
-{
-	const struct in_region *region =
-		r->a.near == NEAR_NONE && !r->a.overwritten ? in_region_at(s->in, r->pid, r->addr) : NULL;
-	struct record here = { .pid = r->pid, .addr = r->addr };
-	size_t lo = 1, hi = s->rec_count;
-
-	if (!region || region->kind == IN_R_STACK)
-		return NULL;
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (records_by_place(&s->rec[mid], &here) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return nearest_record(s, region, r->addr, lo, lo);
-}
-
-/* Records are in order of their place then, and sweep no more. Where much was read and no store was seen nobody writes:
- * were it written as other pages are, it would have been missed by chance so often. */
-static void look_beside(struct sweep_state *s)
-{
-	struct last_writer *c = s->c;
-	struct map pages = { 0 };
-	double right, per_read;
-
-	qsort(s->rec + 1, s->rec_count - 1, sizeof(*s->rec), records_by_place);
-	for (size_t i = 0; i < c->read_count; i++)
-		if (!count_read(&pages, &c->reads[i]))
-			s->no_memory = true;
-	right = how_often_right(s);
-	per_read = stores_per_read(s, &pages);
-	for (size_t i = 0; i < c->read_count; i++) {
-		struct read_answer *r = &c->reads[i];
-		const struct record *n = record_beside(s, r);
-		const uint64_t *at = n ? map_get(&pages, unit_key(r->pid, r->addr >> 12)) : NULL;
-
-		r->beside = n ? n->func : FLOW_NONE;
-		r->beside_sure = at ? (float)(right * exp(-per_read * (double)*at)) : 0;
-	}
-	map_release(&pages);
-}
-
 /* Room for what is sure to come: growing on the way would copy most of it once more. */
 static void reserve(struct sweep_state *s)
 {
@@ -723,8 +568,6 @@ int last_writer_run(const struct flow_input *in, const struct est_opts *o, struc
 		prepare_windows(&s);
 	sweep(&s);
 	drop_places(&s);
-	if (!s.no_memory)
-		look_beside(&s);
 	free(s.rec);
 	if (!s.no_memory)
 		return 0;

@@ -21,18 +21,14 @@ enum near {
 	NEAR_BLIND /* unlocated_loads.h */
 };
 
-struct answer {            /* there is one in each read: without a hole */
-	uint64_t age;      /* of the record that tells; 0: not told by one */
-	uint64_t addr;     /* that it wrote */
-	uint32_t producer; /* function */
-	uint32_t stack;    /* of its store, index of in->stack + 1; 0 unknown */
-	uint32_t site;     /* of its store; FLOW_NONE: the kernel's, or not told by one store */
-	/* told by the neighbourhood: so many records there in a row, one not counted, say the same */
-	uint16_t row;
+struct answer {             /* there is one in each read: without a hole */
+	uint64_t age;       /* of the record that tells; 0: not told by one */
+	uint64_t addr;      /* that it wrote */
+	uint32_t producer;  /* function */
+	uint32_t stack;     /* of its store, index of in->stack + 1; 0 unknown */
+	uint32_t site;      /* of its store; FLOW_NONE: the kernel's, or not told by one store */
 	uint8_t near:7;     /* enum near */
 	bool overwritten:1; /* the overwrite test replaced the recorded writer */
-	/* told by the very granule: what the neighbourhood would have said. 1: the same, -1: another */
-	int8_t neighbour;
 };
 
 /* One read (or a part of a wide one) and its producer. */
@@ -43,10 +39,8 @@ struct read_answer {
 	/* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose,
 	 * and stand for none */
 	uint32_t burst;
-	uint32_t call;     /* of a system call: index into in->sysio + 1; 0 none */
-	uint32_t beside;   /* NEAR_NONE: who writes nearest to it in its mapping; FLOW_NONE: nobody */
-	float beside_sure; /* how likely it is that the same wrote here, and was missed */
-	double bytes;      /* it stands for */
+	uint32_t call; /* of a system call: index into in->sysio + 1; 0 none */
+	double bytes;  /* it stands for */
 	uint64_t addr;
 	struct answer a;
 };

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Who wrote what is read, told from stores that were seen near it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "flow/place.h"
+#include "format.h"
+
+enum { F, G, READER, BEFORE, OUTSIDE, UNKNOWN, CALL, FUNCS };
+
+#define BASE 0x7f0000000000ull
+#define PID 7
+#define SITES 4
+
+struct planted {
+	struct flow_input in;
+	struct in_access access[2048];
+	struct read_answer read[256];
+	struct last_writer c;
+	struct rewrite_rate still;
+	struct place place;
+	double stays[SITES], rate[SITES];
+};
+
+static struct in_func func[FUNCS] = {
+	{ .name = "f" },         { .name = "g" },         { .name = "reader" },        { .name = "(before attach)" },
+	{ .name = "(outside)" }, { .name = "(unknown)" }, { .name = "(kernel:read)" },
+};
+static struct in_site site[SITES] = { { .func = READER }, { .func = F }, { .func = G }, { .func = READER } };
+static struct in_region region = { BASE, BASE + 0x100000, PID, IN_R_OTHER, false, NULL };
+
+static void begin(struct planted *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->in = (struct flow_input){ .funcs = func,
+				     .func_count = FUNCS,
+				     .sites = site,
+				     .site_count = SITES,
+				     .before = BEFORE,
+				     .outside = OUTSIDE,
+				     .unknown = UNKNOWN,
+				     .access = p->access,
+				     .region = &region,
+				     .region_count = 1 };
+	for (unsigned i = 0; i < SITES; i++)
+		p->stays[i] = 1, p->rate[i] = 1e-9;
+	p->still = (struct rewrite_rate){ .site = p->stays, .rate = p->rate, .sites = SITES, .usual = 1 };
+	p->c = (struct last_writer){ .reads = p->read, .site_count = SITES };
+}
+
+static void store(struct planted *p, uint32_t who, uint64_t addr)
+{
+	assert_true(p->in.access_count < 2048);
+	p->access[p->in.access_count] = (struct in_access){ .time = p->in.access_count + 1,
+							    .addr = addr,
+							    .size = 4,
+							    .pid = PID,
+							    .site = who + 1,
+							    .func = who,
+							    .flags = FMT_A_STORE | FMT_A_TIME };
+	p->in.access_count++;
+}
+
+static void reads(struct planted *p, uint64_t addr, struct answer a)
+{
+	assert_true(p->c.read_count < 256);
+	p->read[p->c.read_count++] = (struct read_answer){
+		.site = 0, .func = READER, .pid = PID, .addr = addr, .size = 4, .bytes = 1, .a = a
+	};
+}
+
+/* What of the last read is said to be by whom; all that is said adds up to 1. */
+static double part(struct planted *p, uint32_t who)
+{
+	struct place_part w[PLACE_PARTS + 2];
+	double all = 0, his = 0;
+	unsigned n;
+
+	assert_int_equal(place_learn(&p->place, &p->in, &p->c, &p->still, false), 0);
+	n = place_writers(&p->place, &p->read[p->c.read_count - 1], w);
+	for (unsigned i = 0; i < n; i++) {
+		all += w[i].part;
+		his += w[i].producer == who ? w[i].part : 0;
+	}
+	assert_true(n <= PLACE_PARTS + 2);
+	assert_true(!n || (all > 0.999 && all < 1.001));
+	assert_false(p->place.no_memory);
+	place_release(&p->place);
+	return his;
+}
+
+static const struct answer none = { .near = NEAR_NONE, .producer = BEFORE, .site = FLOW_NONE };
+
+static void the_nearer_a_store_the_more_it_tells(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 100; i++)
+		store(&p, G, BASE + 0x4000 + 64 * i);
+	for (unsigned i = 0; i < 8; i++)
+		store(&p, F, BASE + 8 * i);
+	p.stays[0] = 0; /* whatever it reads changes */
+	reads(&p, BASE + 4, none);
+	assert_true(part(&p, F) > 0.8); /* between stores of F */
+	reads(&p, BASE + 0x4020, none);
+	assert_true(part(&p, G) > 0.8);
+	reads(&p, BASE + 0x80000, none);
+	assert_true(part(&p, G) > 0.8 && part(&p, G) < 0.99); /* as the mapping has it */
+	reads(&p, BASE, none);
+	assert_true(part(&p, F) > 0.999); /* the very word */
+}
+
+static void of_one_word_each_as_often_as_it_was_seen(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 3; i++)
+		store(&p, F, BASE);
+	store(&p, G, BASE);
+	reads(&p, BASE, none);
+	assert_true(fabs(part(&p, F) - 0.75) < 1e-5);
+}
+
+/* 400 words of a page were seen written, three times each; what is read beside them never was. */
+static void what_is_never_seen_written_where_all_else_is_stays(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 1200; i++)
+		store(&p, F, BASE + 8 * (i % 400));
+	for (unsigned i = 0; i < 40; i++)
+		reads(&p, BASE + 4 + 64 * i, none);
+	assert_true(part(&p, BEFORE) > 0.95);
+}
+
+/* Of so many words that are written only one in ten was seen. */
+static void what_is_seldom_seen_written_may_have_been_missed(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 100; i++)
+		store(&p, F, BASE + 32 * i);
+	for (unsigned i = 0; i < 50; i++) /* each fifth word that it reads was seen written */
+		reads(&p, BASE + 64 * i + (i % 5 ? 4 : 0), none);
+	assert_true(part(&p, F) > 0.8);
+}
+
+static void what_changes_later_is_not_from_before(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, F, BASE);
+	reads(&p, BASE + 128, none);
+	p.stays[0] = 1;
+	assert_true(part(&p, BEFORE) > 0);
+	p.stays[0] = 0;
+	assert_true(part(&p, BEFORE) < 1e-6);
+}
+
+static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
+{
+	struct answer filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	reads(&p, BASE, filled);
+	assert_true(part(&p, CALL) > 0.999);
+	filled.age = 3000000000; /* three writes */
+	reads(&p, BASE, filled);
+	assert_true(part(&p, CALL) > 0.999); /* nobody else is known */
+	store(&p, F, BASE + 16);
+	reads(&p, BASE, filled);
+	assert_true(fabs(part(&p, CALL) - 0.25) < 0.01);
+	assert_true(fabs(part(&p, F) - 0.75) < 0.01);
+}
+
+static void constants_and_reads_without_an_address(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, F, BASE);
+	reads(&p, BASE, (struct answer){ .near = NEAR_CONSTANT, .producer = OUTSIDE, .site = FLOW_NONE });
+	assert_true(part(&p, OUTSIDE) > 0.999);
+	reads(&p, 0, (struct answer){ .near = NEAR_BLIND, .producer = UNKNOWN, .site = FLOW_NONE });
+	assert_true(part(&p, UNKNOWN) == 0); /* nothing is said */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_nearer_a_store_the_more_it_tells),
+		cmocka_unit_test(of_one_word_each_as_often_as_it_was_seen),
+		cmocka_unit_test(what_is_never_seen_written_where_all_else_is_stays),
+		cmocka_unit_test(what_is_seldom_seen_written_may_have_been_missed),
+		cmocka_unit_test(what_changes_later_is_not_from_before),
+		cmocka_unit_test(a_call_that_filled_is_one_of_those_who_wrote_since),
+		cmocka_unit_test(constants_and_reads_without_an_address),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Who wrote what is read at an address, told from all stores that were seen near it: a hierarchy of places, from a line
+ * of the cache to the mapping, each of which has its own writers, as far as it has stores, and for the rest those of
+ * the next wider one. And how likely it is that anybody did: an instruction whose addresses were seen written as often
+ * as stores to such places are seen at all reads what moves. Processes count as one: an address means the same in
+ * those that were forked from one another, and nothing in others. Included by user/flow only. To use evidence of
+ * another kind of nearness: one more of the levels in place.c.
+ */
+#ifndef ACCPERF_FLOW_PLACE_H
+#define ACCPERF_FLOW_PLACE_H
+
+#include "flow/last_writer.h"
+#include "flow/rewrite_rate.h"
+#include "util/map.h"
+
+#define PLACE_PARTS 16 /* writers of one place that are told apart, those of the most stores */
+
+struct place_part {
+	uint32_t producer;
+	float part;
+};
+
+struct place_tally {    /* of what was read, each line counted once */
+	float written;  /* reads of what was seen to be written */
+	float expected; /* and how many those were, were all of it written */
+};
+
+struct place {
+	const struct flow_input *in;
+	const struct rewrite_rate *still;
+	struct place_seen *seen; /* stores, by address */
+	size_t count, cap;
+	struct place_node *node; /* [0]: a place of which nothing is known */
+	uint32_t nodes, node_cap;
+	struct map node_at;
+	struct place_part *part; /* of the nodes */
+	size_t parts, part_cap;
+	double *work; /* by function */
+	struct place_tally *site, *func;
+	struct place_tally all;
+	uint32_t sites;
+	bool no_memory;
+};
+
+int place_learn(struct place *p, const struct flow_input *in, const struct last_writer *c,
+		const struct rewrite_rate *still, bool stack);
+/* Who wrote what it read; their parts add up to 1. 0: nobody knows. */
+unsigned place_writers(struct place *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2]);
+void place_release(struct place *p);
+
+#endif
