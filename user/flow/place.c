@@ -57,7 +57,8 @@ static void sum_up(struct place *p)
 {
 	size_t n = 0;
 
-	qsort(p->seen, p->count, sizeof(*p->seen), by_place);
+	if (p->count)
+		qsort(p->seen, p->count, sizeof(*p->seen), by_place);
 	for (size_t i = 0; i < p->count; i++) {
 		struct place_seen *last = n ? &p->seen[n - 1] : NULL, s = p->seen[i];
 
