@@ -41,7 +41,7 @@ static void see(struct place *p, const struct in_access *a)
 			p->no_memory = true;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_granule(const void *a, const void *b)
 {
 	const struct place_seen *x = a, *y = b;
 
@@ -58,7 +58,7 @@ static void sum_up(struct place *p)
 	size_t n = 0;
 
 	if (p->count)
-		qsort(p->seen, p->count, sizeof(*p->seen), by_place);
+		qsort(p->seen, p->count, sizeof(*p->seen), by_granule);
 	for (size_t i = 0; i < p->count; i++) {
 		struct place_seen *last = n ? &p->seen[n - 1] : NULL, s = p->seen[i];
 
@@ -73,7 +73,7 @@ static void sum_up(struct place *p)
 	p->count = n;
 }
 
-static void gather(struct place *p, const struct flow_input *in, bool stack)
+static void gather_stores(struct place *p, const struct flow_input *in, bool stack)
 {
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
@@ -138,7 +138,7 @@ static void keep_most(struct place *p, struct place_node *n)
 	p->parts = n->first + k;
 }
 
-/* Writers: those of the wider place count as one granule. Coverage: what was seen but once may as well not have been. */
+/* Those of the wider place count as one granule. Coverage: what was seen but once may as well not have been seen. */
 static struct place_node make_node(struct place *p, const struct place_node *wider, size_t from, size_t to, bool covers)
 {
 	struct place_node n = { .cover = wider->cover, .first = p->parts };
@@ -283,7 +283,7 @@ int place_learn(struct place *p, const struct flow_input *in, const struct last_
 	p->no_memory = !burst || !p->site || !p->func || !p->work ||
 		       !PUSH(p->node, p->nodes, p->node_cap, 1024, (struct place_node){ 0 });
 	if (!p->no_memory)
-		gather(p, in, stack);
+		gather_stores(p, in, stack);
 	for (size_t i = 0; i < c->read_count && !p->no_memory; i++)
 		burst[c->reads[i].site] |= c->reads[i].burst != 0;
 	/* what bursts read of what was there before, where they met the instruction: no other reads are asked then */
