@@ -426,7 +426,7 @@ static int time_at_one_pace(const struct counts_record *r, const struct counts_t
 	return rc;
 }
 
-static double sum_of(const double *v, size_t n)
+static double total_of(const double *v, size_t n)
 {
 	double sum = 0;
 
@@ -452,8 +452,8 @@ static int lead_time(const struct counts_record *r, struct counts_tree *t, bool 
 		memcpy(led, own, r->funcs * sizeof(*led));
 		rc = burst_shares(r, led);
 	}
-	owns = rc ? 0 : sum_of(own, r->funcs);
-	leds = rc ? 0 : sum_of(led, r->funcs);
+	owns = rc ? 0 : total_of(own, r->funcs);
+	leds = rc ? 0 : total_of(led, r->funcs);
 	for (size_t g = 0; g < r->funcs && owns > 0 && leds > 0; g++)
 		t->group[g].time = all * ((1 - LED_PART) * own[g] / owns + LED_PART * led[g] / leds);
 	free(own);
