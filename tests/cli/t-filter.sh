@@ -57,6 +57,20 @@ check "advise --symbol: candidates and reasons of that function" bash -c "accper
 check "... in text" bash -c "accperf advise '$P' --symbol produce 2>/dev/null | grep -q '^# filtered: .* of the time shown (symbol produce)'"
 expect_status 2 "... not of a picture" accperf advise "$P" --symbol produce --svg -o x.svg
 expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
-expect_status 2 "counted for all processes together: counts has no --comm" accperf counts "$G/counts.prof" --comm x
-check "... and says which commands have" grep -q "unknown option --comm: .*report.* have it" err
+expect_status 1 "counts --comm of no process of the recording is an error" accperf counts "$G/counts.prof" --comm x
+same() { # command and options that choose the only process there is: all figures are as without
+	local file=$1 pid
+	shift
+	pid=$(accperf report "$file" --by pid --json 2>/dev/null | jq -r '.groups[0].pid')
+	cmp <(accperf "$@" "$file" --pid "$pid" --json 2>/dev/null | jq 'del(.filter)') <(accperf "$@" "$file" --json 2>/dev/null | jq .) &&
+		accperf "$@" "$file" --pid "$pid" --json 2>/dev/null | jq -e '.filter.pid | length == 1'
+}
+check "counts --pid of the only process: as without" same "$G/counts.prof" counts -n 1000
+check "offload --pid of the only process: as without" same "$G/offload-deflate.prof" offload
+check "advise --pid of the only process: as without" same "$G/offload-deflate.prof" advise
+for v in offload advise; do
+	expect_status 1 "$v --pid of no process of the recording is an error" accperf $v "$G/offload-deflate.prof" --pid 1
+done
+check "advise --pid: such a process as though recorded alone" bash -c "accperf advise '$G/live-forks.prof' --pid $pid 2>/dev/null >part; grep -q '^# filtered: [0-9.]*% of the time shown (pid $pid); shares are of these processes alone$' part && ! grep -q '^# filtered: 100' part"
+check "diff --comm: of one process in both, that part is compared" bash -c "accperf diff '$G/live-forks.prof' '$G/live-forks.prof' --pid $flow_pid --json 2>/dev/null | jq -e '.filter.shown < .999 and ([.functions[].base] | add | . > .99 and . < 1.01)'"
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"

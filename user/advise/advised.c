@@ -23,25 +23,24 @@ static int begin_advised(struct advised_profile *a, const char *catalogue, struc
 	return catalogue ? catalogue_read(&a->catalogue, catalogue, e) : catalogue_all(&a->catalogue, NULL, e);
 }
 
-int advised_flow(struct advised_profile *a, const char *path, const char *catalogue, struct err *e)
+int advised_flow(struct advised_profile *a, const char *path, const struct advised_opts *o, struct err *e)
 {
-	int r = begin_advised(a, catalogue, e);
+	int r = begin_advised(a, o->catalogue, e);
 
-	return r ? r : gather_flow(&a->g, path, e);
+	return r ? r : gather_flow(&a->g, path, o->filter, e);
 }
 
-int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
-		 size_t sets, struct err *e)
+int advised_make(struct advised_profile *a, const char *path, const struct advised_opts *o, struct err *e)
 {
 	char *host = NULL;
-	int r = begin_advised(a, catalogue, e);
+	int r = begin_advised(a, o->catalogue, e);
 
-	r = r ? r : gather(&a->g, path, e);
+	r = r ? r : gather(&a->g, path, o->filter, e);
 	if (!r && is_here(&a->g))
 		host = calib_machine();
 	if (!r) {
 		advise_least(&a->g.input, &a->catalogue);
-		r = candidates_find(&a->g.input, set, sets, &a->candidates, e);
+		r = candidates_find(&a->g.input, o->set, o->sets, &a->candidates, e);
 	}
 	r = r ? r : advise_judge(&a->candidates, &a->catalogue, host, &a->advice, e);
 	free(host);

@@ -18,12 +18,19 @@ struct advised_profile {
 	struct advice advice;
 };
 
-/* catalogue: a file that stands alone; NULL: what comes with the program and what was measured here. 0, or -errno with
- * a sentence; advised_release() in any case. */
-int advised_make(struct advised_profile *a, const char *path, const char *catalogue, const struct advise_set *set,
-		 size_t sets, struct err *e);
+/* What is asked of a profile. */
+struct advised_opts {
+	const char
+		*catalogue; /* a file that stands alone; NULL: what comes with the program and what was measured here */
+	const struct filter *filter; /* of processes: gather.h; NULL: all */
+	const struct advise_set *set;
+	size_t sets;
+};
+
+/* 0, or -errno with a sentence; advised_release() in any case. */
+int advised_make(struct advised_profile *a, const char *path, const struct advised_opts *o, struct err *e);
 /* The same without candidates and advice: for what asks for the flow alone. */
-int advised_flow(struct advised_profile *a, const char *path, const char *catalogue, struct err *e);
+int advised_flow(struct advised_profile *a, const char *path, const struct advised_opts *o, struct err *e);
 void advised_release(struct advised_profile *a);
 
 #endif

@@ -34,9 +34,9 @@ static void add_missing(struct gathered *g, const char *what)
 
 /* ---- reading ---- */
 
-static int load_gathered(struct gathered *g, const char *path, struct err *e)
+static int load_gathered(struct gathered *g, const char *path, const struct filter *f, struct err *e)
 {
-	struct flow_input_opts io = { .stacks = true, .compute = true };
+	struct flow_input_opts io = { .stacks = true, .compute = true, .filter = f };
 	struct section_reader readers[FLOW_INPUT_READERS + 2];
 	struct err why = { 0 }, counts_why = { 0 }, offload_why = { 0 };
 	int offload_failed = 0, counts_failed = 0, err;
@@ -72,6 +72,26 @@ static int load_gathered(struct gathered *g, const char *path, struct err *e)
 	return 0;
 }
 
+/* Time, waits and calls of other processes go, and what is not told by process. */
+static int keep_processes(struct gathered *g, const char *path, const struct filter *f, struct err *e)
+{
+	const struct filter processes = filter_of_processes(f);
+	struct err why = { 0 };
+
+	if (!filter_asks_process(f) || profile_takes_all(g->profile, f))
+		return 0;
+	if (g->profile->has_exact)
+		return err_set(e, -ENOTSUP,
+			       "the exact engine counted by function, not by process: leave out --pid and --comm");
+	g->part = profile_keep_part(g->profile, &processes);
+	offload_summary_free(g->offload);
+	g->offload = offload_summary_load_part(path, f, g->profile, &why);
+	if (g->has_counts)
+		add_missing(g, "executions are counted for all processes together, and left out");
+	g->has_counts = false;
+	return 0;
+}
+
 static void estimate_flow(struct gathered *g)
 {
 	struct est_opts est = EST_OPTS_DEFAULT;
@@ -99,7 +119,7 @@ static void estimate_flow(struct gathered *g)
 	if (g->has_counts && !g->counts.speed.measured)
 		g->input.uncounted =
 			"how fast the code runs was not measured; record for 30 s or longer, with hardware breakpoints";
-	if (!g->has_counts && !g->profile->has_exact)
+	if (!g->has_counts && !g->profile->has_exact && !(g->part < 1 && g->counts_record.funcs))
 		add_missing(
 			g,
 			g->input.uncountable
@@ -249,11 +269,12 @@ static int threads_of(struct gathered *g)
 	return err;
 }
 
-static int waiting(struct gathered *g)
+static int waiting(struct gathered *g, const struct filter *filter)
 {
 	const struct profile *p = g->profile;
 	struct advise_input *in = &g->input;
-	struct function_wait *w = waits_observed(p) ? waits_by_function(p, false, NULL) : NULL;
+	struct filter processes = filter_of_processes(filter);
+	struct function_wait *w = waits_observed(p) ? waits_by_function(p, false, &processes) : NULL;
 
 	if (!w)
 		return waits_observed(p) ? -ENOMEM : 0;
@@ -820,13 +841,14 @@ static int failed_at(const char *path, int err, struct err *e)
 	return err;
 }
 
-int gather_flow(struct gathered *g, const char *path, struct err *e)
+int gather_flow(struct gathered *g, const char *path, const struct filter *f, struct err *e)
 {
 	int err;
 
-	*g = (struct gathered){ 0 };
+	*g = (struct gathered){ .part = 1 };
 	flow_init(&g->flow);
-	err = load_gathered(g, path, e);
+	err = load_gathered(g, path, f, e);
+	err = err ? err : keep_processes(g, path, f, e);
 	if (err)
 		return err;
 	estimate_flow(g);
@@ -837,15 +859,15 @@ int gather_flow(struct gathered *g, const char *path, struct err *e)
 	return failed_at(path, functions(g), e);
 }
 
-int gather(struct gathered *g, const char *path, struct err *e)
+int gather(struct gathered *g, const char *path, const struct filter *f, struct err *e)
 {
-	int err = gather_flow(g, path, e);
+	int err = gather_flow(g, path, f, e);
 
 	if (err)
 		return err;
 	err = nestings(g);
 	err = err ? err : threads_of(g);
-	err = err ? err : waiting(g);
+	err = err ? err : waiting(g, f);
 	if (!err)
 		counted(g);
 	err = err ? err : gather_bytes(g);

@@ -26,13 +26,15 @@ struct gathered {
 	struct offload_summary *offload;
 	bool has_flow, has_counts;
 	struct advise_input input;
+	double part;       /* share of the time that the filter left; 1: all */
 	char missing[600]; /* "": nothing */
 };
 
-/* 0, -errno with a sentence. gathered_release() in any case. */
-int gather(struct gathered *g, const char *path, struct err *e);
+/* Of the processes that the filter takes, as though they had been recorded alone; NULL: of all. What is kept for all
+ * processes together is then unknown. 0, -errno with a sentence. gathered_release() in any case. */
+int gather(struct gathered *g, const char *path, const struct filter *f, struct err *e);
 /* Its flow and the time of its functions alone. */
-int gather_flow(struct gathered *g, const char *path, struct err *e);
+int gather_flow(struct gathered *g, const char *path, const struct filter *f, struct err *e);
 void gathered_release(struct gathered *g);
 
 #endif

@@ -30,6 +30,7 @@ static const struct opt options[] = {
 	  .help = "devices to judge by (what `accperf calibrate` measured, and what comes with the program)" },
 	{ OPT_LIST, 0, "set", AT(sets), .arg = "NAME=FN,FN..",
 	  .help = "judge these functions, with all they call, as one; may be repeated" },
+	FILTER_PROCESS_OPTS(struct advise_cmd, filter),
 	FILTER_CODE_OPTS(struct advise_cmd, filter),
 	{ OPT_BOOL, 0, "roofline", AT(roofline), .help = "functions under the most that this machine can do, instead" },
 	{ OPT_BOOL, 'A', "all", AT(all), .help = "every candidate, device and reason" },
@@ -90,10 +91,12 @@ static int show_advice(const struct advise_cmd *o, const struct filter *f, const
 				 .candidates = &a->candidates,
 				 .advice = &a->advice,
 				 .all = o->all,
-				 .filter = f };
+				 .filter = f,
+				 .part = a->g.part };
 	AUTO_BUF(out);
 
-	if (filter_check(f, FILTER_DSO, input_object, &a->g.input, a->g.input.functions, o->input, e) ||
+	if (filter_check_processes(f, a->g.profile, o->input, e) ||
+	    filter_check(f, FILTER_DSO, input_object, &a->g.input, a->g.input.functions, o->input, e) ||
 	    filter_check(f, FILTER_SYMBOL, input_name, &a->g.input, a->g.input.functions, o->input, e))
 		return e->code;
 	if (o->json)
@@ -133,6 +136,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	struct advised_profile a;
 	struct err e = { 0 };
 	struct advise_sets sets = { 0 };
+	struct advised_opts ask;
 	struct filter filter;
 	int status, r;
 
@@ -141,7 +145,7 @@ static int cmd_advise(void *opts, int argc, char **argv)
 	if (filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	if ((o->roofline || o->svg) && filter_any(&filter))
-		err_set(&e, -EINVAL, "--dso and --symbol choose candidates: leave them out with --%s",
+		err_set(&e, -EINVAL, "--pid, --comm, --dso and --symbol choose candidates: leave them out with --%s",
 			o->svg ? "svg" : "roofline");
 	if (o->roofline && o->sets.count)
 		err_set(&e, -EINVAL, "--set makes a candidate, and --roofline shows functions: leave out one of them");
@@ -150,8 +154,8 @@ static int cmd_advise(void *opts, int argc, char **argv)
 		filter_release(&filter);
 		return cli_fail(&e, EXIT_USAGE);
 	}
-	r = o->roofline ? advised_flow(&a, o->input, o->catalogue, &e)
-			: advised_make(&a, o->input, o->catalogue, sets.at, sets.count, &e);
+	ask = (struct advised_opts){ o->catalogue, &filter, sets.at, sets.count };
+	r = o->roofline ? advised_flow(&a, o->input, &ask, &e) : advised_make(&a, o->input, &ask, &e);
 	r = r ? r : o->roofline ? show_roofline(o, &a, &e) : show_advice(o, &filter, &a, &e);
 	status = r ? cli_fail(&e, EXIT_FAILED) : tell_missing(o, &a);
 	advised_release(&a);
@@ -194,6 +198,10 @@ CLI_COMMAND(advise) = {
 		"one core of this machine allows, which `accperf calibrate --roofline` measures. Operations are arithmetic and\n"
 		"logical instructions, so a wide one counts once. No sample tells which cache a byte came from: where that\n"
 		"decides, it depends.\n"
+		"\n"
+		"--pid and --comm judge such processes as though they had been recorded alone: shares and gains are of their\n"
+		"time. Executions, which are counted for all processes together, are then left out, as is the speed that bytes\n"
+		"rest on. --dso and --symbol choose candidates.\n"
 		"\n"
 		"The exit status is 3 where the profile lacks time, bytes, counts or offload calls, of which a line tells.",
 	.examples =

@@ -86,7 +86,7 @@ static int show_annotation(const struct annotate_cmd *o, const struct filter *f,
 	sources.root = o->source;
 	const struct annotate_view v = { .a = &a,
 					 .sources = &sources,
-					 .filtered = { f, annotate_unit(&a), a.shown },
+					 .filtered = { .by = f, .of = annotate_unit(&a), .shown = a.shown },
 					 .trust = &trust,
 					 .source = o->input };
 

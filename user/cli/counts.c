@@ -26,6 +26,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile (accperf.data)" },
 	{ OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "functions shown (20)" },
 	{ OPT_STRING, 0, "function", AT(function), .arg = "NAME", .help = "only this function, with all its callers" },
+	FILTER_PROCESS_OPTS(struct counts_cmd, filter),
 	FILTER_CODE_OPTS(struct counts_cmd, filter),
 	COUNTS_CACHE_OPT(offsetof(struct counts_cmd, cache)),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.counts/1" },
@@ -86,6 +87,20 @@ static int show_counts(const struct counts_cmd *o, const struct filter *f, const
 	return err;
 }
 
+/* 0, or the status with which to end: executions are kept by function, of all processes that run it. */
+static int check_processes(const struct counts_cmd *o, const struct filter *f, const struct profile *p, struct err *e)
+{
+	if (filter_check_profile(f, p, o->input, e))
+		return EXIT_FAILED;
+	if (profile_takes_all(p, f))
+		return 0;
+	err_set(e, 0,
+		"%s counted executions by function, for all its processes together: leave out --pid and --comm, or record "
+		"such processes alone (record -p PID --no-inherit); `accperf report --by pid` tells the time of each",
+		o->input);
+	return EXIT_DEGRADED;
+}
+
 /* 0, or the status with which to end. */
 static int fill_from_cache(const struct counts_cmd *o, struct counts_record *rec, struct err *e)
 {
@@ -126,7 +141,8 @@ static int cmd_counts(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_USAGE);
 	p = counts_record_and_profile(&rec, o->input, &e);
 	status = p ? fill_from_cache(o, &rec, &e) : EXIT_FAILED;
-	if (!status && (filter_check_profile(&f, p, o->input, &e) || show_counts(o, &f, &rec, p, &e)))
+	status = status ? status : check_processes(o, &f, p, &e);
+	if (!status && show_counts(o, &f, &rec, p, &e))
 		status = EXIT_FAILED;
 	filter_release(&f);
 	if (status) {
@@ -180,6 +196,9 @@ CLI_COMMAND(counts) = {
 		"\n"
 		"What this recording has too few hits for is taken from other recordings of the same files, if there\n"
 		"are any (other recordings): record keeps the sums of its windows by build-id and address.\n"
+		"\n"
+		"Executions are counted for all processes together. --pid and --comm that leave out none of them are\n"
+		"obeyed; with others it says so and ends with status 3.\n"
 		"\n"
 		"With a profile without counts, says so and ends with status 3.",
 	.examples =

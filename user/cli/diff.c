@@ -34,6 +34,7 @@ static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics
 				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },
 				      { OPT_BOOL, 'a', "all", AT(all), .help = "list changes that may be noise, too" },
 				      { OPT_BOOL, 0, "json", AT(json), .help = "accperf.diff/1" },
+				      FILTER_PROCESS_OPTS(struct diff_cmd, filter),
 				      FILTER_CODE_OPTS(struct diff_cmd, filter),
 				      STDIO_OPT(struct diff_cmd, stdio),
 				      FRESH_OPT(struct diff_cmd, fresh),
@@ -51,14 +52,22 @@ static int check_filter(const struct filter *f, const struct flow_input in[2], c
 static int estimate_or_empty(const struct flow_input *in, const struct diff_cmd *o, const struct est_opts *est,
 			     struct flow *f, struct err *e)
 {
+	const char *estimator = o->estimator;
+	bool part = o->filter.by[FILTER_PID].count || o->filter.by[FILTER_COMM].count;
 	int err;
 
 	if (!o->estimator && !in->access_count && !in->has_x && !in->cache.count) {
 		flow_init(f);
 		return 0;
 	}
-	err = flow_estimate(in, o->estimator, est, f, e);
-	return err ? err : flow_halves(in, o->estimator, est, f, e);
+	if (part && in->has_x && (estimator ? !strcmp(estimator, "exact") : !in->access_count))
+		return err_set(e, -ENODATA,
+			       "exact figures are not kept by process: leave out --pid and --comm, or add samples: "
+			       "`accperf exact --emit-samples 1000 -- COMMAND`");
+	if (!estimator && part && in->access_count)
+		estimator = "fused";
+	err = flow_estimate(in, estimator, est, f, e);
+	return err ? err : flow_halves(in, estimator, est, f, e);
 }
 
 static int cmd_diff(void *opts, int argc, char **argv)
@@ -79,20 +88,20 @@ static int cmd_diff(void *opts, int argc, char **argv)
 
 	if (filter_from_opts(&o->filter, &filter, &e))
 		return cli_fail(&e, EXIT_USAGE);
+	io.filter = &filter;
 	est.stack = !strcmp(o->stack, "include");
 	est.ke = !strcmp(o->semantics, "ke");
 	est.bootstraps = 0; /* halves of the recordings tell the errors */
-	for (int i = 0; !err && i < 2; i++) {
+	for (int i = 0; !err && i < 2; i++)
 		err = flow_input_load(&in[i], argv[i], &io, &e);
-		if (!err)
-			err = estimate_or_empty(&in[i], o, &est, &f[i], &e);
+	err = err ? err : check_filter(&filter, in, argv, &e);
+	for (int i = 0; !err && i < 2; i++) {
+		err = estimate_or_empty(&in[i], o, &est, &f[i], &e);
 		if (!err && *in[i].missing) {
 			log_warn("%s: %s", argv[i], in[i].missing);
 			degraded = true;
 		}
 	}
-	if (!err)
-		err = check_filter(&filter, in, argv, &e);
 	programs = (struct programs){ in[0].program, in[1].program };
 	if (!err)
 		err = flow_diff(&f[0], &f[1], &in[0], &in[1], &d, &e);
@@ -105,10 +114,15 @@ static int cmd_diff(void *opts, int argc, char **argv)
 		log_warn("one profile is weighted by time and the other by count: much of the change is that"),
 			degraded = true;
 	if (!err) {
-		struct diff_view v = { &d,       argv[0],
-				       argv[1],  (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
-				       o->all,   f[1].time_bias,
-				       programs, &filter };
+		struct diff_view v = { &d,
+				       argv[0],
+				       argv[1],
+				       (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
+				       o->all,
+				       f[1].time_bias,
+				       programs,
+				       &filter,
+				       filter_asks_process(&filter) ? in[1].kept.loaded : 1 };
 
 		if (o->json)
 			flow_diff_json(&v, &out);
@@ -149,6 +163,9 @@ CLI_COMMAND(diff) = {
 		"\n"
 		"Edges of less than 0.1 % of the bytes are not judged. What can be found depends on the samples: an edge\n"
 		"of 3 % that grows by a fifth takes some 40,000 reads on either side, as minutes at --effort high have.\n"
+		"\n"
+		"With --pid and --comm the two parts are compared: shares are of what these processes read and of their\n"
+		"time. --dso and --symbol choose rows.\n"
 		"\n"
 		"Two profiles of different programs are told apart by a warning, and by exit status 3.\n"
 		"\n"

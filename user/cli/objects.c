@@ -243,7 +243,7 @@ static int cmd_objects(void *opts, int argc, char **argv)
 					  .trust = &trust,
 					  .regions = o->regions,
 					  .rows = o->rows > 1000000 ? 1000000 : (unsigned)o->rows,
-					  .filtered = { &filter, "accesses", in.kept.accesses },
+					  .filtered = { .by = &filter, .of = "accesses", .shown = in.kept.accesses },
 					  .source = o->input };
 
 		/* shares stay those of the whole recording */

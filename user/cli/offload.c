@@ -27,6 +27,7 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_BOOL, 'A', "all", AT(all),
 	  .help = "every call in full, not only those that fit on a screen of 40 lines" },
+	FILTER_PROCESS_OPTS(struct offload_cmd, filter),
 	FILTER_CODE_OPTS(struct offload_cmd, filter),
 	{ OPT_STRING, 'x', "accelerator", AT(accelerator), .arg = "NAME[=CALL],...",
 	  .help = "what if the calls that do the same went to these of the catalogue: break-even, what would be lost and gained; NAME=CALL: this call" },
@@ -41,9 +42,18 @@ static const struct opt options[] = {
 #define SCREEN 40    /* lines that a summary takes */
 #define VERDICTS 256 /* of pairs of calls, each with two fits: libraries have tens of functions */
 
-static int show_calls(const struct offload_cmd *o, const struct filter *f, const struct profile *p,
-		      const struct offload_summary *s, bool *degraded, struct err *e)
+/* What was read of a file: `part` is of the processes asked for. */
+struct calls_read {
+	struct profile *p;
+	struct offload_summary *all, *part;
+};
+
+static int show_calls(const struct offload_cmd *o, const struct filter *f, const struct calls_read *c, bool *degraded,
+		      struct err *e)
 {
+	const struct offload_summary *s = c->part ? c->part : c->all;
+	const struct filter processes = filter_of_processes(f);
+	const struct profile *p = c->p;
 	struct offload_verdict *verdicts = calloc(VERDICTS, sizeof(*verdicts));
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct offload_view v = { .file = o->input,
@@ -51,7 +61,8 @@ static int show_calls(const struct offload_cmd *o, const struct filter *f, const
 				  .summary = s,
 				  .verdicts = verdicts,
 				  .screen = o->all ? 0 : SCREEN,
-				  .filter = f };
+				  .filter = f,
+				  .all_calls = c->part ? (double)c->all->calls_total : 0 };
 	struct trust_evidence evidence = trust_of_offload(p, s);
 	struct whatif_list what = { 0 };
 	struct shares shares = { 0 };
@@ -61,7 +72,7 @@ static int show_calls(const struct offload_cmd *o, const struct filter *f, const
 
 	if (!verdicts)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS }, &shares, e);
+	r = shares_compute(p, &(struct shares_opts){ .thread = SHARES_ALL_THREADS, .filter = &processes }, &shares, e);
 	v.shares = r ? NULL : &shares;
 	if (!r && o->accelerator)
 		r = whatif_all(&what, s, o->catalogue, o->accelerator, e);
@@ -120,42 +131,61 @@ static const char *item_name(const void *ctx, size_t i)
 	return ((const struct offload_summary *)ctx)->items[i].name;
 }
 
-static int cmd_offload(void *opts, int argc, char **argv)
+/* Of some processes: a walk more, now that they have names. */
+static int read_part(const struct offload_cmd *o, const struct filter *f, struct calls_read *c, struct err *e)
 {
-	const struct offload_cmd *o = opts;
-	struct offload_summary *s = NULL;
-	struct filter f;
-	struct err e = { 0 };
-	struct profile *p = read_calls(o->input, &s, &e);
-	bool degraded = false;
-	int status = EXIT_DONE;
+	int err = filter_check_processes(f, c->p, o->input, e);
 
-	if (!p) {
-		offload_summary_free(s);
-		return cli_fail(&e, EXIT_FAILED);
+	if (err || !filter_asks_process(f))
+		return err;
+	c->part = offload_summary_load_part(o->input, f, c->p, e);
+	return c->part ? 0 : e->code ? e->code : -EINVAL;
+}
+
+static int status_of_calls(const struct offload_cmd *o, const struct calls_read *c, bool degraded)
+{
+	if (*c->p->recovery) {
+		log_warn("%s: %s", o->input, c->p->recovery);
+		return EXIT_DEGRADED;
 	}
-	if (filter_from_opts(&o->filter, &f, &e)) {
-		status = cli_fail(&e, EXIT_USAGE);
-	} else if (filter_check(&f, FILTER_DSO, item_library, s, s->items_cnt, o->input, &e) ||
-		   filter_check(&f, FILTER_SYMBOL, item_name, s, s->items_cnt, o->input, &e) ||
-		   show_calls(o, &f, p, s, &degraded, &e)) {
-		status = cli_fail(&e, EXIT_FAILED);
-	} else if (*p->recovery) {
-		log_warn("%s: %s", o->input, p->recovery);
-		status = EXIT_DEGRADED;
-	} else if (!offload_looked_for(p, s)) {
+	if (!offload_looked_for(c->p, c->all)) {
 		log_warn("%s was recorded without offload probes: `accperf record --offload auto`", o->input);
-		status = EXIT_DEGRADED;
-	} else if (!s->items_cnt) {
+		return EXIT_DEGRADED;
+	}
+	if (!c->all->items_cnt) {
 		log_warn(
 			"%s holds no offload call: the target made none while it was recorded, or uses none of the known libraries",
 			o->input);
-		status = EXIT_DEGRADED;
+		return EXIT_DEGRADED;
 	}
+	if (c->part && !c->part->items_cnt)
+		log_warn("%s holds offload calls, and none of these processes", o->input);
+	return degraded || (c->part && !c->part->items_cnt) ? EXIT_DEGRADED : EXIT_DONE;
+}
+
+static int cmd_offload(void *opts, int argc, char **argv)
+{
+	const struct offload_cmd *o = opts;
+	struct calls_read c = { 0 };
+	struct filter f;
+	struct err e = { 0 };
+	bool degraded = false;
+	int status;
+
+	if (filter_from_opts(&o->filter, &f, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	c.p = read_calls(o->input, &c.all, &e);
+	if (!c.p || filter_check(&f, FILTER_DSO, item_library, c.all, c.all->items_cnt, o->input, &e) ||
+	    filter_check(&f, FILTER_SYMBOL, item_name, c.all, c.all->items_cnt, o->input, &e) ||
+	    read_part(o, &f, &c, &e) || show_calls(o, &f, &c, &degraded, &e))
+		status = cli_fail(&e, EXIT_FAILED);
+	else
+		status = status_of_calls(o, &c, degraded);
 	filter_release(&f);
-	offload_summary_free(s);
-	profile_free(p);
-	return status == EXIT_DONE && degraded ? EXIT_DEGRADED : status;
+	offload_summary_free(c.part);
+	offload_summary_free(c.all);
+	profile_free(c.p);
+	return status;
 }
 
 static const struct cli_schema schemas[] = { { "offload", offload_schema }, { 0 } };
@@ -178,7 +208,8 @@ CLI_COMMAND(offload) = {
 		"of that cost, only a bound is given (below, < N us). CPU is the share of the target's CPU time spent\n"
 		"inside the calls, by the timer's samples where these tell, else by the calls, with its interval.\n"
 		"\n"
-		"--dso and --symbol choose libraries and calls; calls are counted for all processes together.\n"
+		"--pid and --comm choose processes, --dso and --symbol libraries and calls. Probes are in place in all\n"
+		"processes at once, so that calls of one that starts late or ends early are scaled less well.\n"
 		"\n"
 		"design: sync, the caller works or spins until the call is done; sync-OS, the kernel blocks it and\n"
 		"may run another thread; async, the call returns early and the caller goes on.\n"

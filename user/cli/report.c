@@ -176,7 +176,7 @@ static void add_advice(const struct report_cmd *o, const struct profile *p, cons
 
 	if (!p->has_calls)
 		return;
-	if (!advised_make(&a, o->input, NULL, NULL, 0, &e))
+	if (!advised_make(&a, o->input, &(struct advised_opts){ 0 }, &e))
 		advise_brief(&(struct advise_view){ .file = o->input,
 						    .input = &a.g.input,
 						    .candidates = &a.candidates,

@@ -81,7 +81,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			.trust = &trust,
 			.t = &t,
 			.rows = o->rows > 100000 ? 100000 : (unsigned)o->rows,
-			.filtered = { &filter, "bytes", shown },
+			.filtered = { .by = &filter, .of = "bytes", .shown = shown },
 			.source = o->input,
 			.metric = !strcmp(o->metric, "reads")    ? TIMELINE_READS
 				  : !strcmp(o->metric, "writes") ? TIMELINE_WRITES

@@ -125,12 +125,17 @@ static const char *thread_pid(const void *ctx, size_t i)
 	return number;
 }
 
-int filter_check_profile(const struct filter *f, const struct profile *p, const char *file, struct err *e)
+int filter_check_processes(const struct filter *f, const struct profile *p, const char *file, struct err *e)
 {
 	int err = filter_check(f, FILTER_PID, thread_pid, p, p->thread_count, file, e);
 
-	if (!err)
-		err = filter_check(f, FILTER_COMM, thread_comm, p, p->thread_count, file, e);
+	return err ? err : filter_check(f, FILTER_COMM, thread_comm, p, p->thread_count, file, e);
+}
+
+int filter_check_profile(const struct filter *f, const struct profile *p, const char *file, struct err *e)
+{
+	int err = filter_check_processes(f, p, file, e);
+
 	if (!err)
 		err = filter_check(f, FILTER_DSO, function_object, p, p->function_count, file, e);
 	return err ? err : filter_check(f, FILTER_SYMBOL, function_name, p, p->function_count, file, e);
@@ -152,7 +157,7 @@ int filter_check_flow(const struct filter *f, const struct flow_input *in, const
 	int err = 0;
 
 	if (p && p->thread_count)
-		err = filter_check(f, FILTER_COMM, thread_comm, p, p->thread_count, file, e);
+		err = filter_check_processes(f, p, file, e);
 	if (!err)
 		err = filter_check(f, FILTER_DSO, flow_object, in, in->func_count, file, e);
 	return err ? err : filter_check(f, FILTER_SYMBOL, flow_function, in, in->func_count, file, e);

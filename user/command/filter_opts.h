@@ -36,6 +36,8 @@ struct filter_opts {
 int filter_from_opts(const struct filter_opts *o, struct filter *f, struct err *e);
 /* -ENOENT where a name fits nothing in there; the sentence offers the nearest. */
 int filter_check_profile(const struct filter *f, const struct profile *p, const char *file, struct err *e);
+/* Of processes alone. */
+int filter_check_processes(const struct filter *f, const struct profile *p, const char *file, struct err *e);
 int filter_check_flow(const struct filter *f, const struct flow_input *in, const char *file, struct err *e);
 /* "; did you mean 'x', 'y'?", or nothing: names that hold what was typed, and the one nearest to it. */
 void filter_offer(const char *typed, const char *(*nth)(const void *ctx, size_t i), const void *ctx, size_t count,

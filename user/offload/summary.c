@@ -50,7 +50,6 @@ struct api_row {
 
 struct summary_private {
 	const struct store_reader *reader;
-	struct store_reader *owned; /* by offload_summary_load() */
 	TABLE(struct api_row, apis);
 	TABLE(struct total_row, totals);
 	TABLE(struct hist_row, hists);
@@ -948,25 +947,6 @@ int offload_summary_end(struct offload_summary *s, struct err *e)
 	return k->failed ? err_set(e, k->failed, "out of memory reading the offload calls") : 0;
 }
 
-struct offload_summary *offload_summary_load(const char *path, struct err *e)
-{
-	struct store_reader *r = store_open(path, e);
-	struct section_reader reader;
-	struct offload_summary *s = r ? offload_summary_begin(r, &reader, e) : NULL;
-
-	if (!s) {
-		store_reader_free(r);
-		return NULL;
-	}
-	s->priv->owned = r;
-	if (sections_walk(r, &reader, 1, e) || offload_summary_end(s, e)) {
-		err_prefix(e, "%s", path);
-		offload_summary_free(s);
-		return NULL;
-	}
-	return s;
-}
-
 void offload_summary_free(struct offload_summary *s)
 {
 	struct summary_private *k;
@@ -993,7 +973,7 @@ void offload_summary_free(struct offload_summary *s)
 	intern_release(&k->hist_of);
 	intern_release(&k->item_of);
 	intern_release(&k->texts);
-	store_reader_free(k->owned);
+	store_reader_free(s->owned);
 	free(k);
 	free(s);
 }

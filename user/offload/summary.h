@@ -94,13 +94,18 @@ struct offload_summary {
 	uint64_t calls_total;     /* exact ones */
 	/* lost: counted calls and records of calls that name a function which the file does not tell of, or too late */
 	uint64_t nameless_calls, nameless_records;
-	double hits_ns;   /* what probes took from the target */
-	double placeless; /* recorded calls in no site's distribution: there was no room for one more site */
+	double hits_ns;             /* what probes took from the target */
+	double placeless;           /* recorded calls in no site's distribution: there was no room for one more site */
+	struct store_reader *owned; /* by offload_summary_load() */
 	struct summary_private *priv;
 };
 
 /* NULL with a sentence: no file, damaged; no offload sections give a summary without items. */
 struct offload_summary *offload_summary_load(const char *path, struct err *e);
+/* The same of the processes that the filter takes; p has been read from the same file, and names them. */
+struct filter;
+struct offload_summary *offload_summary_load_part(const char *path, const struct filter *f, const struct profile *p,
+						  struct err *e);
 /* The same on a walk that is made anyway over r, which must outlive it. end(): 0 or -errno; free() in any case. */
 struct section_reader;
 struct store_reader;

@@ -157,6 +157,17 @@ bool filter_asks_code(const struct filter *f)
 	return f && (f->by[FILTER_DSO].count || f->by[FILTER_SYMBOL].count);
 }
 
+struct filter filter_of_processes(const struct filter *f)
+{
+	struct filter out = { 0 };
+
+	if (f) {
+		out.by[FILTER_PID] = f->by[FILTER_PID];
+		out.by[FILTER_COMM] = f->by[FILTER_COMM];
+	}
+	return out;
+}
+
 bool filter_any(const struct filter *f)
 {
 	return filter_asks_process(f) || filter_asks_code(f);

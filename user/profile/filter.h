@@ -43,6 +43,8 @@ void filter_list_release(struct filter_list *l);
 bool filter_any(const struct filter *f);
 bool filter_asks_process(const struct filter *f);
 bool filter_asks_code(const struct filter *f);
+/* Its part that asks for processes; borrows the patterns, not to be released. */
+struct filter filter_of_processes(const struct filter *f);
 bool filter_process(const struct filter *f, uint32_t pid, const char *comm);
 bool filter_code(const struct filter *f, const char *name, const char *object);
 /* Does one pattern mean this name? */

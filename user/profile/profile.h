@@ -169,6 +169,8 @@ uint32_t profile_module_of(const struct profile *p, uint32_t id); /* 0: none suc
 void profile_free(struct profile *p);
 /* Does the filter take a sample of this process with this stack? Its code is that of the innermost function. */
 bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid, const char *comm, uint32_t stack);
+/* No sample of it is of a process that the filter leaves out. */
+bool profile_takes_all(const struct profile *p, const struct filter *f);
 /* Leaves the samples that the filter takes: the share of the whole that is, NaN where there was none. */
 double profile_keep_part(struct profile *p, const struct filter *f);
 /* Value of a meta key, NULL if the file has none. */

@@ -19,6 +19,17 @@ bool profile_takes(const struct profile *p, const struct filter *f, uint32_t pid
 	       filter_code(f, p->functions[function].name, p->functions[function].object);
 }
 
+bool profile_takes_all(const struct profile *p, const struct filter *f)
+{
+	for (size_t i = 0; i < p->cell_count; i++) {
+		const struct profile_thread *t = &p->threads[p->cells[i].thread];
+
+		if (!filter_process(f, t->pid, t->comm))
+			return false;
+	}
+	return true;
+}
+
 double profile_keep_part(struct profile *p, const struct filter *f)
 {
 	enum profile_unit unit = profile_unit(p);

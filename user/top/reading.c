@@ -214,7 +214,7 @@ struct reading {
 static int thorough_moment(const char *path, struct top_moment *m, struct err *e)
 {
 	struct advised_profile a;
-	int err = advised_make(&a, path, NULL, NULL, 0, e);
+	int err = advised_make(&a, path, &(struct advised_opts){ 0 }, e);
 
 	if (!err)
 		err = top_build(&(struct top_source){ a.g.profile, &a.g.shares, &a.g, &a.candidates, &a.advice }, m);

@@ -19,6 +19,7 @@ struct advise_view {
 	const struct candidates *candidates;
 	const struct advice *advice;
 	bool all;                    /* every candidate, option and reason */
+	double part;                 /* share of the time of the processes that were asked for */
 	const struct filter *filter; /* candidates of such code; NULL: all */
 };
 

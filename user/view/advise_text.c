@@ -321,13 +321,13 @@ bool advise_takes(const struct advise_view *v, const struct candidate *c)
 
 struct filtered advise_filtered(const struct advise_view *v)
 {
-	struct filtered out = { v->filter, "time", 0 };
+	struct filtered out = { .by = v->filter, .of = "time", .alone = filter_asks_process(v->filter) };
 
 	for (size_t i = 0; i < v->input->functions; i++) {
 		const struct advise_function *f = &v->input->function[i];
 
 		if (filter_code(v->filter, f->name, f->object))
-			out.shown += f->self;
+			out.shown += f->self * v->part;
 	}
 	return out;
 }

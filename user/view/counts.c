@@ -75,7 +75,7 @@ static bool shown(const struct counts_view *v, size_t i)
 
 static struct filtered filtered(const struct counts_view *v)
 {
-	struct filtered out = { v->filter, "instructions", 0 };
+	struct filtered out = { .by = v->filter, .of = "instructions", .shown = 0 };
 
 	for (size_t i = 0; i < v->r->row_count; i++) {
 		const struct counts_row *row = &v->r->row[i];

@@ -34,7 +34,7 @@ void filtered_text(const struct filtered *f, const char *prefix, const struct te
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%sfiltered: ", prefix);
 	filtered_phrase(f, out);
-	buf_addstr(out, "; shares are of the whole recording");
+	buf_addf(out, "; shares are of %s", f->alone ? "these processes alone" : "the whole recording");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 }

@@ -11,6 +11,7 @@ struct filtered {
 	const struct filter *by; /* NULL, or one that asks for nothing: all is shown, and nothing said */
 	const char *of;          /* "time", "bytes"... */
 	double shown;            /* share of 1 of the whole recording; NaN unknown */
+	bool alone;              /* the view's shares are of these processes alone */
 };
 
 /* "38.0% of the time shown (comm nginx; dso libz*)"; of a filter that asks for something. */

@@ -163,7 +163,7 @@ static bool exact(const struct profile *p)
 /* What the reader of the profile should know, under its "more information". */
 static void put_remarks(struct writer *w)
 {
-	const struct filtered part = { w->o->filter, "time", w->o->shown };
+	const struct filtered part = { .by = w->o->filter, .of = "time", .shown = w->o->shown };
 	struct json *j = &w->j;
 	AUTO_BUF(phrase);
 

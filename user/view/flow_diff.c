@@ -12,11 +12,11 @@ static bool takes(const struct diff_view *v, const struct diff_row *r)
 /* Bytes of the edges shown. */
 static struct filtered diff_filtered(const struct diff_view *v)
 {
-	struct filtered out = { v->filter, "bytes", 0 };
+	struct filtered out = { .by = v->filter, .of = "bytes", .alone = filter_asks_process(v->filter) };
 
 	for (size_t i = 0; i < v->diff->edge_count; i++)
 		if (takes(v, &v->diff->edges[i]))
-			out.shown += v->diff->edges[i].other;
+			out.shown += v->diff->edges[i].other * v->kept;
 	if (!v->diff->edge_count)
 		out.shown = NAN;
 	return out;

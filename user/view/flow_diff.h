@@ -16,7 +16,8 @@ struct diff_view {
 	bool all; /* also changes that may be noise */
 	bool time_bias;
 	struct programs programs;    /* of the base, of the other */
-	const struct filter *filter; /* of code: rows of such functions; NULL: all */
+	const struct filter *filter; /* rows of such functions, and of what such processes do; NULL: all */
+	double kept; /* share of the other's bytes that such processes read; 1: no process was asked for */
 };
 
 void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out);

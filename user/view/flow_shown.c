@@ -51,7 +51,7 @@ bool flow_shown(const struct flow_view *v, const struct flow_edge *e)
 
 struct filtered flow_filtered(const struct flow_view *v)
 {
-	struct filtered out = { v->filter, "bytes", NAN };
+	struct filtered out = { .by = v->filter, .of = "bytes", .shown = NAN };
 	double bytes = 0;
 
 	for (size_t i = 0; i < v->flow->edge_count; i++)

@@ -51,6 +51,7 @@ struct offload_view {
 	size_t whatif_cnt;
 	unsigned screen;             /* lines that the text should fit in; 0: all of it */
 	const struct filter *filter; /* NULL: all calls */
+	double all_calls;            /* of all processes, where the summary is of some of them; 0: it has all */
 	const struct trust *trust;   /* NULL: not judged */
 };
 

@@ -15,7 +15,7 @@
 
 struct filtered offload_filtered(const struct offload_view *v)
 {
-	struct filtered out = { v->filter, "calls", NAN };
+	struct filtered out = { .by = v->filter, .of = "calls", .shown = NAN };
 	double all = 0, shown = 0;
 
 	for (size_t i = 0; i < v->summary->items_cnt; i++) {
@@ -24,6 +24,7 @@ struct filtered offload_filtered(const struct offload_view *v)
 		all += (double)it->calls;
 		shown += offload_passes(v->filter, it) ? (double)it->calls : 0;
 	}
+	all = v->all_calls > 0 ? v->all_calls : all;
 	if (all > 0)
 		out.shown = shown / all;
 	return out;

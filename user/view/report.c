@@ -435,7 +435,7 @@ static void callers_table(const struct report *r, const struct text_style *style
 void report_text(const struct report *r, const struct text_style *style, struct buf *out)
 {
 	const struct profile *p = r->profile;
-	struct filtered of = { r->opts.filter, "time", r->all.shown };
+	struct filtered of = { .by = r->opts.filter, .of = "time", .shown = r->all.shown };
 
 	trust_text(r->opts.trust, "# ", style, out);
 	report_header(p, r->file, &r->all, style, out);
@@ -610,7 +610,7 @@ static void labels_json(const struct profile *p, struct json *j)
 void report_json(const struct report *r, struct buf *out)
 {
 	const struct profile *p = r->profile;
-	struct filtered of = { r->opts.filter, "time", r->all.shown };
+	struct filtered of = { .by = r->opts.filter, .of = "time", .shown = r->all.shown };
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
