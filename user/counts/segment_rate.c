@@ -270,17 +270,17 @@ static const char *too_few(const struct segment_rate *r, const struct sums *all)
 	return all->known_ns > 0 ? NULL : "segments are too short for their time to be measured";
 }
 
-/* A stretch in which no segment began is one in which no code ran, or code between whose calls it lay as a whole. */
-static double part_met(const struct fmt_segment *s, size_t n, double running)
+/* Segments that came to their end, each for as many as it stands for, against all user time of as many stretches: what
+ * is missing began before them, or goes on behind them, for longer than any was waited for. One stretch of many
+ * with the beginning of a phase of a second shows nothing of the phase. */
+static double part_met(const struct sums *all, const struct fmt_segment *s, size_t n, double running)
 {
-	double stretches, met = 0;
+	double stretches;
 
-	if (!n || !(running > 0) || s[n - 1].stretch < s[0].stretch)
+	if (!n || !(running > 0) || !(all->timed > 0) || s[n - 1].stretch < s[0].stretch)
 		return NAN;
-	for (size_t i = 0; i < n; i++)
-		met += !i || s[i].stretch != s[i - 1].stretch;
 	stretches = (double)(s[n - 1].stretch - s[0].stretch) + 1;
-	return fmin(1, met / stretches / fmin(running, 1));
+	return fmax(0, fmin(1, all->timed_ns / (stretches * FMT_SEGMENT_STRETCH_NS * running)));
 }
 
 /* Carried ones are disturbed, so they take longer than timed ones. Where they are shorter, long ones are missing among
@@ -298,7 +298,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 				  .low = NAN,
 				  .high = NAN,
 				  .verified = NAN,
-				  .met = part_met(s, n, running),
+				  .met = NAN,
 				  .var_chance = NAN,
 				  .var_unverified = NAN,
 				  .var_prices = NAN };
@@ -316,6 +316,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 		r.instructions += s[i].state == FMT_SEG_VERIFIED ? s[i].instructions : 0;
 		add_segment(&all, &s[i]);
 	}
+	r.met = part_met(&all, s, n, running);
 	while (next_stretch(&w, &h))
 		r.stretches += h.carried > 0;
 	/* a lost one took as long as any, for all that is known */
