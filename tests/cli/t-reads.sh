@@ -66,6 +66,23 @@ done
 check "diff asked again reads neither profile" again diff "$a" "$b"
 anew() { ! again "$@"; }
 check "... but all of it with --fresh" anew diff --fresh "$a" "$b"
+check "counts asked again does not read its profile" again counts -i "$G/live-counts.prof"
+# again_but CHANGE ARGUMENTS...: what was printed is no answer any more once CHANGE was done
+again_but() {
+	local change=$1; shift
+	accperf "$@" >said 2>&1; $change; rm -f opened
+	COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said 2>&1
+	[ -e opened ]
+}
+kept_counts() { echo >"$XDG_CACHE_HOME/accperf/counts/another"; }
+check "... but does when other recordings have left counts since" again_but kept_counts counts -i "$G/live-counts.prof"
+export XDG_CONFIG_HOME=$TMP/config
+own_devices() { mkdir -p config/accperf; echo '{"schema":"accperf.accelerators/1","accelerators":[]}' >config/accperf/accelerators.json; }
+for how in advise "advise --json" "advise --roofline"; do
+	check "$how asked again does not read its profile" again $how -i "$G/offload-marker.prof"
+	rm -rf config
+	check "... but does when devices were measured since" again_but own_devices $how -i "$G/offload-marker.prof"
+done
 
 # A million samples over 50,000 functions; the solver of a flow has u-flow-balance
 mkprofile many.data samples=1000000 stacks=50000 functions=50000

@@ -116,6 +116,35 @@ static void test_same_question(void **state)
 	assert_false(given(&(struct answer_key){ 7, 10 }, text));
 }
 
+/* A folder changes with its entries; one that cannot be told keeps nothing. */
+static void test_folder_it_rests_on(void **state)
+{
+	struct answer_files files = { 0 };
+	char other[96], entry[128];
+	int of;
+
+	snprintf(other, sizeof(other), "%s/other", folder);
+	snprintf(entry, sizeof(entry), "%s/entry", other);
+	assert_int_equal(mkdir(other, 0700), 0);
+	of = open(other, O_RDONLY | O_DIRECTORY);
+	openfile_tell(told, &files);
+	openfile_looks_in(of);
+	openfile_looks_at(entry);
+	openfile_tell(NULL, NULL);
+	close(of);
+	assert_int_equal(files.count, 2);
+	assert_int_equal(keep(&files, "empty\n"), 0);
+	assert_true(given(&key, "empty\n"));
+	write_file(entry, "one");
+	unlink(entry); /* as it was, but for the folder's time */
+	assert_false(given(&key, "empty\n"));
+	openfile_tell(told, &files);
+	openfile_looks_in(-1);
+	openfile_tell(NULL, NULL);
+	assert_true(files.unusable);
+	answer_files_release(&files);
+}
+
 static void test_files_it_rests_on(void **state)
 {
 	struct answer_files files = { 0 };
@@ -228,6 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_question, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_folder_it_rests_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_it_rests_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),

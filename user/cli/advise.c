@@ -9,6 +9,7 @@
 #include "advise/sets.h"
 #include "command/command.h"
 #include "command/filter_opts.h"
+#include "command/kept.h"
 #include "command/pager.h"
 #include "offload/roof.h"
 #include "view/advise.h"
@@ -18,7 +19,7 @@ struct advise_cmd {
 	const char *input, *catalogue, *output;
 	struct opt_list sets;
 	struct filter_opts filter;
-	bool roofline, svg, json, pager, all, stdio;
+	bool roofline, svg, json, pager, all, stdio, fresh;
 };
 
 static const struct advise_cmd defaults = { .input = "accperf.data", .pager = true };
@@ -39,6 +40,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.advise/1" },
 	{ OPT_BOOL, 0, "pager", AT(pager), .help = "page long output on a terminal (on)" },
 	STDIO_OPT(struct advise_cmd, stdio),
+	FRESH_OPT(struct advise_cmd, fresh),
 	OPT_END
 };
 

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include "command/command.h"
+#include "command/kept.h"
 #include "foreground/counts_keep.h"
 #include "command/filter_opts.h"
 #include "command/pager.h"
+#include "util/openfile.h"
 #include "util/suggest.h"
 #include "view/counts.h"
 
@@ -16,7 +18,7 @@ struct counts_cmd {
 	const char *input, *function, *cache;
 	struct filter_opts filter;
 	uint64_t rows;
-	bool json, stdio;
+	bool json, stdio, fresh;
 };
 
 static const struct counts_cmd defaults = { .input = "accperf.data", .rows = 20 };
@@ -31,6 +33,7 @@ static const struct opt options[] = {
 	COUNTS_CACHE_OPT(offsetof(struct counts_cmd, cache)),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.counts/1" },
 	STDIO_OPT(struct counts_cmd, stdio),
+	FRESH_OPT(struct counts_cmd, fresh),
 	OPT_END
 };
 
@@ -121,6 +124,7 @@ static int fill_from_cache(const struct counts_cmd *o, struct counts_record *rec
 	dir = counts_cache_folder(o->cache, e);
 	if (dir < 0)
 		return e->code ? EXIT_FAILED : 0;
+	openfile_looks_in(dir);
 	counts_cache_fill(dir, rec);
 	close(dir);
 	return 0;

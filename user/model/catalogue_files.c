@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "util/newfile.h"
+#include "util/openfile.h"
 
 #define MOST_TEXT (256u << 20) /* bytes: ten million rows of measured calls */
 
@@ -21,6 +22,7 @@ int catalogue_text(const char *path, struct buf *out, struct err *e)
 	size_t n;
 	int err = 0;
 
+	openfile_looks_at(path);
 	if (!f)
 		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
 	while ((n = fread(block, 1, sizeof(block), f)) > 0 && !err) {
@@ -126,6 +128,7 @@ int catalogue_all(struct catalogue *c, const char *file, struct err *e)
 	int err = catalogue_paper(c, e);
 
 	catalogue_own_path(own, sizeof(own));
+	openfile_looks_at(own);
 	if (!err && access(own, F_OK) == 0 &&
 	    !(file && realpath(own, real[0]) && realpath(file, real[1]) && !strcmp(real[0], real[1])))
 		err = add_file(c, own, e);

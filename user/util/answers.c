@@ -98,7 +98,7 @@ static bool answer_unchanged(const char *list, size_t len, uint32_t count)
 			return false;
 		memcpy(path, name, was.path_len);
 		path[was.path_len] = 0;
-		there = path[0] == '/' && !stat(path, &st) && S_ISREG(st.st_mode);
+		there = path[0] == '/' && !stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 		is = seen_as(there ? &st : NULL, was.path_len);
 		if (memcmp(&was, &is, sizeof(is)))
 			return false;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -260,6 +261,28 @@ void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *
 {
 	tell = told;
 	tell_ctx = ctx;
+}
+
+void openfile_looks_at(const char *path)
+{
+	struct stat st;
+	bool there = tell && !stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
+
+	if (tell)
+		tell(tell_ctx, path, there ? &st : NULL);
+}
+
+void openfile_looks_in(int dir)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t n;
+
+	if (!tell)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, path, sizeof(path) - 1);
+	path[n < 0 ? 0 : n] = 0; /* not absolute: nothing that rests on it is kept */
+	openfile_looks_at(path);
 }
 
 int openfile_regular(const char *path, struct stat *st)

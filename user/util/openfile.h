@@ -62,6 +62,9 @@ struct openfile_refusals openfile_refused(void);
 /* Whoever keeps what was worked out wants to know what it rests on: told is called for each path that
  * openfile_regular() is asked for, with what was found, or NULL. told NULL: nobody. Of one thread. */
 void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *found), void *ctx);
+/* Tells of what is read in another way: a file, or a folder (of this descriptor), which changes with its entries. */
+void openfile_looks_at(const char *path);
+void openfile_looks_in(int dir);
 
 /* Only root or we ourselves can have written it: what is known of such a file may be remembered. */
 bool openfile_is_ours(const struct stat *st);
