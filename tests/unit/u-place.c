@@ -190,6 +190,51 @@ static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 	assert_true(fabs(part(&p, F) - 0.75) < 0.01);
 }
 
+/* One word of a line is little beside all that is around it. */
+static void a_wider_place_has_one_vote(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, F, BASE);
+	for (unsigned i = 0; i < 48; i++)
+		store(&p, G, BASE + 64 + 4 * i);
+	p.stays[0] = 0;
+	reads(&p, BASE + 32, none);
+	assert_true(part(&p, F) > 0.45 && part(&p, F) < 0.6);
+	assert_true(part(&p, G) > 0.4);
+}
+
+static void stores_on_the_stack_are_left_out(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	store(&p, F, BASE);
+	store(&p, G, BASE);
+	p.access[1].flags |= FMT_A_STACK;
+	reads(&p, BASE, none);
+	assert_true(part(&p, F) > 0.999);
+}
+
+/* A word that is read all the time says no more of what its reader reads than one that is read once. */
+static void a_line_tells_once(void **state)
+{
+	struct planted p;
+
+	(void)state;
+	begin(&p);
+	for (unsigned i = 0; i < 150; i++) /* half of them twice: two thirds of all writes were seen */
+		store(&p, F, BASE + 32 * (i % 100));
+	reads(&p, BASE + 64, none);
+	reads(&p, BASE + 128, none);
+	for (unsigned i = 0; i < 200; i++)
+		reads(&p, BASE + 256 + 4, none);
+	assert_true(part(&p, F) > 0.8);
+}
+
 static void constants_and_reads_without_an_address(void **state)
 {
 	struct planted p;
@@ -212,6 +257,9 @@ int main(void)
 		cmocka_unit_test(what_is_seldom_seen_written_may_have_been_missed),
 		cmocka_unit_test(what_changes_later_is_not_from_before),
 		cmocka_unit_test(a_call_that_filled_is_one_of_those_who_wrote_since),
+		cmocka_unit_test(a_wider_place_has_one_vote),
+		cmocka_unit_test(stores_on_the_stack_are_left_out),
+		cmocka_unit_test(a_line_tells_once),
 		cmocka_unit_test(constants_and_reads_without_an_address),
 	};
 
