@@ -70,6 +70,12 @@ ACCPERF_BREAKPOINTS=maybe expect_status 2 "nor in the environment" record b.data
 check "which is named" grep -q 'ACCPERF_BREAKPOINTS must be' "$TMP/err"
 
 # the trial comes to its end
+# calm NAME COMMAND...: as check; but on a machine with the defect, one of these hits may be the one in a million
+strayed=0
+calm() {
+	if [ "$(kept signals)" != 0 ]; then strayed=1; rm -f cache/accperf/breakpoints/signals; fi
+	if [ $strayed = 0 ] || "${@:2}" >/dev/null 2>&1; then check "$@"; else skip "$1" "a hit did send a stray signal here"; fi
+}
 trial_ends() { # with time for windows after it
 	for secs in 5 20 60; do
 		known hits 1999000
@@ -78,23 +84,23 @@ trial_ends() { # with time for windows after it
 	done
 }
 expect_status 0 "a recording in which the trial ends" trial_ends
-check "the report says since when" sh -c 'accperf report --json -i late.data | jq -r .breakpoints | grep -q "^after [1-9]"'
-check "has windows from then on" [ "$(windows late.data)" -gt 0 ]
-check "and says since when" grep -q 'began after [1-9]' "$TMP/err"
-check "doctor knows it" [ "$(doctor breakpoint-trial state)" = yes ]
+calm "the report says since when" sh -c 'accperf report --json -i late.data | jq -r .breakpoints | grep -q "^after [1-9]"'
+calm "has windows from then on" [ "$(windows late.data)" -gt 0 ]
+calm "and says since when" grep -q 'began after [1-9]' "$TMP/err"
+calm "doctor knows it" [ "$(doctor breakpoint-trial state)" = yes ]
 expect_status 0 "the next recording" windowed a.data
-check "has windows" [ "$(windows a.data)" -gt 0 ]
-check "and has nothing to say of it" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
+calm "has windows" [ "$(windows a.data)" -gt 0 ]
+calm "and has nothing to say of it" sh -c '! grep -q "tried out" "$1"' - "$TMP/err"
 known hits 2000000 00000000-0000-0000-0000-000000000000
-check "another boot is another machine" [ "$(doctor breakpoint-trial state)" = unknown ]
+calm "another boot is another machine" [ "$(doctor breakpoint-trial state)" = unknown ]
 for bad in "" "x" "2000000" "-1" "99999999999999999999999"; do
 	printf '%s' "$bad" >cache/accperf/breakpoints/hits
-	check "a cache of '$bad' is none" [ "$(doctor breakpoint-trial state)" = unknown ]
+	calm "a cache of '$bad' is none" [ "$(doctor breakpoint-trial state)" = unknown ]
 done
 known hits 1990000
 expect_status 0 "doctor --breakpoints tries at once" accperf doctor --breakpoints --json
-check "to the end" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = yes ]
-check "for everybody's use" [ "$(kept hits)" -ge 2000000 ]
+calm "to the end" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = yes ]
+calm "for everybody's use" [ "$(kept hits)" -ge 2000000 ]
 forget; known hits 1000
 (exec 9<cache/accperf/breakpoints; flock 9; exec sleep 200) & holder=$!; STARTED+=($holder)
 sleep .3
