@@ -128,7 +128,7 @@ static void test_folder_it_rests_on(void **state)
 	assert_int_equal(mkdir(other, 0700), 0);
 	of = open(other, O_RDONLY | O_DIRECTORY);
 	openfile_tell(told, &files);
-	openfile_looks_in(of);
+	openfile_looks_in(of, NULL);
 	openfile_looks_at(entry);
 	openfile_tell(NULL, NULL);
 	close(of);
@@ -139,7 +139,7 @@ static void test_folder_it_rests_on(void **state)
 	unlink(entry); /* as it was, but for the folder's time */
 	assert_false(given(&key, "empty\n"));
 	openfile_tell(told, &files);
-	openfile_looks_in(-1);
+	openfile_looks_in(-1, NULL);
 	openfile_tell(NULL, NULL);
 	assert_true(files.unusable);
 	answer_files_release(&files);

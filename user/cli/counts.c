@@ -124,7 +124,7 @@ static int fill_from_cache(const struct counts_cmd *o, struct counts_record *rec
 	dir = counts_cache_folder(o->cache, e);
 	if (dir < 0)
 		return e->code ? EXIT_FAILED : 0;
-	openfile_looks_in(dir);
+	openfile_looks_in(dir, NULL);
 	counts_cache_fill(dir, rec);
 	close(dir);
 	return 0;

@@ -358,6 +358,9 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	part = moves(p, r);
 	there = part * (1 - near->cover);
 	part = near->count ? there / (there + 1 - part + 1e-9) : 0;
+	/* what is handed to the kernel was made for that */
+	if (near->count && r->call)
+		part = 1;
 	if (r->a.near == NEAR_BLIND && !near->count)
 		return 0;
 	out[n++] = (struct place_part){ nobody(p, r), (float)(1 - part) };

@@ -34,7 +34,7 @@ bool roof_kept(struct roofline *out, const char **why)
 	bool there;
 	AUTO_BUF(text);
 
-	openfile_looks_in(dir);
+	openfile_looks_in(dir, NAME);
 	there = dir >= 0 && !cachedir_read(dir, NAME, MOST, &text);
 	buf_addch(&text, 0);
 	*why = !there ? "it was not measured on this machine: `accperf calibrate --roofline` does that, in seconds"

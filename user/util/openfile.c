@@ -272,7 +272,7 @@ void openfile_looks_at(const char *path)
 		tell(tell_ctx, path, there ? &st : NULL);
 }
 
-void openfile_looks_in(int dir)
+void openfile_looks_in(int dir, const char *name)
 {
 	char link[64], path[PATH_MAX];
 	ssize_t n;
@@ -282,6 +282,8 @@ void openfile_looks_in(int dir)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = 0; /* not absolute: nothing that rests on it is kept */
+	if (name && n > 0)
+		snprintf(path + n, sizeof(path) - (size_t)n, "/%s", name);
 	openfile_looks_at(path);
 }
 

@@ -62,9 +62,10 @@ struct openfile_refusals openfile_refused(void);
 /* Whoever keeps what was worked out wants to know what it rests on: told is called for each path that
  * openfile_regular() is asked for, with what was found, or NULL. told NULL: nobody. Of one thread. */
 void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *found), void *ctx);
-/* Tells of what is read in another way: a file, or a folder (of this descriptor), which changes with its entries. */
+/* Tells of what is read in another way: a file; or one in a folder (of this descriptor), NULL: the folder itself, which
+ * changes with its entries, not with what is written into them. */
 void openfile_looks_at(const char *path);
-void openfile_looks_in(int dir);
+void openfile_looks_in(int dir, const char *name);
 
 /* Only root or we ourselves can have written it: what is known of such a file may be remembered. */
 bool openfile_is_ours(const struct stat *st);
