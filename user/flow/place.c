@@ -276,7 +276,7 @@ int place_learn(struct place *p, const struct flow_input *in, const struct last_
 	struct map met = { 0 };
 	bool *burst = calloc(c->site_count + 1, sizeof(*burst));
 
-	*p = (struct place){ .in = in, .still = still, .sites = c->site_count };
+	*p = (struct place){ .in = in, .still = still };
 	p->site = calloc(c->site_count + 1, sizeof(*p->site));
 	p->func = calloc(in->func_count + 1, sizeof(*p->func));
 	p->work = calloc(in->func_count + 1, sizeof(*p->work));

@@ -39,7 +39,6 @@ struct place {
 	double *work; /* by function */
 	struct place_tally *site, *func;
 	struct place_tally all;
-	uint32_t sites;
 	bool no_memory;
 };
 
