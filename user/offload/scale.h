@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * From the calls seen in stretches to those of the whole recording. Owns the statistics only: pure
- * functions, no I/O. Included by user/offload/summary.c and tests.
+ * functions, no I/O. Included by user/offload/summary_scale.c and tests.
  *
  * A stretch ends when its calls have cost too much: it is long where the target calls little, short
  * where it calls much, and ends in a busy phase. So stretches are not pooled, and what a gap held is not

@@ -9,7 +9,7 @@
 #include "offload/api.h"
 #include "offload/octaves.h"
 #include "offload/points.h"
-#include "offload/scale.h"
+#include "offload/summary_priv.h"
 #include "profile/profile.h"
 #include "profile/walk.h"
 #include "util/grow.h"
@@ -21,53 +21,6 @@
 #define HELD 4096      /* calls that wait for the record which names their function; it is soon there */
 #define SITES_MET 4096 /* call sites with a distribution of their own while calls are read, 16 KiB each */
 #define SITES 4096     /* of one item, looked through for each total; the last stands for all further ones */
-
-struct total_row {
-	struct fmt_offload_total t;
-};
-
-struct hist_row {
-	struct fmt_offload_hist h;
-};
-
-struct window_row {
-	struct fmt_offload_window w;
-};
-
-/* Of the calls from one site; which sites are shown is known at the end. */
-struct site_row {
-	struct spread time, bytes_of;
-};
-
-struct api_row {
-	struct fmt_offload_api f;
-	uint32_t item;
-};
-
-#define TABLE(type, name)                                                                                              \
-	type *name;                                                                                                    \
-	size_t name##_cnt, name##_cap
-
-struct summary_private {
-	const struct store_reader *reader;
-	TABLE(struct api_row, apis);
-	TABLE(struct total_row, totals);
-	TABLE(struct hist_row, hists);
-	TABLE(struct window_row, windows);
-	TABLE(struct offload_item, items);
-	TABLE(struct fmt_call, held);
-	TABLE(struct site_row, met);
-	struct map api_at;                        /* id -> index into apis */
-	struct map met_at;                        /* item << 32 | stack -> index into met */
-	struct intern total_of, hist_of, item_of; /* key bytes -> index + 1 */
-	uint64_t random;
-	struct intern texts;
-	double inside_ns[FMT_PROBE_CLASSES], call_ns[FMT_PROBE_CLASSES];
-	uint64_t end; /* of the recording */
-	uint64_t nameless_calls, nameless_records;
-	double placeless;
-	int failed;
-};
 
 /* A new zeroed row; NULL: no memory, or a table that no honest file has. */
 #define ADD_ROW(k, name)                                                                                               \
@@ -124,13 +77,6 @@ double spread_quantile(const struct spread *s, double q)
 }
 
 /* ---- sections ---- */
-
-static const char *string_or_unknown(struct summary_private *k, uint32_t id)
-{
-	const char *s = store_str(k->reader, id);
-
-	return s && *s ? s : "(unknown)";
-}
 
 static void add_api(struct summary_private *k, const struct fmt_offload_api *f)
 {
@@ -208,9 +154,9 @@ static struct offload_item *item_of(struct summary_private *k, uint32_t id)
 		return &k->items[row->item];
 	memset(&key, 0, sizeof(key));
 	/* Interned, so that equal texts are equal pointers. */
-	key.api = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.api), NULL), NULL);
-	key.name = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.name), NULL), NULL);
-	key.library = intern_get(&k->texts, intern_str(&k->texts, string_or_unknown(k, row->f.library), NULL), NULL);
+	key.api = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.api), NULL), NULL);
+	key.name = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.name), NULL), NULL);
+	key.library = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.library), NULL), NULL);
 	key.variant = row->f.variant;
 	key.kind = row->f.kind;
 	key.group = row->f.group;
@@ -611,139 +557,6 @@ static void fold_hists(struct summary_private *k)
 }
 
 /*
- * A probe's cost was measured on ourselves, and is another in the target: functions that do nothing read up to a
- * third of it. So what was taken off a call may be wrong by half, or by what the measurement itself ranged and
- * drifted over.
- */
-#define COST_DOUBT .5
-
-/* What the hits of a stretch cost the target. */
-static double hits_ns(const struct summary_private *k, const struct fmt_offload_window *w)
-{
-	return w->hits_ns ? (double)w->hits_ns : (double)w->hits * k->call_ns[FMT_PROBE_UNKNOWN];
-}
-
-static bool of_item(struct summary_private *k, const struct fmt_offload_window *w, const struct offload_item *it)
-{
-	return w->group == it->group && w->disarmed >= w->armed && w->calls != UINT64_MAX &&
-	       w->cpu_disarmed >= w->cpu_armed && !strcmp(string_or_unknown(k, w->library), it->library);
-}
-
-/* An item's stretches, on the clock and in CPU time of the target. */
-struct stretches {
-	struct stretch *clock, *cpu;
-	size_t n;
-	double len, outside_ns, cpu_end;
-	bool by_cpu, idle; /* idle: for part of the gaps, so that others may set the pace */
-};
-
-static int by_begin(const void *a, const void *b)
-{
-	const struct stretch *x = a, *y = b;
-
-	return x->from < y->from ? -1 : x->from > y->from;
-}
-
-/* false: no memory. */
-static bool gather_stretches(struct summary_private *k, struct offload_item *it, struct stretches *t)
-{
-	*t = (struct stretches){ .by_cpu = true };
-	t->clock = calloc(2 * (k->windows_cnt + 1), sizeof(*t->clock));
-	if (!t->clock)
-		return false;
-	t->cpu = t->clock + k->windows_cnt + 1;
-	for (size_t i = 0; i < k->windows_cnt; i++) {
-		const struct fmt_offload_window *w = &k->windows[i].w;
-
-		if (!of_item(k, w, it))
-			continue;
-		if (!it->first || w->armed < it->first)
-			it->first = w->armed;
-		if (w->disarmed >= it->last)
-			it->last = w->disarmed;
-		t->by_cpu &= w->cpu_disarmed > 0;
-		t->cpu_end = fmax(t->cpu_end, (double)w->cpu_disarmed);
-		if (w->disarmed == w->armed) {
-			t->outside_ns += hits_ns(k, w);
-			continue;
-		}
-		t->clock[t->n] =
-			(struct stretch){ (double)w->armed, (double)w->disarmed, (double)w->calls, hits_ns(k, w), 0 };
-		t->cpu[t->n] = (struct stretch){ (double)w->cpu_armed, (double)w->cpu_disarmed, (double)w->calls,
-						 hits_ns(k, w), (double)w->gap_mean };
-		t->len += (double)(w->disarmed - w->armed);
-		t->n++;
-	}
-	qsort(t->clock, t->n, sizeof(*t->clock), by_begin);
-	qsort(t->cpu, t->n, sizeof(*t->cpu), by_begin);
-	t->idle = t->by_cpu && scale_paced(t->clock, t->cpu, t->n, 1 - COST_DOUBT);
-	return true;
-}
-
-/* If hits cost `part` of what was measured. */
-static struct scaled scaled_by(const struct offload_item *it, const struct stretches *t, double part)
-{
-	if (t->by_cpu && !t->idle)
-		return scale_calls(t->cpu, t->n, t->cpu_end, t->outside_ns, part);
-	return scale_calls(t->clock, t->n, (double)it->last, 0, t->idle ? part : 0);
-}
-
-/* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
- * so time is that of the target's work without it; how well the cost of a hit is known sets how well
- * the calls are. */
-static void scale_item(struct summary_private *k, struct offload_item *it, double part_low, double part_high)
-{
-	double calls = (double)it->calls;
-	struct scaled middle, low, high;
-	struct stretches t;
-
-	it->estimate = it->low = it->high = calls;
-	it->observed = 1;
-	if (!gather_stretches(k, it, &t)) {
-		k->failed = -ENOMEM;
-		return;
-	}
-	if (!t.n) {
-		if (it->kind == FMT_OK_KERNEL) { /* watched all the time */
-			it->first = store_header(k->reader)->start_monotonic_ns;
-			it->last = k->end;
-		}
-		goto out;
-	}
-	/* Without its last record: a library that is not armed was let go for the budget, and the
-	 * time since counts. */
-	if (k->end > it->last) {
-		it->last = k->end;
-		t.by_cpu = false;
-	}
-	it->observed = fmin(1, t.len / (double)(it->last - it->first));
-	if (it->observed > 0.999 || !it->calls)
-		goto out;
-	middle = scaled_by(it, &t, t.idle ? 0 : 1);
-	low = scaled_by(it, &t, t.idle ? 0 : part_low);
-	high = scaled_by(it, &t, t.idle ? 1 : part_high);
-	/* Two stretches tell nothing of the others: a figure without an interval is none. */
-	it->estimate = isnan(middle.error) ? NAN : calls * middle.factor;
-	/* By the clock a slowed target only gives a bound. */
-	it->high = t.by_cpu ? calls * high.factor * (1 + high.error) : NAN;
-	it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
-	/* Where probing took more time than the work itself, subtracting it leaves nothing to go by:
-	 * the rate of the slowed target is a bound from below. */
-	if (!isfinite(it->high) || it->high > 10 * it->estimate)
-		it->high = NAN;
-	if (isfinite(middle.factor) && isnan(middle.error)) {
-		it->low = calls;
-	} else if (!isfinite(it->estimate) || !isfinite(it->low)) {
-		it->estimate = it->high = NAN;
-		low = scaled_by(it, &t, 0);
-		it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
-	}
-	it->low = fmax(it->low, calls);
-out:
-	free(t.clock);
-}
-
-/*
  * Behind a hit code goes on with caches and branch predictors as the kernel left them: none of that is felt by a loop
  * without data, and a digest of OpenSSL waited as long as 7 to 11 lines take one after another, a table CRC as 2.
  */
@@ -809,8 +622,8 @@ size_t offload_unused(const struct offload_summary *s, struct offload_unused *ou
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->apis_cnt && n < max; i++) {
-		struct offload_unused u = { string_or_unknown(k, k->apis[i].f.api),
-					    string_or_unknown(k, k->apis[i].f.library) };
+		struct offload_unused u = { summary_string(k, k->apis[i].f.api),
+					    summary_string(k, k->apis[i].f.library) };
 		bool known = !in_process(k, &k->apis[i].f);
 
 		for (size_t a = 0; a < s->items_cnt && !known; a++)
@@ -863,7 +676,7 @@ static void scale_and_sort(struct summary_private *k, struct offload_summary *s)
 		/* Measured on ourselves; an inner call costs less than an outer one, and in a program that
 		 * keeps the caches busy (deflate of small blocks) a hit was seen to cost twice as much. */
 		uncertain(k, s, &k->items[i]);
-		scale_item(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
+		summary_scale_item(k, &k->items[i], 0.9 * fmax(0, fmin(hot, 1)), 2);
 		s->calls_total += k->items[i].calls;
 	}
 	for (size_t i = 0; i < k->windows_cnt; i++) {
