@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Small reads of a file, from large pieces of it that are kept: a control-flow graph asks for four bytes at a time.
- * What was read once is not read again, so only for files that do not change. Included by module.c.
+ * What was read once is not read again, so only for files that do not change. Included by module_priv.h.
  */
 #ifndef ACCPERF_PROC_FILE_PIECES_H
 #define ACCPERF_PROC_FILE_PIECES_H

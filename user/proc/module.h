@@ -49,7 +49,7 @@ struct module {
 	const struct module_segment *segments;
 	unsigned segment_count;
 	bool written; /* for attr.c: its record is in the profile */
-	/* what follows is module.c's */
+	/* what follows is module_priv.h's */
 	struct module_private *priv;
 };
 
