@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * cycle: next_profile.c is the half of the session that ends one profile and begins the next, next_look.c the one that
- * waits; located_code.c looks up what the session knows.
+ * waits; session_counters.c says what it lost and cost; located_code.c looks up what the session knows.
  */
 #include "record/session.h"
 
@@ -19,7 +19,6 @@
 #include "symbol/contained_child.h"
 #include "attr/naming.h"
 #include "record/breakpoint_gate.h"
-#include "counters.h"
 #include "record/session_priv.h"
 #include "measure/cost.h"
 #include "record/effort.h"
@@ -31,7 +30,6 @@
 #include "util/clock.h"
 #include "util/openfile.h"
 
-#define BREAKPOINTS 4 /* of a thread */
 /* of what a thread's timer costs at a switch, where contexts can be swapped: a switch to another process */
 #define SWAPPED 0.25
 #define KERNEL_BEAT (1ull << 32) /* on its numbers of timers: beyond those of CPUs and threads */
@@ -45,11 +43,6 @@
 /* Bytes. Without this glibc raises it to what was freed last: buffers that grow with a profile then lie among what
  * stays, and between two profiles the heap is 1.5 MB more, and a megabyte up or down; by hand */
 #define OF_ITS_OWN (128 << 10)
-
-static double tick_ns(const struct session *s)
-{
-	return price_of(&s->prices, PRICE_TICK);
-}
 
 static void measure_tick_price(struct session *s)
 {
@@ -74,7 +67,7 @@ static void choose_period(struct session *s)
 		s->period_ns = s->o.period_ns;
 		return;
 	}
-	hz = s->o.budget * s->o.timer_part * 1e9 / tick_ns(s);
+	hz = s->o.budget * s->o.timer_part * 1e9 / session_tick_ns(s);
 	/* what these bring the timer need not */
 	if (hz > s->o.max_hz - kernel_hz(s))
 		hz = s->o.max_hz - kernel_hz(s);
@@ -209,12 +202,6 @@ static void write_header(struct session *s)
 		store_meta(s->store, META_LABELS, s->o.labels);
 }
 
-static double price(struct session *s, enum price_id id)
-{
-	price_measure(&s->prices, id, NULL, NULL);
-	return price_of(&s->prices, id);
-}
-
 /* What lives in the targets from this one on: their threads' time, and their maps. */
 static int know_targets(struct session *s, size_t from, struct err *e)
 {
@@ -275,7 +262,7 @@ int session_start(struct session *s, struct err *e)
 	if (!err)
 		put_sampling_rate(s, s->began);
 	if (!err && sampler_by_thread(s->sampler, &why)) {
-		s->timer_switch_ns = price(s, PRICE_SWITCH_TIMER);
+		s->timer_switch_ns = session_price(s, PRICE_SWITCH_TIMER);
 		s->marked = !s->targets->child;
 		s->attached.switch_ns = 0; /* is part of that */
 	}
@@ -336,7 +323,7 @@ double session_coupled_switch(const struct session *s, double ns)
 
 double session_tick_cost(const struct session *s)
 {
-	return session_coupled(s, tick_ns(s));
+	return session_coupled(s, session_tick_ns(s));
 }
 
 static void count_switches(struct session *s, const struct sample *m)
@@ -425,114 +412,10 @@ static int take_queued(void *ctx, const struct sample *m)
 	return err < 0 ? err : 0;
 }
 
-static void store_counter(struct store_writer *w, const char *name, uint64_t value, uint32_t flags)
-{
-	struct fmt_counter c = { .name = store_string(w, name), .flags = flags, .value = value };
-
-	store_put_changed(w, FMT_COUNTER, c.name, &c, sizeof(c));
-}
-
-/* The sample is there, only part of its stack or a name is not: that is not a lost sample. */
-static void write_attribution(void *ctx, const char *name, uint64_t value, bool in_part)
-{
-	struct session *s = ctx;
-
-	value = counted_since(&s->counted, name, value);
-	store_counter(s->store, name, value, in_part ? FMT_C_IN_PART : 0);
-}
-
-void session_write_naming(void *store, const char *name, uint64_t value, bool in_part)
-{
-	store_counter(store, name, value, in_part ? FMT_C_IN_PART : 0);
-}
-
-/* What the timers could not see: threads that lived too short. Known at the end only. */
-void session_write_unsampled(struct session *s)
-{
-	uint64_t cpu_ns, seen;
-
-	if (!sampler_cpu_ns(s->sampler, &cpu_ns))
-		return;
-	seen = sampler_counter(s->sampler, CTR_TICKS) * s->period_ns;
-	s->totals.unsampled_ns = cpu_ns > seen ? cpu_ns - seen : 0;
-	s->totals.unsampled_threads = s->lives.unsampled;
-	session_count(s, COUNTER_UNSAMPLED_US, s->totals.unsampled_ns / 1000, false);
-	session_count(s, COUNTER_UNSAMPLED_THREADS, s->lives.unsampled, false);
-}
-
-/* As session_count(), of what is no sum, such as a rate. */
-static void session_level(struct session *s, const char *name, uint64_t value)
-{
-	if (!s->quiet)
-		store_counter(s->store, name, value, FMT_C_LEVEL);
-}
-
-/* Totals of all losses so far; counters are cumulative, so this starts over each time. */
-void session_write_counters(struct session *s)
-{
-	s->totals.lost = s->before.lost;
-	for (enum bpf_counter i = CTR_TICKS; i < CTR_END; i++)
-		session_count_bpf(s, i, sampler_counter(s->sampler, i));
-	if (sampler_malformed(s->sampler))
-		session_count(s, "samples lost: record cannot be right", sampler_malformed(s->sampler), true);
-	session_count(s, COUNTER_SIDEBAND_LOST, sideband_lost(s->sideband), true);
-	if (sideband_returned(s->sideband))
-		write_attribution(s,
-				  "CPUs that came on meanwhile, on which nothing was heard of processes for a second",
-				  sideband_returned(s->sideband), true);
-	if (switch_rate_of(&s->switches) >= 0)
-		session_level(s, "context switches per second of CPU time",
-			      (uint64_t)(switch_rate_of(&s->switches) * 1e9));
-	session_level(s, "longest time that records waited to be written, us", s->waited_ns / 1000);
-	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
-	attr_lasting_counters(s->attr, write_attribution, s);
-	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);
-}
-
-/* Where the slow-down comes from. */
-static void count_accounts(struct session *s)
-{
-	struct ledger_line line;
-	char name[80];
-
-	for (unsigned i = 0; ledger_report(&s->ledger, i, &line); i++) {
-		if (!line.leaf || !(line.spent > 0))
-			continue;
-		snprintf(name, sizeof(name), "target's time taken, us: %s", line.name);
-		session_count(s, name, (uint64_t)(line.spent / 1000), false);
-	}
-}
-
-void session_write_cost(struct session *s, uint64_t now)
-{
-	struct fmt_cost c;
-	uint64_t ticks = sampler_counter(s->sampler, CTR_TICKS);
-
-	ledger_count(&s->ledger, ACCOUNT_UNSEEN,
-		     ((double)ticks + (double)s->kernel_ticks - (double)s->totals.samples) * tick_ns(s));
-	ledger_count(&s->ledger, ACCOUNT_KERNEL_TICKS, (double)sampler_counter(s->sampler, CTR_KERNEL_TICK_NS));
-	s->totals.target_lost_ns = (uint64_t)ledger_spent(&s->ledger, ACCOUNT_ALL);
-	s->totals.own_cpu_ns = own_cpu_ns() - s->cpu_at_start + contained_cpu_ns();
-	s->totals.peak_rss = own_peak_rss();
-	s->totals.switches_per_second = switch_rate_of(&s->switches) * 1e9;
-	s->totals.elapsed_ns = now - s->began;
-	s->totals.bytes = s->before.bytes + store_bytes(s->store);
-	c = (struct fmt_cost){ .time = now,
-			       .own_cpu_ns = s->totals.own_cpu_ns - s->before.own_cpu_ns,
-			       .target_cpu_ns = s->totals.target_ns - s->before.target_ns,
-			       .target_lost_ns = s->totals.target_lost_ns - s->before.target_lost_ns,
-			       .peak_rss = s->totals.peak_rss,
-			       .bytes_written = store_bytes(s->store) };
-	session_count(s, "looks at the rings", s->look_count, false);
-	count_accounts(s);
-	store_put(s->store, FMT_COST, &c, sizeof(c));
-	s->cost_at = now;
-}
-
 /* Ticks that turn out dearer than they were when the period was chosen come less often. */
 static void retime(struct session *s)
 {
-	double dearer = session_tick_cost(s) / tick_ns(s);
+	double dearer = session_tick_cost(s) / session_tick_ns(s);
 
 	if (s->retimed || s->o.period_ns || dearer < DEARER ||
 	    sampler_retime(s->sampler, (uint64_t)((double)s->period_ns * dearer)))
@@ -704,7 +587,7 @@ int session_fd(const struct session *s)
 
 double session_timer_share(const struct session *s)
 {
-	return tick_ns(s) / (double)s->period_ns;
+	return session_tick_ns(s) / (double)s->period_ns;
 }
 
 static void stop_all(struct session *s)
@@ -827,68 +710,6 @@ uint64_t session_period(const struct session *s)
 	return sampler_sample_ns(s->sampler);
 }
 
-unsigned session_breakpoints_free(const struct session *s)
-{
-	return s->breakpoints < BREAKPOINTS ? BREAKPOINTS - s->breakpoints : 0;
-}
-
-void session_breakpoints_take(struct session *s, unsigned n)
-{
-	s->breakpoints += n;
-	s->armed = true;
-	cost_attached_take(&s->attached, n, clock_now());
-	s->marked = true;
-}
-
-void session_breakpoints_give(struct session *s, unsigned n)
-{
-	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
-	cost_attached_give(&s->attached, n, clock_now());
-}
-
-void session_breakpoints_take_apart(struct session *s, unsigned n)
-{
-	s->breakpoints += n;
-	s->armed = true;
-}
-
-void session_breakpoints_give_apart(struct session *s, unsigned n)
-{
-	s->breakpoints -= n < s->breakpoints ? n : s->breakpoints;
-}
-
-void session_breakpoints_user(struct session *s)
-{
-	if (!s->attached.users++)
-		s->attached.switch_ns = price(s, PRICE_SWITCH_ATTACHED);
-}
-
-double session_attached_cost(const struct session *s, const struct sample *m)
-{
-	return cost_attached_ns(&s->attached, m->time, switch_rate_of(&s->switches), (double)m->period);
-}
-
-bool session_breakpoints_rest(const struct session *s)
-{
-	return cost_attached_rests(&s->attached, clock_now(), switch_rate_of(&s->switches),
-				   ledger_rate(&s->ledger, ACCOUNT_ATTACHED));
-}
-
-double session_attached_entry(const struct session *s, double running)
-{
-	return cost_attached_entry(&s->attached, clock_now(), switch_rate_of(&s->switches), running);
-}
-
-void session_breakpoints_want(struct session *s, bool want)
-{
-	s->breakpoints_wanted = want;
-}
-
-bool session_breakpoints_wanted(const struct session *s)
-{
-	return s->breakpoints_wanted;
-}
-
 void session_wake_cost(struct session *s, double ns)
 {
 	if (ns > 0)
@@ -898,48 +719,6 @@ void session_wake_cost(struct session *s, double ns)
 double session_switch_rate(const struct session *s)
 {
 	return switch_rate_of(&s->switches);
-}
-
-double session_switch_cost(struct session *s)
-{
-	if (s->switch_ns <= 0)
-		s->switch_ns = price(s, PRICE_SWITCH_BREAKPOINT);
-	return s->switch_ns;
-}
-
-bool session_breakpoints_open(const struct session *s)
-{
-	return s->o.breakpoints && breakpoint_gate_open(s->o.breakpoints);
-}
-
-bool session_breakpoints_forbidden(struct session *s)
-{
-	/* not known is not few */
-	bool forbidden = s->timer_switch_ns > 0 && !(switch_rate_of(&s->switches) * s->timer_switch_ns <
-						     ledger_rate(&s->ledger, ACCOUNT_SWITCHES));
-
-	s->totals.put_off += forbidden;
-	return forbidden;
-}
-
-void session_count(struct session *s, const char *name, uint64_t value, bool is_loss)
-{
-	session_count_anew(s, name, counted_since(&s->counted, name, value), is_loss);
-}
-
-void session_count_anew(struct session *s, const char *name, uint64_t value, bool is_loss)
-{
-	if (is_loss || !s->quiet)
-		store_counter(s->store, name, value, is_loss ? FMT_C_LOSS : 0);
-	if (is_loss)
-		s->totals.lost += value;
-}
-
-void session_count_bpf(struct session *s, enum bpf_counter which, uint64_t value)
-{
-	const struct counter_words *words = counter_words(which);
-
-	session_count(s, words->text, value, words->loss);
 }
 
 struct ledger *session_ledger(struct session *s)

@@ -123,7 +123,7 @@ uint64_t session_wait_ns(struct session *s);
 unsigned session_breakpoints_free(const struct session *s);
 void session_breakpoints_take(struct session *s, unsigned n);
 void session_breakpoints_give(struct session *s, unsigned n);
-/* The same of breakpoints on CPUs, of which no thread and no switch knows. */
+/* As above, for breakpoints armed on CPUs: they cost nothing at context switches. */
 void session_breakpoints_take_apart(struct session *s, unsigned n);
 void session_breakpoints_give_apart(struct session *s, unsigned n);
 void session_breakpoints_want(struct session *s, bool want);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What session.c (one recording) and next_profile.c (from one of its profiles to the next) share. Included by these
- * two.
+ * The session, for the files that are its parts: session.c (one recording), next_profile.c (from one of its profiles to
+ * the next), next_look.c (when it looks at its rings), session_breakpoints.c and session_counters.c. Included by these.
  */
 #ifndef ACCPERF_RECORD_SESSION_PRIV_H
 #define ACCPERF_RECORD_SESSION_PRIV_H
@@ -91,6 +91,19 @@ struct session {
 	struct err meanwhile_why;
 	bool marked; /* events of our own were put on threads that only had inherited ones */
 };
+
+/* Measured where it is not known yet. */
+static inline double session_price(struct session *s, enum price_id id)
+{
+	price_measure(&s->prices, id, NULL, NULL);
+	return price_of(&s->prices, id);
+}
+
+/* What a tick costs, as it was measured before the start. */
+static inline double session_tick_ns(const struct session *s)
+{
+	return price_of(&s->prices, PRICE_TICK);
+}
 
 /* What a call of a part returned, which is remembered if it failed; then the part's name goes before the sentence. */
 int session_part_gave(struct session *s, unsigned part, int err);
