@@ -10,104 +10,16 @@
 #include <string.h>
 
 #include "flow/unlocated_loads.h"
-#include "flow/bursts.h"
-#include "flow/edge_ids.h"
-#include "flow/edge_unique.h"
-#include "flow/last_writer.h"
 #include "flow/estimators.h"
+#include "flow/fused_priv.h"
 #include "flow/inclusive.h"
 #include "flow/kim_edwards.h"
-#include "flow/place.h"
 #include "flow/window_delay.h"
-#include "flow/resample.h"
-#include "flow/rewrite_rate.h"
 #include "flow/volume_error.h"
-#include "flow/writer_error.h"
 #include "util/grow.h"
-#include "util/normal.h"
 #include "util/random.h"
 
-#define LEAST_VALID 1e-6 /* a poor record still tells where nothing else does */
-#define NOBODY 0.3       /* how likely it is that nobody wrote what nobody was seen to write since the start */
-/* of its bytes: what is known at one instruction outweighs what is at others alike if it is more */
-#define KNOWN_HERE 0.02
-#define FAR_LEAST 0.02 /* of what is older: written that long ago, it tells who wrote before, too, */
-#define FAR_WORTH 4.0  /* as so many windows */
-#define PRIOR 2.0      /* rule A counts as much as this many windows at one load instruction */
-
-/* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
- * it was missed (MOVES, to whoever else is known to write what this instruction reads). */
-enum cell_kind { KNOWN, STAYS, MOVES };
-
-/* (load instruction, producer, kind): what all evidence is added up by. */
-struct cell {
-	uint32_t site, producer, edge;
-	uint32_t alike; /* index into fit.alike_group: this producer at all instructions alike */
-	enum cell_kind kind;
-};
-
-struct read_part {
-	uint32_t cell;
-	float part;
-};
-
-struct evidence {
-	uint32_t cell, window;
-	double weight;
-};
-
-struct fit {
-	const struct flow_input *in;
-	const struct est_opts *o;
-	struct last_writer c;
-	struct cell *cell;
-	uint32_t cell_count;
-	size_t cell_cap;
-	struct map cell_at;  /* kind << 62 ^ site << 32 ^ producer */
-	uint32_t *read_cell; /* by read */
-	struct place place;
-	struct read_part *read_part; /* who may have written what a read took; by read, from read_first[] on */
-	size_t read_parts, read_part_cap, *read_first;
-	double *read_right; /* by read: probability that its record tells who writes there, if not of late */
-	double *read_valid; /* by read: probability that nobody else has written since its record */
-	struct evidence *ev;
-	size_t ev_count, ev_cap;
-	uint32_t *site_func;       /* by site; FLOW_NONE: no read there */
-	uint32_t *unknown_edge;    /* by site, from nobody known; FLOW_NONE: no read there */
-	double *site_size;         /* mean bytes of a read at this site */
-	bool *late;                /* by window */
-	struct bursts bursts;      /* what was written shortly before it was read */
-	uint32_t *burst_cell;      /* by bursts.writer */
-	struct rewrite_rate still; /* whether memory that nobody was seen to write ever changes */
-	uint32_t *group;           /* by site: instructions of one function that read as many bytes */
-	uint32_t group_count;
-	uint32_t *alike_group, *alike_edge;
-	uint32_t alike_count;
-	size_t alike_cap, alike_cap2;
-	struct map alike_at; /* group << 32 | producer */
-	struct edge_ids edges;
-};
-
-/* Which of the two sources a refit uses. */
-enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
-
-struct scratch {
-	double *a, *e;                      /* by cell */
-	double *firm;                       /* of a: told by the very place */
-	double *any;                        /* by site: bytes of whom anything tells, neighbourhoods, too */
-	double *volume, *seen;              /* by site: bytes, window evidence */
-	double *alike, *group;              /* bytes of whom is known at instructions alike: of one producer, of all */
-	double *known, *moves;              /* by site: bytes of whom is known, and that go there, too */
-	double *stale;                      /* by site: bytes whose record is too old */
-	double *recent;                     /* by cell: bytes that bursts saw written */
-	double *before;                     /* by cell: evidence of what had been written before the burst */
-	double *before_site, *before_stale; /* by site: all of that, and whose record is too old */
-	double *left;                       /* by site: bytes of the volume that are not recent */
-	double *damped, *kept;              /* by site: evidence that is left when what bursts saw is taken off */
-	double *edge;                       /* result */
-	double *block;                      /* that all of them lie in */
-	size_t numbers;
-};
+#define NOBODY 0.3 /* how likely it is that nobody wrote what nobody was seen to write since the start */
 
 static void fit_release(struct fit *f)
 {
@@ -362,294 +274,6 @@ static int use_window(struct fit *f, uint32_t index)
 	return err;
 }
 
-/* The part of what this instruction reads of memory that nobody was seen to write. */
-static double stays(const struct fit *f, enum use use, uint32_t site)
-{
-	return use == USE_CASCADE ? 1 : rewrite_rate_site(&f->still, site);
-}
-
-/* Somebody who writes what this instruction or one alike reads was seen to do so. */
-static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t site)
-{
-	return s->known[site] > 0 || s->group[f->group[site]] > 0;
-}
-
-/* The part of what moves that goes to whom this very instruction knows; the rest to whom the code or those alike
- * know. */
-static double known_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
-{
-	double known = s->known[site], others = KNOWN_HERE * s->volume[site];
-
-	return known > 0 ? known / (known + others) : 0;
-}
-
-static double share_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t cell)
-{
-	uint32_t site = f->cell[cell].site;
-
-	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(f, use, s, site) : 0;
-}
-
-static void move_alike(const struct fit *f, enum use use, struct scratch *s)
-{
-	for (uint32_t i = 0; i < f->c.site_count; i++)
-		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(f, use, s, i) : 0;
-	memset(s->any, 0, (f->c.site_count + 1) * sizeof(double)); /* by group, from here on */
-	for (uint32_t i = 0; i < f->c.site_count; i++)
-		if (s->volume[i] > 0 && s->seen[i] + (use & USE_CASCADE ? PRIOR : 0) > 0)
-			s->any[f->group[i]] += s->moves[i];
-	for (uint32_t i = 0; i < f->alike_count; i++)
-		if (s->group[f->alike_group[i]] > 0)
-			s->edge[f->alike_edge[i]] +=
-				s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
-}
-
-/* Whoever wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
-static void look_further(const struct fit *f, struct scratch *s)
-{
-	const struct bursts *b = &f->bursts;
-
-	for (size_t i = 0, end; i < b->count; i = end) {
-		uint32_t site = b->writer[i].site;
-		double far = 0;
-
-		for (end = i; end < b->count && b->writer[end].site == site; end++)
-			far += b->writer[end].far;
-		if (!(far > FAR_LEAST * b->older[site]))
-			continue;
-		for (size_t k = i; k < end; k++)
-			s->e[f->burst_cell[k]] += FAR_WORTH * b->writer[k].far / far;
-		s->kept[site] += FAR_WORTH;
-	}
-}
-
-/* Bursts know who wrote last within them. What is left was written before: whose that is their own reads of it tell,
- * which records were asked about; other evidence is of all reads, so what bursts saw is taken off it first. */
-static void take_recent(const struct fit *f, struct scratch *s)
-{
-	const struct bursts *b = &f->bursts;
-
-	for (size_t i = 0; i < b->count; i++)
-		s->recent[f->burst_cell[i]] = b->writer[i].part;
-	for (uint32_t i = 0; i < f->c.site_count; i++)
-		s->left[i] = s->volume[i] * (i < b->sites ? b->older[i] : 1);
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		uint32_t site = f->cell[i].site;
-		double all = s->volume[site], seen = s->seen[site], part = s->recent[i];
-
-		if (site >= b->sites || !(b->older[site] < 1))
-			continue;
-		s->e[i] = fmax(0, s->e[i] - part * seen);
-		s->kept[site] += s->e[i];
-		if (s->before_site[site] > 0)
-			s->a[i] = s->before[i];
-		else
-			s->a[i] = fmax(0, s->a[i] - part * all);
-		s->firm[i] = fmin(s->firm[i], s->a[i]);
-		s->damped[site] += s->a[i];
-		s->recent[i] *= all;
-	}
-	look_further(f, s);
-	for (uint32_t i = 0; i < b->sites && i < f->c.site_count; i++) {
-		if (!(b->older[i] < 1))
-			continue;
-		if (s->before_site[i] > 0)
-			s->stale[i] = s->before_stale[i];
-		s->damped[i] += s->stale[i];
-		s->seen[i] = s->kept[i];
-		s->stale[i] = s->damped[i] > 0 ? s->stale[i] / s->damped[i] * s->left[i] : s->left[i];
-	}
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		uint32_t site = f->cell[i].site;
-
-		if (site >= b->sites || !(b->older[site] < 1))
-			continue;
-		s->a[i] = s->damped[site] > 0 ? s->a[i] / s->damped[site] * s->left[site] : 0;
-		s->firm[i] = s->damped[site] > 0 ? s->firm[i] / s->damped[site] * s->left[site] : 0;
-	}
-}
-
-/* How often everything counts in a refit, by read, window and part of the bursts; the third is in f->bursts then. */
-struct drawn {
-	uint8_t *read, *window, *part, *call;
-	double (*call_factor)[CALL_MEASURES]; /* by burst in which system calls were observed */
-};
-
-/* Calls of one burst come and go together: it is bursts that differ. */
-static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t read)
-{
-	const struct read_answer *r = &f->c.reads[read];
-	const struct in_sysio *io = r->call ? &f->in->sysio[r->call - 1] : NULL;
-
-	return r->bytes * (!d ? 1 : io && io->burst ? d->call_factor[io->burst - 1][io->measure] : d->read[read]);
-}
-
-/* What the reads' own records tell: bytes by cell and by site. */
-static void add_placed(const struct fit *f, const struct drawn *drawn, const double *volume_times, struct scratch *s)
-{
-	for (size_t i = 0; i < f->c.read_count; i++) {
-		const struct read_answer *r = &f->c.reads[i];
-		double bytes = r->burst ? (drawn ? drawn->read[i] : 1) * (double)r->size : drawn_bytes(f, drawn, i);
-		double *to = r->burst ? s->before : s->a, *nobodys = r->burst ? s->before_stale : s->stale;
-
-		if (r->burst)
-			s->before_site[r->site] += bytes;
-		else if (volume_times && r->site < f->bursts.sites)
-			bytes *= volume_times[r->site];
-		for (size_t k = f->read_first[i]; k < f->read_first[i + 1]; k++) {
-			to[f->read_part[k].cell] += bytes * f->read_part[k].part;
-			if (!r->burst)
-				s->firm[f->read_part[k].cell] += bytes * f->read_part[k].part;
-		}
-		if (f->read_first[i] < f->read_first[i + 1])
-			continue;
-		to[f->read_cell[i]] += bytes * LEAST_VALID;
-		nobodys[r->site] += bytes * (1 - LEAST_VALID);
-	}
-}
-
-static void add_reads(const struct fit *f, enum use use, const struct drawn *drawn, const double *volume_times,
-		      struct scratch *s)
-{
-	for (size_t i = 0; i < f->c.read_count; i++) {
-		double bytes = drawn_bytes(f, drawn, i);
-		double sure = use == USE_CASCADE ? 1 : f->read_valid[i]; /* records alone: as they are */
-
-		if (f->c.reads[i].burst) {
-			double size = (drawn ? drawn->read[i] : 1) * (double)f->c.reads[i].size;
-
-			s->before[f->read_cell[i]] += size * sure;
-			s->before_stale[f->c.reads[i].site] += size * (1 - sure);
-			s->before_site[f->c.reads[i].site] += size;
-			continue;
-		}
-		if (volume_times && f->c.reads[i].site < f->bursts.sites)
-			bytes *= volume_times[f->c.reads[i].site];
-		s->a[f->read_cell[i]] += bytes * sure;
-		/* whoever wrote there may have been followed by others, but is one who writes there */
-		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
-		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
-	}
-}
-
-/* Windows and records are weighed against each other, at each load: what windows saw counts as it was seen, records as
- * PRIOR windows. */
-static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
-{
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		const struct cell *c = &f->cell[i];
-		double volume = s->volume[c->site], seen = s->seen[c->site], prior = use & USE_CASCADE ? PRIOR : 0;
-
-		if (!(volume > 0) || !(seen + prior > 0))
-			continue; /* windows alone may know nothing about this load */
-		s->e[i] *= s->left[c->site] / (seen + prior);
-		s->a[i] *= prior / (seen + prior);
-		s->firm[i] = (f->read_first ? 0 : s->recent[i] + s->e[i]) + s->firm[i] * prior / (seen + prior);
-		if (c->kind == KNOWN) {
-			s->any[c->site] += s->recent[i] + s->e[i] + s->a[i];
-			s->known[c->site] += s->firm[i];
-			s->alike[c->alike] += s->firm[i];
-			s->group[f->group[c->site]] += s->firm[i];
-		} else {
-			s->moves[c->site] += c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
-		}
-	}
-}
-
-static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
-{
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		const struct cell *c = &f->cell[i];
-		double bytes = s->recent[i] + s->e[i] + s->a[i], any = s->any[c->site];
-
-		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
-			continue;
-		if (c->kind == KNOWN && knows_firmly(f, s, c->site))
-			s->edge[c->edge] += bytes + share_here(f, use, s, i) * s->moves[c->site];
-		else if (c->kind == KNOWN)
-			s->edge[c->edge] += bytes + (any > 0 ? bytes / any * s->moves[c->site] : 0);
-		/* and nobody else is known, but perhaps by the code: before attach is what stays, and no more */
-		else if (!knows_firmly(f, s, c->site) && !(any > 0)) {
-			double moves = c->kind == MOVES ? s->e[i] : s->a[i] * (1 - stays(f, use, c->site));
-
-			s->edge[c->edge] += bytes - moves;
-			s->edge[f->unknown_edge[c->site]] += moves;
-		} else if (c->kind == STAYS)
-			s->edge[c->edge] += s->e[i] + s->a[i] * stays(f, use, c->site);
-	}
-}
-
-/* drawn NULL: everything once. */
-static void refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
-{
-	const uint8_t *window_times = drawn ? drawn->window : NULL;
-	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
-
-	memset(s->block, 0, s->numbers * sizeof(double));
-	if (f->read_first)
-		add_placed(f, drawn, volume_times, s);
-	else
-		add_reads(f, use, drawn, volume_times, s);
-	for (size_t i = 0; use & USE_WINDOWS && i < f->ev_count; i++)
-		s->e[f->ev[i].cell] += window_times ? f->ev[i].weight * window_times[f->ev[i].window] : f->ev[i].weight;
-	for (uint32_t i = 0; i < f->cell_count; i++) {
-		s->volume[f->cell[i].site] += s->a[i];
-		s->seen[f->cell[i].site] += s->e[i];
-	}
-	for (uint32_t i = 0; i < f->c.site_count; i++) {
-		s->volume[i] += s->stale[i];
-		s->left[i] = s->volume[i];
-	}
-	if (use & USE_CASCADE && f->bursts.count)
-		take_recent(f, s);
-	for (uint32_t i = 0; i < f->c.site_count; i++) {
-		double prior = use & USE_CASCADE ? PRIOR : 0;
-
-		s->moves[i] = s->seen[i] + prior > 0 ? s->stale[i] * prior / (s->seen[i] + prior) : 0;
-	}
-	weigh_evidence(f, use, s);
-	fill_edges(f, use, s);
-	move_alike(f, use, s);
-}
-
-static bool scratch_new(struct scratch *s, const struct fit *f)
-{
-	size_t cells = f->cell_count + 1, sites = f->c.site_count + 1;
-	struct {
-		double **array;
-		size_t n;
-	} of[] = {
-		{ &s->a, cells },
-		{ &s->e, cells },
-		{ &s->firm, cells },
-		{ &s->recent, cells },
-		{ &s->before, cells },
-		{ &s->any, sites },
-		{ &s->volume, sites },
-		{ &s->seen, sites },
-		{ &s->known, sites },
-		{ &s->moves, sites },
-		{ &s->stale, sites },
-		{ &s->before_site, sites },
-		{ &s->before_stale, sites },
-		{ &s->left, sites },
-		{ &s->damped, sites },
-		{ &s->kept, sites },
-		{ &s->alike, f->alike_count + 1 },
-		{ &s->group, f->group_count + 1 },
-		{ &s->edge, f->edges.count + 1 },
-	};
-	double *at;
-
-	s->numbers = 0;
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-		s->numbers += of[i].n;
-	s->block = at = malloc(s->numbers * sizeof(*at));
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]) && at; at += of[i++].n)
-		*of[i].array = at;
-	return s->block;
-}
-
 /* What bursts tell is drawn by their parts, and what a burst read, with it. */
 static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 {
@@ -665,9 +289,6 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 			d->read[i] = d->part[f->in->burst[f->c.reads[i].burst - 1].part];
 	bursts_again(&f->bursts, f->in, d->part);
 }
-
-/* Of figures by refits: as one recording may differ from the next, and as both may be wrong. */
-enum scatter { BY_CHANCE, IN_ALL, SCATTERS };
 
 static void add_refit(const struct fit *f, const double *edge, struct edge_sums *t, struct spread *sp)
 {
@@ -698,7 +319,7 @@ static int bootstrap(struct fit *f, struct scratch *s, struct edge_sums *t, stru
 
 	for (unsigned b = 0; b < f->o->bootstraps && !err; b++) {
 		draw_all(f, &d, &state);
-		refit(f, USE_BOTH, &d, s);
+		fused_refit(f, USE_BOTH, &d, s);
 		add_refit(f, s->edge, t, &sp[BY_CHANCE]);
 		volume_error_draw(&volume, f->in, &other);
 		for (uint32_t i = 0; i < f->edges.count; i++)
@@ -711,114 +332,6 @@ static int bootstrap(struct fit *f, struct scratch *s, struct edge_sums *t, stru
 	free(d.call);
 	free(d.call_factor);
 	volume_error_release(&volume);
-	return err;
-}
-
-/* Samples and the share of them whose producer was told by the very granule, by edge. */
-static void support(const struct fit *f, double *n, double *near)
-{
-	for (size_t i = 0; i < f->c.read_count; i++) {
-		uint32_t e = f->cell[f->read_cell[i]].edge;
-
-		n[e]++;
-		near[e] += f->c.reads[i].a.near <= NEAR_LINE || f->c.reads[i].a.near == NEAR_NONE;
-	}
-}
-
-struct parts {
-	double *fused, *cascade, *windows, *n, *near;
-	struct writer_error we;
-};
-
-/* By function: the windows that looked at what it reads, and what records count as beside them. */
-static int writer_errors(const struct fit *f, const double *edge, struct writer_error *we)
-{
-	double *trials = malloc((f->in->func_count + 1) * sizeof(*trials));
-	const struct writer_evidence of = { edge, trials, f->in->func_count, f->in->unknown, normal_half(f->o->level) };
-	int err;
-
-	for (uint32_t i = 0; i < f->in->func_count && trials; i++)
-		trials[i] = PRIOR;
-	for (size_t i = 0; i < f->ev_count && trials; i++)
-		trials[f->edges.consumer[f->cell[f->ev[i].cell].edge]] += fmin(f->ev[i].weight, 1);
-	err = trials ? writer_error_of(we, &f->edges, &of) : -ENOMEM;
-	free(trials);
-	return err;
-}
-
-/* What scatters and what windows and records disagree by; and what may be wrong although they do not. */
-static void edge_range(const struct fit *f, const struct parts *p, const struct spread *sp, uint32_t i,
-		       struct flow_edge *e)
-{
-	double half = spread_half_width(sp, i, f->o) + farther_of(p->cascade[i], p->windows[i], p->fused[i]);
-
-	e->low = fmax(0, e->bytes - hypot(half, p->we.less[i]));
-	e->high = e->bytes + hypot(half, p->we.more[i]);
-}
-
-static int fill_result(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp,
-		       struct edge_sums *t, struct flow *out)
-{
-	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
-	uint32_t m = f->edges.count, g = f->in->func_count;
-
-	if (!id)
-		return -ENOMEM;
-	memset(id, 0xff, (g + 1) * sizeof(*id));
-	for (uint32_t i = 0; i < m; i++) {
-		const double *value = use == USE_BOTH ? p->fused : use == USE_CASCADE ? p->cascade : p->windows;
-		uint32_t fn[2] = { f->edges.producer[i], f->edges.consumer[i] };
-		struct flow_edge *edge;
-
-		if (!(value[i] > 0))
-			continue;
-		for (int k = 0; k < 2; k++)
-			if (id[fn[k]] == FLOW_NONE)
-				id[fn[k]] = flow_func(out, f->in->funcs[fn[k]].name, f->in->funcs[fn[k]].object);
-		edge = flow_edge(out, id[fn[0]], id[fn[1]]);
-		if (!edge)
-			break;
-		edge->bytes += value[i];
-		edge->samples = p->n[i];
-		if (sp->n)
-			edge->sd = spread_deviation(&sp[BY_CHANCE], i, f->o);
-		if (sp->n)
-			edge_range(f, p, &sp[IN_ALL], i, edge);
-		/* told by the neighbourhood only, or told differently by the windows */
-		edge->unresolved = p->near[i] < p->n[i] / 2;
-		if (!isnan(p->windows[i]) &&
-		    fabs(p->windows[i] - p->cascade[i]) > 0.5 * fmax(p->windows[i], p->cascade[i]))
-			edge->unresolved = true;
-	}
-	for (int k = 0; sp->n && k < 3; k++)
-		edge_ids_sum(&f->edges, g, k == 0 ? p->fused : k == 1 ? p->cascade : p->windows, &t[k]);
-	for (uint32_t i = 0; sp->n && i < g; i++) {
-		struct flow_func *fn = id[i] == FLOW_NONE ? NULL : &out->funcs[id[i]];
-		double half;
-
-		if (!fn)
-			continue;
-		spread_range(t[0].in[i], spread_half_width(&sp[IN_ALL], m + i, f->o), &fn->in_low, &fn->in_high);
-		half = spread_half_width(&sp[IN_ALL], (size_t)m + g + i, f->o) +
-		       farther_of(t[1].out[i], t[2].out[i], t[0].out[i]);
-		fn->out_low = fmax(0, t[0].out[i] - hypot(half, p->we.out_less[i]));
-		fn->out_high = t[0].out[i] + hypot(half, p->we.out_more[i]);
-	}
-	free(id);
-	return 0;
-}
-
-/* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
-static int unique_of_edges(const struct fit *f, struct flow *out)
-{
-	uint32_t *edge = malloc((f->c.read_count + 1) * sizeof(*edge));
-	int err;
-
-	for (size_t i = 0; edge && i < f->c.read_count; i++)
-		edge[i] = f->c.reads[i].a.near != NEAR_BLIND && !f->c.reads[i].burst ? f->cell[f->read_cell[i]].edge
-										     : FLOW_NONE;
-	err = edge ? edge_unique(f->in, &f->c, &f->edges, edge, out) : -ENOMEM;
-	free(edge);
 	return err;
 }
 
@@ -835,7 +348,7 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 	       *b = block;
 	int err = -ENOMEM;
 
-	if (!block || !scratch_new(&s, f))
+	if (!block || !fused_scratch(&s, f))
 		goto out;
 	p.fused = b, b += m + 1;
 	p.cascade = b, b += m + 1;
@@ -850,20 +363,20 @@ static int solve(struct fit *f, enum use use, struct flow *out)
 		t[k].in = b, b += g + 1;
 		t[k].out = b, b += g + 1;
 	}
-	refit(f, USE_BOTH, NULL, &s);
+	fused_refit(f, USE_BOTH, NULL, &s);
 	memcpy(p.fused, s.edge, m * sizeof(double));
-	refit(f, USE_CASCADE, NULL, &s);
+	fused_refit(f, USE_CASCADE, NULL, &s);
 	memcpy(p.cascade, s.edge, m * sizeof(double));
-	refit(f, USE_WINDOWS, NULL, &s);
+	fused_refit(f, USE_WINDOWS, NULL, &s);
 	memcpy(p.windows, s.edge, m * sizeof(double));
 	if (use != USE_WINDOWS)
 		edge_ids_scale(&f->edges, f->in->func_count, p.windows, p.fused);
-	support(f, p.n, p.near);
+	fused_support(f, p.n, p.near);
 	err = intervals ? bootstrap(f, &s, &t[0], sp) : 0;
 	if (!err)
-		err = writer_errors(f, p.fused, &p.we);
+		err = fused_writer_errors(f, p.fused, &p.we);
 	if (!err)
-		err = fill_result(f, use, &p, sp, t, out);
+		err = fused_result(f, use, &p, sp, t, out);
 	writer_error_release(&p.we);
 	if (intervals)
 		out->level = f->o->level;
@@ -912,7 +425,7 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	out->stores = f.c.stores;
 	out->windows = o->use_windows ? (double)in->window_count : 0;
 	if (!err && !o->edges_alone)
-		err = unique_of_edges(&f, out);
+		err = fused_unique(&f, out);
 	/* the figures are of the input alone, and reads are most of the memory: only these two ask for them later */
 	if (!o->inclusive && !o->ke) {
 		fit_release(&f);
