@@ -26,12 +26,9 @@ static const struct compare_cmd defaults = { .semantics = "quad",
 
 #define AT(field) .offset = offsetof(struct compare_cmd, field)
 static const struct opt options[] = {
-	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke",
-	  .help = "every byte read, or once per invocation (quad)" },
-	{ OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
-	  .help = "count accesses to the stack, too (exclude)" },
-	{ OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
-	  .help = "library routines as themselves or as their caller in the main image (self)" },
+	SEMANTICS_OPT(struct compare_cmd, semantics),
+	STACK_OPT(struct compare_cmd, stack),
+	ATTRIBUTE_OPT(struct compare_cmd, attribute),
 	{ OPT_STRING, 'e', "estimator", AT(estimator), .arg = FLOW_ESTIMATOR_CHOICES,
 	  .help = "how to estimate the second flow (the best it allows)" },
 	{ OPT_BOOL, 0, "census", AT(census), .help = "use the store records of a census (on)" },

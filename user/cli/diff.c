@@ -23,12 +23,9 @@ struct diff_cmd {
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
 
 #define AT(field) .offset = offsetof(struct diff_cmd, field)
-static const struct opt options[] = { { OPT_STRING, 0, "semantics", AT(semantics), .arg = "quad|ke",
-					.help = "every byte read, or once per invocation (quad)" },
-				      { OPT_STRING, 0, "stack", AT(stack), .arg = "exclude|include",
-					.help = "count accesses to the stack, too (exclude)" },
-				      { OPT_STRING, 0, "attribute", AT(attribute), .arg = "self|main",
-					.help = "library code to itself, or to its caller in the main image (self)" },
+static const struct opt options[] = { SEMANTICS_OPT(struct diff_cmd, semantics),
+				      STACK_OPT(struct diff_cmd, stack),
+				      ATTRIBUTE_OPT(struct diff_cmd, attribute),
 				      { OPT_STRING, 'e', "estimator", AT(estimator), .arg = FLOW_ESTIMATOR_CHOICES,
 					.help = "how flows are estimated (the best each allows)" },
 				      { OPT_UINT, 'n', "rows", AT(rows), .arg = "N", .help = "changes listed (20)" },

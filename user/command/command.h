@@ -61,6 +61,19 @@ struct opt {
 		OPT_BOOL, 0, "stdio", offsetof(struct_name, field), .help = "no pager, no colours, no cut names"       \
 	}
 
+/* Of every command whose figures are bytes: which of them count, and for whom. */
+#define CHOICE_OPT(struct_name, field, text, takes, does)                                                              \
+	{                                                                                                              \
+		OPT_STRING, 0, text, offsetof(struct_name, field), .arg = takes, .help = does                          \
+	}
+#define SEMANTICS_OPT(struct_name, field)                                                                              \
+	CHOICE_OPT(struct_name, field, "semantics", "quad|ke", "every byte read, or once per invocation (quad)")
+#define STACK_OPT(struct_name, field)                                                                                  \
+	CHOICE_OPT(struct_name, field, "stack", "exclude|include", "count accesses to the stack, too (exclude)")
+#define ATTRIBUTE_OPT(struct_name, field)                                                                              \
+	CHOICE_OPT(struct_name, field, "attribute", "self|main",                                                       \
+		   "library code to itself, or to its caller in the main image (self)")
+
 struct cli_schema {
 	const char *name; /* accperf help --json-schema NAME */
 	const char *text; /* JSON schema */

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "util/clock.h"
 #include "util/grow.h"
+#include "util/process_file.h"
 
 #define TURNS 16u         /* a known process is looked at once in so many looks: it may have become another program */
 #define YOUNG_S 60.0      /* and each time before that age */
@@ -22,22 +22,6 @@
 #define MOST_ANCESTORS                                                                                                 \
 	64 /* a parent's parent's: deeper trees than any, and an end if numbers were reused into a ring */
 
-static ssize_t read_of_process(int pid, const char *file, char *out, size_t size)
-{
-	char path[64];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, out, size - 1);
-	close(fd);
-	out[n > 0 ? n : 0] = 0;
-	return n;
-}
-
 /* The name stands in parentheses, and may hold some itself. false: it has ended, and may wait for its parent. */
 static bool read_stat(int pid, struct watched_process *p)
 {
@@ -46,7 +30,7 @@ static bool read_stat(int pid, struct watched_process *p)
 	char text[1024], *name, *end, state;
 	int parent;
 
-	if (read_of_process(pid, "stat", text, sizeof(text)) <= 0 || !(name = strchr(text, '(')) ||
+	if (process_file(pid, "stat", text, sizeof(text)) <= 0 || !(name = strchr(text, '(')) ||
 	    !(end = strrchr(text, ')')))
 		return false;
 	*end = 0;
@@ -133,7 +117,7 @@ static void decide_whose(struct watched *w, struct watched_process *p, const str
 		program[n] = 0;
 		t.program = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 	}
-	if (read_of_process(p->pid, "cgroup", cgroup, sizeof(cgroup)) > 0)
+	if (process_file(p->pid, "cgroup", cgroup, sizeof(cgroup)) > 0)
 		t.cgroup = cgroup_of(cgroup);
 	container_read(t.cgroup, &in);
 	snprintf(in.pod, sizeof(in.pod), "%s", pods_find(&w->pods, POD_LOGS, in.pod_uid, clock_now()));
@@ -232,7 +216,7 @@ int watched_inner_pid(int pid)
 	char text[4096], *at;
 	int outer = 0, inner = 0, n = 0;
 
-	if (read_of_process(pid, "status", text, sizeof(text)) <= 0 || !(at = strstr(text, "\nNSpid:")))
+	if (process_file(pid, "status", text, sizeof(text)) <= 0 || !(at = strstr(text, "\nNSpid:")))
 		return 0;
 	at += strlen("\nNSpid:");
 	for (int got = 0; sscanf(at, "%*[ \t]%d%n", &outer, &got) == 1; at += got, n++)

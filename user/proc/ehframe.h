@@ -61,7 +61,7 @@ struct ehframe;
 struct ehframe *ehframe_parse(struct ehframe_input *in);
 void ehframe_free(struct ehframe *f);
 size_t ehframe_count(const struct ehframe *f); /* for tests */
-/* Where function i begins, in address order. */
+/* For tests: where function i begins, in address order. */
 uint64_t ehframe_start(const struct ehframe *f, size_t i);
 /* Bounds of the function around vaddr. */
 bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, uint64_t *end);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "proc/started_as.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "util/process_file.h"
 
 #define COMM 15 /* letters of a name that the kernel keeps */
 
@@ -20,16 +21,8 @@ static const char *after_slash(const char *path)
 /* The first string of a file in /proc. */
 static bool read_first(pid_t pid, const char *file, char *out, size_t size)
 {
-	char path[64];
-	ssize_t n;
-	int fd;
+	ssize_t n = process_file(pid, file, out, size);
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd >= 0 ? read(fd, out, size - 1) : -1;
-	if (fd >= 0)
-		close(fd);
-	out[n > 0 ? n : 0] = 0;
 	out[strcspn(out, "\n")] = 0;
 	return n > 0;
 }

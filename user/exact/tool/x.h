@@ -414,6 +414,22 @@ typedef struct {
 	UInt log_insns, log_compute;
 } Thread;
 
+/* The innermost frame whose base is above a; the outermost stands first, so their pointers fall. */
+static inline UInt frame_around(const Thread *t, Addr a)
+{
+	UInt lo = 0, hi = t->depth;
+
+	while (hi - lo > 1) {
+		UInt mid = (lo + hi) / 2;
+
+		if (t->frames[mid].sp + 8 > a)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* The running thread's state, flat: the hot path touches nothing else. */
 typedef struct {
 	Fn *known; /* the running function, where its next block needs no look at the stack; else NOBODY */

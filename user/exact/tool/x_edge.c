@@ -150,35 +150,36 @@ static ULong population(const ULong *b)
 	return n;
 }
 
+/* The distinct bytes that r[*i] and what follows with its group and block touch; *i: what comes behind. */
+static ULong united(const Ref *r, ULong n, ULong *i)
+{
+	const Ref *first = &r[*i];
+	ULong bits[UBLK_WORDS];
+
+	VG_(memset)(bits, 0, sizeof(bits));
+	for (; *i < n && r[*i].group == first->group && r[*i].blk == first->blk; (*i)++)
+		for (UInt k = 0; k < UBLK_WORDS; k++)
+			bits[k] |= r[*i].bits[k];
+	return population(bits);
+}
+
 /* group = owner * 2 + stack; out[owner][class] */
 static void unite(Ref *r, ULong n, ULong (*out)[3])
 {
 	VG_(ssort)(r, n, sizeof(*r), ref_cmp);
 	for (ULong i = 0; i < n;) {
-		ULong bits[UBLK_WORDS];
-		ULong j = i;
+		ULong *to = &out[r[i].group >> 1][r[i].group & 1];
 
-		VG_(memset)(bits, 0, sizeof(bits));
-		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
-			for (UInt k = 0; k < UBLK_WORDS; k++)
-				bits[k] |= r[j].bits[k];
-		out[r[i].group >> 1][r[i].group & 1] += population(bits);
-		i = j;
+		*to += united(r, n, &i);
 	}
 	/* both classes: the same again with the class taken out of the group */
 	for (ULong i = 0; i < n; i++)
 		r[i].group &= ~1ull;
 	VG_(ssort)(r, n, sizeof(*r), ref_cmp);
 	for (ULong i = 0; i < n;) {
-		ULong bits[UBLK_WORDS];
-		ULong j = i;
+		ULong *to = &out[r[i].group >> 1][2];
 
-		VG_(memset)(bits, 0, sizeof(bits));
-		for (; j < n && r[j].group == r[i].group && r[j].blk == r[i].blk; j++)
-			for (UInt k = 0; k < UBLK_WORDS; k++)
-				bits[k] |= r[j].bits[k];
-		out[r[i].group >> 1][2] += population(bits);
-		i = j;
+		*to += united(r, n, &i);
 	}
 }
 

@@ -440,20 +440,11 @@ static UInt local_of_frame(Fn *fn, Long off)
 static UInt frame_object(Addr a)
 {
 	Thread *t = X.t;
-	UInt lo = 0, hi = t->depth;
+	UInt lo = frame_around(t, a);
 	HChar name[1100];
 	UInt *id;
 	Fn *fn;
 
-	/* outermost frame first: pointers fall; find the innermost frame whose base is above a */
-	while (hi - lo > 1) {
-		UInt mid = (lo + hi) / 2;
-
-		if (t->frames[mid].sp + 8 > a)
-			lo = mid;
-		else
-			hi = mid;
-	}
 	fn = t->depth ? t->frames[lo].fn : NULL;
 	if (fn && lo) {
 		Long off = a - (t->frames[lo].sp + 8);

@@ -82,16 +82,8 @@ static UInt current_stack(Addr ip)
 static void locate_frame(Addr a, struct fmt_access *r)
 {
 	Thread *t = X.t;
-	UInt lo = 0, hi = t->depth, n = 1;
+	UInt lo = frame_around(t, a), n = 1;
 
-	while (hi - lo > 1) {
-		UInt mid = (lo + hi) / 2;
-
-		if (t->frames[mid].sp + 8 > a)
-			lo = mid;
-		else
-			hi = mid;
-	}
 	/* the first frame has no base; what a signal interrupted has no return address */
 	if (!lo || (lo + 1 < t->depth && !t->frames[lo + 1].ret))
 		return;
