@@ -73,7 +73,7 @@ struct trust {
 struct trust_evidence trust_no_evidence(void);
 /* The row of the table that spoke, -1: none. */
 int trust_judge(enum trust_view view, const struct trust_evidence *v, struct trust *out);
-extern const unsigned trust_rule_count;
+extern const unsigned trust_rule_count; /* for tests */
 
 struct trust_evidence trust_of_report(const struct profile *p, const struct shares *s);
 struct trust_evidence trust_of_counts(const struct profile *p, const struct counts_report *r);
