@@ -16,7 +16,8 @@
  * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. bursts=N:
  * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's,
  * that windows say turns 5 times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every
- * sample at this address of this file, without a symbol, as a recording leaves it that was killed. hostile=1:
+ * sample at this address of this file, without a symbol, as a recording leaves it that was killed. helper=1: the
+ * samples of parse alone are another process's, 4243 by the name of helper. hostile=1:
  * functions, files, objects and threads with names that harm a terminal or a reader, in an exact run with samples.
  * hostile=2: its first function passes all bytes to itself. hw=pebs|ibs|spe: loads and stores besides, as a processor
  * samples them and a recording stores them: latency, where the data came from, physical address, page; main stores
@@ -44,6 +45,8 @@
 enum { M_APP = 1, M_LIBZ, M_KERNEL, M_MYSTERY };
 enum { F_MAIN = 1, F_COMPRESS, F_DEFLATE, F_CRC32, F_PARSE, F_IS_SPACE, F_LOAD, F_READ, F_WALK };
 enum { S_DEFLATE = 1, S_CRC32, S_SPACE, S_PARSE, S_READ, S_MYSTERY, S_WALK, S_CUT };
+
+#define HELPER 4243 /* pid */
 
 static struct store_writer *w;
 
@@ -674,7 +677,7 @@ int main(int argc, char **argv)
 		      level = number(argc, argv, "level", 0);
 	uint32_t wide = (uint32_t)number(argc, argv, "wide", 0);
 	unsigned functions = (unsigned)number(argc, argv, "functions", 2000);
-	bool exact = wide || number(argc, argv, "exact", 0);
+	bool exact = wide || number(argc, argv, "exact", 0), helper = number(argc, argv, "helper", 0);
 	const char *elf = text(argc, argv, "elf");
 	unsigned long hostile;
 	struct err e = { 0 };
@@ -700,6 +703,10 @@ int main(int argc, char **argv)
 	store_meta(w, "command", hostile ? "app \033]0;owned\007\n\xff \"<&" : "app --input big.txt");
 	process.comm = store_string(w, "app");
 	store_put(w, FMT_PROCESS, &process, sizeof(process));
+	if (helper) {
+		process = (struct fmt_process){ .pid = HELPER, .ppid = 4242, .comm = store_string(w, "helper") };
+		store_put(w, FMT_PROCESS, &process, sizeof(process));
+	}
 	if (hostile)
 		define_hostile(hostile > 1);
 	else if (wide)
@@ -730,6 +737,8 @@ int main(int argc, char **argv)
 						 : stacks ? 1 + (uint32_t)((unsigned long)random() % stacks)
 							  : known_stack(i) };
 
+		if (helper && s.stack == S_PARSE)
+			s.pid = s.tid = HELPER;
 		store_put(w, FMT_SAMPLE, &s, sizeof(s));
 		if (i % 500 == 499 && samples < 100000)
 			store_flush(w, &e);

@@ -58,6 +58,13 @@ check "... in text" bash -c "accperf advise '$P' --symbol produce 2>/dev/null | 
 expect_status 2 "... not of a picture" accperf advise "$P" --symbol produce --svg -o x.svg
 expect_status 1 "counted by function: --pid is refused" accperf objects "$G/exact-objects.prof" --pid 1
 expect_status 1 "counts --comm of no process of the recording is an error" accperf counts "$G/counts.prof" --comm x
+mkprofile two.data counts=1 helper=1 || exit 1
+expect_status 3 "counts --comm of one of two processes: executions are of both, so it is refused" accperf counts two.data --comm app
+check "... in a sentence with what to do" grep -q 'counted executions by function, for all its processes together: leave out --pid and --comm, or record such processes alone' err
+check "... and no figures" [ ! -s out ]
+expect_status 3 "... --pid, in JSON, too" accperf counts two.data --pid 4242 --json
+check "... no figures there" [ ! -s out ]
+expect_status 0 "of both it is as without" accperf counts two.data --comm 'app,helper'
 same() { # command and options that choose the only process there is: all figures are as without
 	local file=$1 pid
 	shift
