@@ -33,13 +33,16 @@ static int say_what_came(const struct cmd_opts *o, const char *path, const struc
 		log_info("%" PRIu64 " accesses and %" PRIu64 " samples from %s in %s; %" PRIu64 " lost, %" PRIu64
 			 " unreadable",
 			 n->accesses, n->ticks, path, o->output, st->lost, st->malformed);
-	if (!n->accesses)
-		log_warn(
-			"%s holds no memory accesses: record with `perf mem record`, or `perf record -d` with a memory event",
+	if (!n->accesses && !n->ticks)
+		log_warn("%s holds no samples", path);
+	else if (!n->accesses && !o->quiet)
+		log_info(
+			"%s holds time and no memory accesses: enough for report; for flow and objects record with `perf mem record`, or "
+			"`perf record -d` with a memory event",
 			path);
 	if (st->truncated)
 		log_warn("%s is cut off; what could be read was imported", path);
-	return !n->accesses || st->truncated || st->malformed ? EXIT_DEGRADED : EXIT_DONE;
+	return (!n->accesses && !n->ticks) || st->truncated || st->malformed ? EXIT_DEGRADED : EXIT_DONE;
 }
 
 static int cmd_import(void *opts, int argc, char **argv)
@@ -72,9 +75,10 @@ CLI_COMMAND(import) = {
 		   "machine or another: the way to bring sampled loads and stores from a machine where only perf may\n"
 		   "run. Normal, pipe and compressed files are understood; those of the other byte order are not.\n\n"
 		   "Functions are named, and operand sizes found, where the same binaries (by build-id) are here.\n"
-		   "Status 3: the recording holds no accesses with addresses, or is cut off.",
+		   "One of time alone (`perf record`) is enough for report; flow and objects need loads and stores.\n"
+		   "Status 3: the recording holds no samples, or is cut off.",
 	.examples =
-		"accperf import perf.data\tWrites accperf.data\n"
+		"accperf import perf.data && accperf report\tWhat perf recorded, of whatever kind\n"
 		"accperf import -o other.data /tmp/perf.data && accperf flow -i other.data\tFlows of a recording from elsewhere\n",
 	.min_args = 1,
 	.max_args = 1,

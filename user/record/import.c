@@ -139,12 +139,21 @@ static int import_sample(void *ctx, const struct sample *in)
 	return kind == SAMPLE_ACCESS ? write_access(im, &s) : take_tick(im, &s, kind);
 }
 
-static void write_counter(void *ctx, const char *name, uint64_t value, bool loss)
+static void write_flagged(struct import *im, const char *name, uint64_t value, uint32_t flags)
 {
-	struct import *im = ctx;
-	struct fmt_counter c = { .name = store_string(im->out, name), .flags = loss ? FMT_C_LOSS : 0, .value = value };
+	struct fmt_counter c = { .name = store_string(im->out, name), .flags = flags, .value = value };
 
 	store_put(im->out, FMT_COUNTER, &c, sizeof(c));
+}
+
+static void write_counter(struct import *im, const char *name, uint64_t value, bool loss)
+{
+	write_flagged(im, name, value, loss ? FMT_C_LOSS : 0);
+}
+
+static void write_attr_counter(void *ctx, const char *name, uint64_t value, bool in_part)
+{
+	write_flagged(ctx, name, value, in_part ? FMT_C_IN_PART : 0);
 }
 
 static void copy_perf_meta(struct import *im, const char *path)
@@ -186,7 +195,7 @@ static void write_end(struct import *im)
 	write_counter(im, "accesses without an address", im->no_address, true);
 	write_counter(im, "accesses from code in no known mapping", im->unplaced, false);
 	write_counter(im, "accesses of unknown size", im->n.accesses - im->sized, false);
-	attr_counters(im->attr, write_counter, im);
+	attr_counters(im->attr, write_attr_counter, im);
 	for (unsigned i = 0; i < perfdata_event_count(im->in); i++) {
 		const struct perfdata_event *ev = perfdata_event(im->in, i);
 		struct fmt_rate r = { .time = im->first,
