@@ -558,7 +558,7 @@ struct fmt_offload_window {
 	uint64_t calls;                   /* outermost, inside; ~0 unknown */
 	uint64_t hits;                    /* probe hits, nested ones included */
 	uint32_t library;                 /* string */
-	uint32_t group;                   /* functions of a library that are armed apart have one of their own */
+	uint32_t group;                   /* enum probe_apart: those have stretches of their own */
 	uint64_t cpu_armed, cpu_disarmed; /* CPU time of the observed processes so far; 0 = unknown */
 	uint64_t hits_ns;  /* what the hits cost, each at its probe's class; 0 = unknown: hits x call_ns */
 	uint64_t gap_mean; /* the gap before was drawn from an exponential distribution of this mean; 0: it was not */

@@ -72,6 +72,10 @@ enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
 
 #define PROBE_EVENTS 4 /* of one wait: a record has room for so many, the rest is WO_MORE_EVENTS; by hand */
 
+/* Functions of a library that are called far more often, or far less, than its others: each kind has a stretch of time of
+ * its own, so that those called often leave time for the others. */
+enum probe_apart { PA_WITH_OTHERS = 0, PA_CHECKSUMS = 1, PA_KEYS = 2, PA_KINDS = 3 };
+
 struct probe_spec {
 	struct probe_expr in, out, items;
 	__u8 kind;      /* enum probe_kind */
@@ -87,7 +91,7 @@ struct probe_spec {
 	__u16 queue_off;     /* the queue is the pointer found there in what queue_arg points to */
 	__u8 completes;      /* a PK_CALL that also waits for what its queue holds */
 	__u8 per_thread;     /* queue 0 is the thread's own */
-	__u8 apart;          /* called often and inside others: armed and disarmed by itself */
+	__u8 apart;          /* enum probe_apart: armed and disarmed by themselves */
 	__u8 job_event;      /* a job is its own event, and so is what is returned, which is complete then; 0: none */
 	__u32 library;       /* index of the library's epoch */
 };

@@ -75,3 +75,7 @@ check "and what is said of all calls is of the right size" around many.data EVP_
 accperf record -q -o some.data --offload zlib -- "$W/off_deflate" 30000 3000 >/dev/null 2>&1
 check "a rate that can be corrected for the probes: of the right size" around some.data deflate 30000
 check "the user is told" grep -q 'stretches of time' many.err
+# what takes the time of a TLS server is called once where digests of some bytes are called two hundred times
+accperf record -q -o sign.data --offload openssl -- "$W/off_sign" 8000 >/dev/null 2>sign.err
+check "signatures are not probed as seldom as short calls of their library" is sign.data '[.calls[]|{key:.name,value:.observed}]|from_entries|
+	.EVP_DigestSign > 4 * ([to_entries[]|select(.key|test("Update"))|.value]|min // 0)'

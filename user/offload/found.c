@@ -468,7 +468,7 @@ static int find_points(struct finding *find, struct lib_file *f, struct err *e)
 		goto out;
 	}
 	find_exits(&g);
-	for (uint32_t group = 0; group < 2 && !r; group++)
+	for (uint32_t group = 0; group < PA_KINDS && !r; group++)
 		r = add_library_of_group(find, &g, f, group, e);
 out:
 	gather_end(&g);

@@ -734,6 +734,8 @@ static void note_price(const struct offload_session *s, struct buf *out)
 void offload_session_notes(const struct offload_session *s, struct buf *out)
 {
 	const bool two_prices = s->u && uprobe_cost(s->u)->of[FMT_PROBE_EMULATED].call_ns > 0;
+	static const char *const often_called[PA_KINDS] = { "its functions are", "checksums are",
+							    "signatures and keys are" };
 	unsigned functions = s->gone.functions, libs = s->gone.libs, called = s->gone.called, unknown = 0;
 
 	if (s->u)
@@ -765,7 +767,7 @@ void offload_session_notes(const struct offload_session *s, struct buf *out)
 			buf_addf(
 				out,
 				"%s: %s called so often that they were probed in stretches of time (%u) only, to keep the budget; their numbers are estimates (--offload-exact: all)\n",
-				l->path, l->group ? "checksums are" : "its functions are", l->stretches);
+				l->path, often_called[l->group], l->stretches);
 	}
 	buf_addf(out, "offload: %u functions in %u libraries probed, %u of them called\n", functions, libs, called);
 	if (unknown)

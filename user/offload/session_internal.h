@@ -34,7 +34,7 @@ struct known_lib {
 	bool refused; /* the engine had no room for it, or would not have it */
 	uint32_t first, count;
 	uint32_t path_id; /* string */
-	uint32_t group;   /* 1: the functions that are armed apart */
+	uint32_t group;   /* enum probe_apart */
 	/* budget */
 	uint64_t hits, calls; /* when last looked at */
 	double cost_ns;       /* of these hits */
