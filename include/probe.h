@@ -72,8 +72,8 @@ enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };
 
 #define PROBE_EVENTS 4 /* of one wait: a record has room for so many, the rest is WO_MORE_EVENTS; by hand */
 
-/* Functions of a library that are called far more often, or far less, than its others: each kind has a stretch of time of
- * its own, so that those called often leave time for the others. */
+/* Functions of a library that are called far more often, or far less, than its others: each kind has stretches of time
+ * of its own, so that those called often leave time for the others. */
 enum probe_apart { PA_WITH_OTHERS = 0, PA_CHECKSUMS = 1, PA_KEYS = 2, PA_KINDS = 3 };
 
 struct probe_spec {

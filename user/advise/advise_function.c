@@ -80,6 +80,7 @@ struct advise_function advise_function_unknown(const char *name, const char *obj
 					 .p50 = NAN,
 					 .p90 = NAN,
 					 .p99 = NAN,
+					 .shortest = NAN,
 					 .scv = NAN,
 					 .wait_share = NAN,
 					 .failed_share = NAN,

@@ -528,9 +528,9 @@ static int gather_bytes(struct gathered *g)
 
 /* ---- probed calls ---- */
 
-static int sizes(const struct offload_item *it, struct advise_function *f)
+static int sizes(const struct offload_item *it, double byte_ns, struct advise_function *f)
 {
-	double excess = probe_excess(it).value;
+	double excess = probe_excess(it, byte_ns).value;
 
 	f->size = calloc(OFFLOAD_OCTAVES, sizeof(*f->size));
 	if (!f->size)
@@ -560,14 +560,14 @@ static double squared_variation(const struct spread *s)
 }
 
 /* The host's curve by size, where the calls follow one. The fit wants an accelerator: it gets the same points. */
-static void fit_host_curve(const struct offload_item *it, struct advise_function *f)
+static void fit_host_curve(const struct offload_item *it, double byte_ns, struct advise_function *f)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
 	struct err e = { 0 };
 	struct fit fit;
 	int err = offload_points(it, RUN_HOST, &pts, &e);
-	struct figure excess = probe_excess(it);
+	struct figure excess = probe_excess(it, byte_ns);
 
 	opts.resamples = RESAMPLES;
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
@@ -641,21 +641,34 @@ static double probes_part(const struct gathered *g)
 	return cpu > 0 ? fmin(g->offload->hits_ns / cpu, MOST_TAKEN) : NAN;
 }
 
+/* Elapsed time that so many calls stay below, less what a probe is thought to add; NaN: shorter than single calls can be
+ * timed, or not told, as calls that were handed nothing are among them. */
+static double single_call(const struct offload_item *it, double q, double excess, double empty)
+{
+	double ns = empty > 0 ? NAN : spread_quantile(&it->time, q);
+
+	return ns > fmax(it->below_ns, excess) ? ns - excess : NAN;
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
-	double all = it->calls ? it->host_cpu_ns / (double)it->calls : NAN, each = call_mean_by_size(it);
-	double elapsed = it->calls ? it->host_ns / (double)it->calls : NAN;
+	/* some begin by handing over nothing: it takes nothing, and there is nothing in it to offload */
+	double empty = f->operation && f->operation->by_bytes ? calls_empty_part(it) : 0, some = 1 - empty;
+	double all = it->calls ? it->host_cpu_ns / (double)it->calls / some : NAN,
+	       each = call_mean_by_size(it, !(empty > 0));
+	double elapsed = it->calls ? it->host_ns / (double)it->calls / some : NAN;
 	double target = g->profile->has_cost ? (double)g->profile->cost.target_cpu_ns : NAN;
-	double calls = isnan(it->estimate) ? it->low : it->estimate, scatter, cold = 0;
-	struct figure excess = probe_excess(it);
-	double byte = g->offload->cost.byte_ns, few = isnan(each) ? 0 : calls_few_mean(it), taken = taken_inside(g),
-	       drift = speed_drift(&g->offload->cost);
+	double calls = some * (isnan(it->estimate) ? it->low : it->estimate), scatter, cold = 0;
+	double known = some * (double)(it->calls - it->unknown_bytes);
+	struct figure excess = probe_excess(it, g->offload->cost.byte_ns);
+	double byte = g->offload->cost.byte_ns, few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
+	       taken = taken_inside(g), drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);
-	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (double)it->calls) * each : 0;
-	if (it->calls > it->unknown_bytes)
-		cold = byte * (double)(it->bytes_in + it->bytes_out) / (double)(it->calls - it->unknown_bytes);
+	scatter = f->scv > 0 && it->calls ? NINETY * sqrt(f->scv / (some * (double)it->calls)) * each : 0;
+	if (known > 0)
+		cold = byte * (double)(it->bytes_in + it->bytes_out) / known;
 	f->ns_per_call = (struct figure){ (each - excess.value) * (1 - taken / 2),
 					  fmax(each - excess.high - cold - scatter, 0) * (1 - taken) / drift,
 					  (each + few - excess.low + scatter) * drift };
@@ -665,20 +678,21 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->beside = (struct figure){ 0, excess.value - excess.high, excess.value - excess.low };
 	if (!(each > it->below_ns)) /* hardly more than a bound: its share by samples may tell more */
 		f->ns_per_call.value = f->timed.value = fmax(f->ns_per_call.value, 1);
-	if (it->calls > it->unknown_bytes && it->bytes_in + it->bytes_out) {
-		double known = (double)(it->calls - it->unknown_bytes), part = offload_mean_uncertain(it, known);
+	if (known > 0 && it->bytes_in + it->bytes_out) {
+		double part = offload_mean_uncertain(it, known);
 
 		f->argument_in = about((double)it->bytes_in / known, part);
 		f->argument_out = about((double)it->bytes_out / known, part);
 	}
 	f->faults_per_call = offload_faults_per_call(g->offload, it);
 	f->fault_share = offload_fault_share(g->offload, it);
-	f->p50 = spread_quantile(&it->time, .5);
-	f->p90 = spread_quantile(&it->time, .9);
-	f->p99 = spread_quantile(&it->time, .99);
+	f->shortest = empty > 0 ? NAN : fmax(it->below_ns, excess.value);
+	f->p50 = single_call(it, .5, excess.value, empty);
+	f->p90 = single_call(it, .9, excess.value, empty);
+	f->p99 = single_call(it, .99, excess.value, empty);
 	f->wait_share = elapsed > 0 ? fmin(fmax(1 - all / elapsed, 0), 1) : NAN;
-	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, it->low),
-					  offload_calls_per_s(it, it->high) };
+	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, some * it->low),
+					  offload_calls_per_s(it, some * it->high) };
 	f->calls_from = "probes";
 	share_without_probes(&f->share, probes_part(g));
 	share_without_probes(&f->thread_share, probes_part(g));
@@ -688,8 +702,8 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	/* too rare for the sampler, or not on any stack as such: what its calls took */
 	if (!(f->share.value > 0) && target > 0)
 		f->share = (struct figure){ fmin(1, each * calls / target),
-					    fmin(1, fmax(each - it->late_ns, 0) * it->low / target),
-					    fmin(1, (each + it->early_ns) * it->high / target) };
+					    fmin(1, fmax(each - it->late_ns, 0) * some * it->low / target),
+					    fmin(1, (each + it->early_ns) * some * it->high / target) };
 }
 
 static struct figure rate_by_time(const struct advise_input *in, const struct advise_function *f, double nested)
@@ -697,18 +711,15 @@ static struct figure rate_by_time(const struct advise_input *in, const struct ad
 	const struct figure *s = &f->share, *t = &f->ns_per_call;
 	double taken = in->taken > 0 ? in->taken : 0; /* of the time, the recording's: in the share, and in no call */
 
-	if (!figure_bounded(s) || !figure_bounded(t) || !(t->low > 0) || !(s->value - nested > 0) ||
+	if (!figure_bounded(s) || !figure_bounded(t) || !(t->value > 0) || !(s->value - nested > 0) ||
 	    taken >= MOST_TAKEN)
 		return FIGURE_UNKNOWN;
 	return (struct figure){ (s->value - nested) * in->cpu_per_s / t->value,
 				fmax(s->low - nested - taken, 0) * in->cpu_per_s / t->high,
-				(s->high - nested) * in->cpu_per_s / t->low };
+				t->low > 0 ? (s->high - nested) * in->cpu_per_s / t->low : INFINITY };
 }
 
-/*
- * Of calls that are known from below only, or widely, the sampler's time over the time of a call is the better rate.
- * What lies below another probed function of the library is part of that one's calls.
- */
+/* What lies below another probed function of the library is part of that one's calls. */
 static void rates_by_time(struct gathered *g)
 {
 	struct advise_input *in = &g->input;
@@ -723,16 +734,10 @@ static void rates_by_time(struct gathered *g)
 	}
 	for (size_t i = 0; nested && i < in->functions; i++) {
 		struct advise_function *f = &in->function[i];
-		struct figure *r = &f->calls_per_s, by = rate_by_time(in, f, nested[i]);
+		struct figure by = rate_by_time(in, f, nested[i]);
 
-		if (!f->sizes || f->offload || !figure_bounded(&by) || by.high < r->low)
-			continue;
-		if (figure_bounded(r) && r->low > 0 && by.low > 0 && r->high / r->low <= by.high / by.low)
-			continue;
-		by.low = fmax(by.low, figure_known(r) ? r->low : 0);
-		by.value = fmax(by.value, by.low);
-		*r = by;
-		f->calls_from = "time";
+		if (f->sizes && !f->offload && rate_by_both(&f->calls_per_s, by))
+			f->calls_from = "time";
 	}
 	free(nested);
 }
@@ -765,7 +770,7 @@ static int probed(struct gathered *g)
 		f->offload = accelerated;
 		f->failed_share = accelerated ? (double)it->failed / (double)it->calls : NAN;
 		times_of(g, it, f);
-		err = sizes(it, f);
+		err = sizes(it, g->offload->cost.byte_ns, f);
 		if (accelerated) {
 			for (size_t k = 0; k < g->offload->items_cnt; k++) {
 				const struct offload_item *h = &g->offload->items[k];
@@ -774,7 +779,7 @@ static int probed(struct gathered *g)
 					counterpart(h, it, f);
 			}
 		} else if (!err) {
-			fit_host_curve(it, f);
+			fit_host_curve(it, g->offload->cost.byte_ns, f);
 		}
 	}
 	return err;

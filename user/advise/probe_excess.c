@@ -17,29 +17,32 @@ double call_time_of_size(const struct offload_octave *o, double excess)
 	return isnan(ns) ? NAN : fmax(ns - excess, PROBE_LEAST_NS);
 }
 
-/* Mean time of the calls of the size that takes least; NaN. */
-static double shortest_calls(const struct offload_item *it)
+/* Mean time of the calls of the size that takes least, and their bytes; NaN. */
+static double shortest_calls(const struct offload_item *it, double *bytes)
 {
 	double least = NAN;
 
+	*bytes = 0;
 	for (int k = 1; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
 
-		if (o->timed >= ENOUGH && !(call_mean_of_size(o) >= least))
+		if (o->timed >= ENOUGH && !(call_mean_of_size(o) >= least)) {
 			least = call_mean_of_size(o);
+			*bytes = o->bytes / o->calls;
+		}
 	}
 	return least;
 }
 
 /*
  * The shortest calls read m = t + e: t is theirs, e the excess, from least to late. So t lies from m - late (or
- * nothing) to m - least. Of what order it is nobody knows: with each order as likely, its mean is (b - a) / ln(b / a).
- * Where m is far above the doubt that is m itself, less the middle of the doubt; where it is below, most of it is the
- * probe's.
+ * nothing) to m - least. Of what order it is nobody knows, but that they take no less than a copy of their bytes: with
+ * each order as likely, its mean is (b - a) / ln(b / a). Where m is far above the doubt that is m itself, less the
+ * middle of the doubt; where it is below, most of it is the probe's.
  */
-struct figure probe_excess(const struct offload_item *it)
+struct figure probe_excess(const struct offload_item *it, double byte_ns)
 {
-	double m = shortest_calls(it), a, b;
+	double bytes, m = shortest_calls(it, &bytes), a, b;
 	struct figure e = { 0, fmin(it->excess_low_ns, 0), it->late_ns };
 
 	if (!(m >= 0) || !(it->late_ns > 0))
@@ -50,15 +53,16 @@ struct figure probe_excess(const struct offload_item *it)
 		return e;
 	e.high = m - a;
 	e.low = fmin(it->excess_low_ns, e.high);
-	e.value = fmin(fmax(m - (b - a) / log(b / a), e.low), e.high);
+	a = fmin(fmax(a, bytes * byte_ns), b);
+	e.value = fmin(fmax(m - (b > a ? (b - a) / log(b / a) : b), e.low), e.high);
 	return e;
 }
 
-double call_mean_by_size(const struct offload_item *it)
+double call_mean_by_size(const struct offload_item *it, bool empty)
 {
 	double calls = 0, sum = 0;
 
-	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+	for (int k = !empty; k < OFFLOAD_OCTAVES; k++) {
 		const struct offload_octave *o = &it->octave[k];
 
 		if (!(o->calls > 0))
@@ -71,15 +75,24 @@ double call_mean_by_size(const struct offload_item *it)
 	return calls > 0 && 2 * it->unknown_calls < calls ? sum / calls : NAN;
 }
 
-double calls_few_mean(const struct offload_item *it)
+double calls_few_mean(const struct offload_item *it, bool empty)
 {
 	double calls = 0, ns = 0;
 
-	for (int k = 0; k < OFFLOAD_OCTAVES; k++) {
+	for (int k = !empty; k < OFFLOAD_OCTAVES; k++) {
 		calls += it->octave[k].calls;
 		ns += it->octave[k].few_ns;
 	}
 	return calls > 0 ? ns / calls : 0;
+}
+
+double calls_empty_part(const struct offload_item *it)
+{
+	double calls = 0;
+
+	for (int k = 0; k < OFFLOAD_OCTAVES; k++)
+		calls += it->octave[k].calls;
+	return it->octave[0].calls < calls ? it->octave[0].calls / calls : 0;
 }
 
 double taken_besides_probes(const struct fmt_cost *c, double probes_ns)
@@ -122,6 +135,23 @@ void shares_by_calls(struct figure *share, struct figure *of_thread, struct figu
 		return;
 	in_proportion(of_thread, &was, share);
 	in_proportion(of_elapsed, &was, share);
+}
+
+bool rate_by_both(struct figure *rate, struct figure by)
+{
+	struct figure *r = rate;
+
+	if (!figure_bounded(&by) || by.high < r->low)
+		return false;
+	if (figure_bounded(r) && r->low > 0 && !(by.low > 0 && by.high / by.low < r->high / r->low)) {
+		r->low = fmax(r->low, fmin(by.low, r->high));
+		r->value = fmax(r->value, r->low);
+		return false;
+	}
+	by.low = fmax(by.low, figure_known(r) ? r->low : 0);
+	by.value = fmax(by.value, by.low);
+	*r = by;
+	return true;
 }
 
 double speed_drift(const struct fmt_offload_cost *c)

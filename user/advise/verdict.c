@@ -181,14 +181,18 @@ static void add_text(struct advise_option *o, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* "3.1x [2.6..3.5]" */
-static const char *write_times(char out[64], const struct figure *f)
+const char *advise_times(char out[64], const struct figure *f)
 {
 	const double v[3] = { f->value, f->low, f->high };
 	char part[3][16];
 
 	for (int i = 0; i < 3; i++)
-		snprintf(part[i], sizeof(part[i]), v[i] < 99.5 ? "%.2g" : v[i] < 1e6 ? "%.0f" : "more than 1e6", v[i]);
+		snprintf(part[i], sizeof(part[i]),
+			 v[i] > .5 && v[i] < 2 ? "%.3g" /* what is gained is what it differs from 1 by */
+			 : v[i] < 99.5         ? "%.2g"
+			 : v[i] < 1e6          ? "%.0f"
+					       : "more than 1e6",
+			 v[i]);
 	if (figure_bounded(f))
 		snprintf(out, 64, "%sx [%s..%s]", part[0], part[1], part[2]);
 	else
@@ -298,9 +302,9 @@ static void keep_prediction(const struct candidate *c, struct advise_option *o, 
 
 	if (p->payoff_known && figure_known(&p->g1) && p->below > 0)
 		set_verdict(o, VERDICT_KEEP, "keep: %s; %s on the function", under_break_even(under, c, p),
-			    write_times(x, &p->speedup));
+			    advise_times(x, &p->speedup));
 	else
-		set_verdict(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", write_times(x, &p->speedup),
+		set_verdict(o, VERDICT_KEEP, "keep: %s on the function, bound by %s", advise_times(x, &p->speedup),
 			    predict_bound_str(p->bound));
 }
 
@@ -309,7 +313,7 @@ static void batched(const struct candidate *c, struct advise_option *o, const st
 	char x[64];
 
 	set_verdict(o, VERDICT_BATCH, "offload if batched by %.0f; %.0f at a time make it %s", ceil(p->batch.high),
-		    8 * p->batch.value, write_times(x, &p->speedup_batched));
+		    8 * p->batch.value, advise_times(x, &p->speedup_batched));
 	of_sizes(c, o, p);
 }
 
@@ -323,7 +327,7 @@ static void losing(const struct candidate *c, struct advise_option *o, const str
 	advise_size(g1, p->g1_told || !isfinite(p->g1.high) ? p->g1.value : p->g1.high);
 	if (p->speedup_chosen.low > PARTLY && figure_known(&p->g1))
 		set_verdict(o, VERDICT_OFFLOAD, "offload from %s on only: %s on the function; %s", g1,
-			    write_times(x, &p->speedup_chosen), under_break_even(under, c, p));
+			    advise_times(x, &p->speedup_chosen), under_break_even(under, c, p));
 	else if (!c->stream && p->batch.value > 1 && isfinite(p->batch.high) && p->speedup_batched.low > PARTLY)
 		batched(c, o, p);
 	else
@@ -336,12 +340,12 @@ static void gaining(const struct candidate *c, struct advise_option *o, const st
 
 	if (figure_known(&p->process_speedup))
 		set_verdict(o, VERDICT_OFFLOAD, "offload: %s on the function, %s on the process",
-			    write_times(x, &p->speedup), write_times(y, &p->process_speedup));
+			    advise_times(x, &p->speedup), advise_times(y, &p->process_speedup));
 	else
 		set_verdict(o, VERDICT_OFFLOAD,
 			    "offload: %s on the function; on the process not known, as the recording took most of its "
 			    "time: record without --offload-exact",
-			    write_times(x, &p->speedup));
+			    advise_times(x, &p->speedup));
 	of_sizes(c, o, p);
 }
 
@@ -364,11 +368,11 @@ static void spans_one(const struct candidate *c, struct advise_option *o, const 
 			o, VERDICT_UNKNOWN,
 			"cannot tell: the interval spans 1 (%s); a probe costs more than such a call takes (%s), so "
 			"longer recordings know it no better, but --counts auto may, where breakpoints work",
-			write_times(x, s), t);
+			advise_times(x, s), t);
 	else
 		set_verdict(o, VERDICT_UNKNOWN,
 			    "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
-			    write_times(x, s));
+			    advise_times(x, s));
 }
 
 /* No verdict on what the calls may be. */
@@ -382,7 +386,7 @@ static void other_work(const struct candidate *c, const struct catalogue_entry *
 	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s its calls ran is not recorded, and the device does one; ",
 		    which);
 	if (figure_known(s))
-		add_text(o, "were it that one, %s on the function; ", write_times(x, s));
+		add_text(o, "were it that one, %s on the function; ", advise_times(x, s));
 	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(bytes=..,name=%s)'",
 		 c->probed && c->probed->object ? c->probed->object : "FILE", c->name, slash ? slash + 1 : a->name);
 }
@@ -414,15 +418,15 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 			    "keep: the calls come faster than the device serves them (%.0f%% of its time)",
 			    100 * p->utilisation.value);
 	else if (!figure_bounded(s))
-		set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s", write_times(x, s),
-			    *p->lacks ? remedy(p->lacks) : "record 60 s more");
+		set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s, and the interval is not known; %s",
+			    advise_times(x, s), *p->lacks ? remedy(p->lacks) : "record 60 s more");
 	else if (s->low <= 1 && s->high >= 1)
 		spans_one(c, o, s);
 	else if (s->high < 1)
 		losing(c, o, p);
 	else if (p->process_speedup.high < MATTERS)
 		set_verdict(o, VERDICT_KEEP, "keep: %s on the function is no more than %.2fx on the process",
-			    write_times(x, s), fmax(p->process_speedup.high, 1));
+			    advise_times(x, s), fmax(p->process_speedup.high, 1));
 	else
 		gaining(c, o, p);
 	of_threshold(c, o);
@@ -456,19 +460,19 @@ static void made_already(const struct candidate *c, double seconds, struct advis
 	else if (!figure_bounded(s) || (s->low <= 1 && s->high >= 1))
 		set_verdict(o, VERDICT_UNKNOWN,
 			    "cannot tell: it gains %s, and the interval spans 1; record 60 s more or use --effort high",
-			    write_times(x, s));
+			    advise_times(x, s));
 	else if (s->high < 1 || (f->counterpart_below > MOST_OUTSIDE && !isnan(f->counterpart_g1))) {
 		advise_size(g1, f->counterpart_g1);
 		if (isnan(f->counterpart_g1))
 			set_verdict(o, VERDICT_SWITCH, "switch to the host: the device makes these calls %s as fast",
-				    write_times(x, s));
+				    advise_times(x, s));
 		else
 			set_verdict(o, VERDICT_SWITCH,
 				    "switch to the host under %s: %.0f%% of the calls lose there; %s in all", g1,
-				    100 * f->counterpart_below, write_times(x, s));
+				    100 * f->counterpart_below, advise_times(x, s));
 	} else
 		set_verdict(o, VERDICT_OFFLOAD, "offload, as it does: %s against the host's own calls",
-			    write_times(x, s));
+			    advise_times(x, s));
 }
 
 /* No device of the catalogue: what any would have to do, by Amdahl and by the time of a call. */

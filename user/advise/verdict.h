@@ -62,6 +62,8 @@ const char *verdict_str(enum advise_verdict v);
 void advise_size(char out[24], double bytes);
 /* "940 ns", "1.5 us", "3.1 ms", "2.5 s". */
 void advise_time(char out[24], double ns);
+/* "3.1x [2.6..3.5]"; near 1 with one digit more. */
+const char *advise_times(char out[64], const struct figure *f);
 /* Speed-up of the whole if this share of it took no time; infinite where it is all of it; NaN. */
 double advise_limit(const struct figure *share);
 /* The same speed-up should the calls' page faults stay with the caller, as those of buffers that a device is handed do;

@@ -14,6 +14,7 @@ struct operation {
 	const char *name; /* "compress (deflate)" */
 	const char *note; /* what the name leaves open; NULL: nothing */
 	bool open;        /* a class of operations: which of them a call ran is not recorded */
+	bool by_bytes;    /* a call that is handed no byte has nothing to do */
 };
 
 /* Of a call's name (with its API's, NULL: none) or of an accelerator's; NULL: the name tells nothing. */

@@ -30,7 +30,9 @@ static void add_ends(struct buf *b, const struct figure *f, const char *value, v
 		return;
 	write(low, f->low);
 	write(high, f->high);
-	if (strcmp(low, value) || strcmp(high, value))
+	if (isinf(f->high))
+		buf_addf(b, " [%s or more]", low);
+	else if (strcmp(low, value) || strcmp(high, value))
 		buf_addf(b, " [%s..%s]", low, high);
 }
 
@@ -135,6 +137,14 @@ static void add_limits(const struct candidate *c, const struct text_style *s, st
 	text_wrap(out, line.data, 4, 4, s->width);
 }
 
+/* Single calls may be too short to time where the longest of them are not. */
+static void add_quantile(struct buf *line, const char *what, const struct candidate *c, double ns)
+{
+	buf_addstr(line, what);
+	buf_addstr(line, isnan(ns) ? "below " : "");
+	advise_add_duration(line, isnan(ns) ? c->probed->shortest : ns);
+}
+
 static void heading(const struct advise_view *v, const struct candidate *c, const struct text_style *s, struct buf *out)
 {
 	const struct advise_function *f = c->functions ? &v->input->function[c->function[0]] : NULL;
@@ -161,12 +171,9 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		buf_addstr(&line, " a call");
 	}
 	if (c->p99 > 0) {
-		buf_addstr(&line, " (elapsed p50 ");
-		advise_add_duration(&line, c->p50);
-		buf_addstr(&line, ", p90 ");
-		advise_add_duration(&line, c->p90);
-		buf_addstr(&line, ", p99 ");
-		advise_add_duration(&line, c->p99);
+		add_quantile(&line, " (elapsed p50 ", c, c->p50);
+		add_quantile(&line, ", p90 ", c, c->p90);
+		add_quantile(&line, ", p99 ", c, c->p99);
 		buf_addch(&line, ')');
 	}
 	add_calls_per_s(&line, c);
@@ -227,9 +234,9 @@ static void show_option(const struct advise_option *o, const struct text_style *
 
 static void add_gain(struct buf *line, const struct figure *f)
 {
-	buf_addf(line, "%.2gx", f->value);
-	if (figure_bounded(f) && f->high > f->low)
-		buf_addf(line, " [%.2g..%.2g]", f->low, f->high);
+	char x[64];
+
+	buf_addstr(line, advise_times(x, f));
 }
 
 /* Of the best option: a call's time there, what copies cost, the wait in its queue. */
