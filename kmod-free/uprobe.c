@@ -136,29 +136,21 @@ static void links_close(struct link_group *g)
 	g->cnt = 0;
 }
 
-/* Those of all these libraries at once. */
-static void links_close_of(struct library *libs, unsigned count)
+/* Takes over the links of a library, to be closed. */
+static void links_take(struct library *l, struct link_group *all)
 {
-	unsigned all = 0, n = 0;
-	int *fds;
+	for (unsigned k = 0; k < l->groups_cnt; k++) {
+		struct link_group *g = &l->groups[k];
+		int *fds = reallocarray(all->fds, all->cnt + g->cnt + 1, sizeof(*fds));
 
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < libs[i].groups_cnt; k++)
-			all += libs[i].groups[k].cnt;
-	fds = calloc(all + 1, sizeof(*fds));
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = 0; k < libs[i].groups_cnt; k++) {
-			struct link_group *g = &libs[i].groups[k];
-
-			if (fds && g->cnt)
-				memcpy(fds + n, g->fds, g->cnt * sizeof(*fds));
-			n += g->cnt;
-			g->cnt = fds ? 0 : g->cnt;
-			links_close(g);
+		if (fds && g->cnt) {
+			memcpy(fds + all->cnt, g->fds, g->cnt * sizeof(*fds));
+			all->cnt += g->cnt;
+			g->cnt = 0;
 		}
-	if (fds)
-		close_together(fds, n);
-	free(fds);
+		all->fds = fds ? fds : all->fds;
+		links_close(g);
+	}
 }
 
 /* Links for all places; none where there are none. */
@@ -417,7 +409,7 @@ void uprobe_library_end(struct uprobe *u, int library)
 	const struct probe_activity none = { 0 };
 	struct library *l = &u->libs[library];
 
-	uprobe_disarm(u, library, NULL);
+	uprobe_disarm(u, &library, 1);
 	pthread_mutex_lock(&u->lock);
 	/* what began and never ended is no open call of the next library in this place */
 	__atomic_add_fetch(&u->skel->bss->epochs[library], 1, __ATOMIC_SEQ_CST);
@@ -547,31 +539,31 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e)
 	return r < 0 ? links_error(u, r, pid, e) : 0;
 }
 
-void uprobe_disarm(struct uprobe *u, int library, uint64_t *when)
+void uprobe_disarm(struct uprobe *u, const int *libraries, unsigned cnt)
 {
-	struct library *l = &u->libs[library];
+	struct link_group all = { 0 };
 
 	pthread_mutex_lock(&u->lock);
-	if (when)
-		*when = clock_now();
-	if (l->armed) {
-		__atomic_store_n(&u->skel->bss->enabled[library], 0, __ATOMIC_SEQ_CST);
-		links_close_of(l, 1);
+	for (unsigned i = 0; i < cnt; i++) {
+		struct library *l = &u->libs[libraries[i]];
+
+		if (!l->armed)
+			continue;
+		__atomic_store_n(&u->skel->bss->enabled[libraries[i]], 0, __ATOMIC_SEQ_CST);
+		links_take(l, &all);
 		l->armed = false;
 	}
 	pthread_mutex_unlock(&u->lock);
+	links_close(&all);
 }
 
 void uprobe_disarm_all(struct uprobe *u)
 {
-	pthread_mutex_lock(&u->lock);
-	for (unsigned i = 0; i < u->libs_cnt; i++)
-		if (u->libs[i].armed)
-			__atomic_store_n(&u->skel->bss->enabled[i], 0, __ATOMIC_SEQ_CST);
-	links_close_of(u->libs, u->libs_cnt);
-	for (unsigned i = 0; i < u->libs_cnt; i++)
-		u->libs[i].armed = false;
-	pthread_mutex_unlock(&u->lock);
+	int all[PROBE_LIBS];
+
+	for (int i = 0; i < PROBE_LIBS; i++)
+		all[i] = i;
+	uprobe_disarm(u, all, u->libs_cnt);
 }
 
 void uprobe_pause(struct uprobe *u, int library, uint64_t *when)

@@ -117,11 +117,11 @@ int uprobe_attach(struct uprobe *u, int library, int pid, bool returns, struct e
 void uprobe_no_returns(struct uprobe *u, int pid);
 /* The process is gone. */
 void uprobe_forget(struct uprobe *u, int pid);
-/* Plants, removes a library's probes; calls are counted from the end of the one to the beginning
- * of the other: *when. -ESTALE: the file was rewritten since, and a breakpoint might lie within an instruction. */
+/* Plants a library's probes; calls are counted from *when, to that of uprobe_pause(). -ESTALE: the file was
+ * rewritten since, and a breakpoint might lie within an instruction. */
 int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e);
-void uprobe_disarm(struct uprobe *u, int library, uint64_t *when);
-/* Of all libraries, in the time of one. */
+/* Removes those of these libraries, in the time of one, which is some 40 ms; others can be removed meanwhile. */
+void uprobe_disarm(struct uprobe *u, const int *libraries, unsigned cnt);
 void uprobe_disarm_all(struct uprobe *u);
 /* Stops counting at *when; the probes are still there. */
 void uprobe_pause(struct uprobe *u, int library, uint64_t *when);

@@ -67,7 +67,7 @@ static double measure(struct uprobe *u, int library)
 	uprobe_target(u, getpid(), true);
 	if (!uprobe_arm(u, library, NULL, NULL)) {
 		with = call_ns(fd);
-		uprobe_disarm(u, library, NULL);
+		uprobe_disarm(u, &library, 1);
 	}
 	uprobe_target(u, getpid(), false);
 	u->skel->bss->skip_pid = skip;

@@ -58,7 +58,7 @@ static void measure_marker(struct uprobe *u)
 		for (unsigned i = 0; i < ROUNDS; i++)
 			with[i] = self_time_marker(CALLS);
 		u->cost.nop_ns = median(with, ROUNDS) - median(without, ROUNDS);
-		uprobe_disarm(u, lib, NULL);
+		uprobe_disarm(u, &lib, 1);
 	}
 }
 
@@ -214,7 +214,7 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 		trials[k].probe = first + k;
 	r = trial_count(u, &trials[0], e);
 	if (r) {
-		uprobe_disarm(u, lib, NULL);
+		uprobe_disarm(u, &lib, 1);
 		goto out;
 	}
 	uprobe_poll(u, &sink);
@@ -229,7 +229,7 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 	if (!u->pid_filter_broken && u->mode != UPROBE_PERF && !self_call_in_thread(4) &&
 	    uprobe_activity(u, first).calls != a.calls + 4)
 		u->pid_filter_broken = true;
-	uprobe_disarm(u, lib, NULL);
+	uprobe_disarm(u, &lib, 1);
 	uprobe_poll(u, &sink);
 	if (!known)
 		measure_marker(u);
@@ -250,7 +250,7 @@ double uprobe_cost_now(struct uprobe *u)
 		return NAN;
 	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
 		with[i] = self_time_function(SELF_STEPPED, CALLS / 4);
-	uprobe_disarm(u, u->self_lib, NULL);
+	uprobe_disarm(u, &u->self_lib, 1);
 	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
 		without[i] = self_time_function(SELF_STEPPED, CALLS / 4);
 	uprobe_forget(u, getpid());

@@ -237,10 +237,10 @@ static void a_file_that_was_rewritten_is_not_probed(void **state)
 	assert_true(lib >= 0);
 	assert_int_equal(uprobe_attach(u, lib, getpid(), false, &e), 0);
 	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
-	uprobe_disarm(u, lib, NULL);
+	uprobe_disarm(u, &lib, 1);
 	assert_int_equal(pwrite(fd, "\x31", 1, 0), 1); /* elsewhere */
 	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
-	uprobe_disarm(u, lib, NULL);
+	uprobe_disarm(u, &lib, 1);
 	assert_int_equal(pwrite(fd, "\x31\xc0", 2, 4096), 2);
 	assert_int_equal(uprobe_arm(u, lib, NULL, &e), -ESTALE);
 	assert_non_null(strstr(e.text, "rewritten"));
@@ -315,7 +315,7 @@ static double seconds_to_disarm(struct uprobe *u, int lib)
 
 	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
 	began = clock_now();
-	uprobe_disarm(u, lib, NULL);
+	uprobe_disarm(u, &lib, 1);
 	return (double)(clock_now() - began) / 1e9;
 }
 
@@ -550,7 +550,8 @@ static void calls_are_not_joined_across_a_gap(void **state)
 	flag[0] = 1; /* begun without a probe: not seen */
 	usleep(50000);
 	assert_int_equal(flag[9], 1); /* the second, begun with one */
-	uprobe_disarm(u, lib, &when);
+	uprobe_pause(u, lib, &when);
+	uprobe_disarm(u, &lib, 1);
 	flag[1] = 1; /* ends, and the third begins, without */
 	usleep(50000);
 	assert_int_equal(flag[10], 1);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Keeping to the budget. A probed call costs some ten microseconds whatever the program behind it
- * does, so the only way to spend less on a function called a million times a second is to take its
- * probes away. Each library has an account: it earns its part of the budget as time passes and pays
- * for every hit. While in credit it stays armed, so quiet libraries are watched all the time; when
- * it is overdrawn it is disarmed for a while, drawn at random such that on average the debt is paid:
- * a fixed time would fall into step with the target's own phases. Stretches in which it was armed are
- * recorded, so that totals can be scaled and their spread be seen; a stretch in which the target changes
- * its pace is written in pieces, because the gap after it goes on at the pace it ended with.
+ * Keeping to the budget. A probed call costs some ten microseconds whatever the program behind it does, so the only
+ * way to spend less on a function called a million times a second is to take its probes away. Each library has an
+ * account: it earns its part of the budget as time passes and pays for every hit. It begins with nothing: a recorder
+ * that lives for ten seconds keeps to the budget like one of an hour, and a library that turns out hot is let go as
+ * soon as that is seen, before the next one's probes are planted. While in credit it stays armed, so quiet libraries
+ * are watched all the time; when it is overdrawn it is disarmed for a while, drawn at random such that on average the
+ * debt is paid: a fixed time would fall into step with the target's own phases. Stretches in which it was armed are
+ * recorded, so that totals can be scaled and their spread be seen; a stretch in which the target changes its pace is
+ * written in pieces, because the gap after it goes on at the pace it ended with.
  *
  * These accounts are no rows of the recorder's ledger (record/ledger.h): that has a row for each kind of spending,
  * known beforehand, and tells whether more may be spent; here is a balance for each library, met while it runs, which
@@ -25,13 +26,15 @@
 #include "util/grow.h"
 #include "util/random.h"
 
-#define LOOK_MIN_NS 2e6          /* how often to look: such that an account is overdrawn by little, */
-#define LOOK_MAX_NS 20e6         /* a function may get hot at any time */
-#define LOOK_FIRST_NS 5000000ull /* and soon at first */
-#define CREDIT_S 3.0             /* an account holds at most so many seconds' earnings, and starts with them */
-#define OPEN_PART 0.3            /* of it a stretch may cost */
-#define PIECES 64                /* of a stretch, at most */
-#define TAIL_US 3000             /* how long to watch a pace that is new before letting go */
+#define LOOK_MIN_NS 2e6    /* how often to look: such that an account is overdrawn by little, */
+#define LOOK_MAX_NS 20e6   /* a function may get hot at any time */
+#define LOOK_FIRST_US 1000 /* and soon at first, before the next library's are planted, which takes some 5 ms */
+#define CREDIT_S 3.0       /* an account holds at most so many seconds' earnings, and starts with none: */
+#define LOAN_S 0.3         /* so many seconds' it may owe at first, 38 hits of 26 us at .33 % of a CPU */
+#define PACE_HITS 8        /* in one look tell how fast they come, to a third */
+#define OPEN_PART 0.3      /* of it a stretch may cost */
+#define PIECES 64          /* of a stretch, at most */
+#define TAIL_US 3000       /* how long to watch a pace that is new before letting go */
 
 uint64_t session_process_cpu(int pid)
 {
@@ -177,7 +180,7 @@ static void draw_gap(struct offload_session *s, struct known_lib *l, double cap,
 
 static int arm_library(struct offload_session *s, struct known_lib *l, struct err *e)
 {
-	uint64_t when;
+	uint64_t began = clock_now(), when;
 	int r = uprobe_arm(s->u, l->index, &when, e);
 
 	if (r == -ESTALE && !l->rewritten) {
@@ -186,6 +189,7 @@ static int arm_library(struct offload_session *s, struct known_lib *l, struct er
 	}
 	if (r)
 		return r;
+	s->arming_ns = (double)(when - began);
 	l->begin = l->piece = l->looked = mark_now(s, l, when);
 	l->pieces = 0;
 	l->on = true;
@@ -193,93 +197,139 @@ static int arm_library(struct offload_session *s, struct known_lib *l, struct er
 	return 0;
 }
 
-int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
+/* Whether it is overdrawn, or will be before the next look. */
+static bool is_overdrawn(const struct known_lib *l, uint64_t came, double spent, double elapsed_ns, double blind_ns)
 {
-	int r;
+	double left = l->balance_ns - l->floor_ns;
 
-	pthread_mutex_lock(&s->lock);
-	l->balance_ns = s->opts.exact ? INFINITY : s->opts.budget * CREDIT_S * 1e9;
-	r = arm_library(s, l, e);
-	budget_book(s, l);
-	pthread_cond_signal(&s->wake);
-	pthread_mutex_unlock(&s->lock);
-	return r;
+	return left < 0 || (came >= PACE_HITS && left < spent / elapsed_ns * blind_ns);
 }
 
-/* Returns when to look again, in nanoseconds from now. */
-static double look_at_libraries(struct offload_session *s, double elapsed_ns)
+/* Those that budget_look() found overdrawn are disarmed; meanwhile the others are looked at. Lock held. */
+static void remove_overdrawn(struct offload_session *s, const int *libraries, unsigned cnt, unsigned busy)
 {
-	double earn, next = LOOK_MAX_NS;
-	unsigned busy = 0;
+	double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
 
+	if (!cnt)
+		return;
+	pthread_mutex_unlock(&s->lock);
+	uprobe_disarm(s->u, libraries, cnt);
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < s->libs_cnt; i++) {
+		struct known_lib *l = &s->libs[i];
+
+		for (unsigned k = 0; k < cnt && l->leaves; k++)
+			if (l->index == libraries[k]) {
+				l->leaves = false;
+				/* What hit between the last look and the last probe's removal. */
+				budget_book(s, l);
+				draw_gap(s, l, cap, busy);
+			}
+	}
+}
+
+/* It earns and pays, and what it may do next is done; whether it is to be disarmed. */
+static bool look_at_library(struct offload_session *s, struct known_lib *l, double earn, double elapsed_ns,
+			    double blind_ns, double *next)
+{
+	double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9, spent;
+	uint64_t hits = l->hits, when;
+	struct budget_mark now;
+	bool fresh = false;
+
+	spent = budget_book(s, l);
+	l->balance_ns = fmin(l->balance_ns + earn, cap);
+	if (hits != l->hits)
+		l->hot = true;
+	else if (l->on)
+		l->hot = false;
+	if (l->on) {
+		now = mark_now(s, l, clock_now());
+		fresh = turn_piece(s, l, &now);
+		if (now.at - l->begin.at < LOOK_MAX_NS)
+			*next = LOOK_MIN_NS;
+	}
+	if (l->on && is_overdrawn(l, l->hits - hits, spent, elapsed_ns, blind_ns)) {
+		/* Removing the probes takes longer than this, so it costs little. */
+		if (fresh)
+			usleep(TAIL_US);
+		uprobe_pause(s->u, l->index, &when);
+		stretch_end(s, l, when);
+		l->on = false;
+		l->let_go = l->leaves = true;
+		return true;
+	}
+	if (!l->on && !l->leaves && !l->rewritten && work_clock(s) >= l->due) {
+		l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);
+		arm_library(s, l, NULL);
+		*next = LOOK_MIN_NS;
+	}
+	/* Half the time in which the account would be empty at this pace. */
+	if (l->on && spent > earn)
+		*next = fmin(*next, (l->balance_ns - l->floor_ns) / (spent - earn) * elapsed_ns / 2);
+	return false;
+}
+
+double budget_look(struct offload_session *s, double blind_ns)
+{
+	uint64_t at = clock_now();
+	double elapsed_ns = (double)(at - s->looked), earn, next = LOOK_MAX_NS;
+	int overdrawn[sizeof(s->libs) / sizeof(s->libs[0])];
+	unsigned busy = 0, cnt = 0;
+
+	s->looked = at;
+	session_cpu(s); /* so that little is missing of a process that ends */
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		busy += s->libs[i].index >= 0 && s->libs[i].hot;
 	/* Only those that are called share the budget. */
 	earn = s->opts.budget * s->cpu_share * elapsed_ns / (busy ? busy : 1);
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
 		struct known_lib *l = &s->libs[i];
-		double cap = s->opts.budget * s->cpu_share * CREDIT_S * 1e9;
-		uint64_t hits = l->hits, when;
-		double spent;
-		struct budget_mark now;
-		bool fresh = false;
 
-		if (l->index < 0)
-			continue;
-		spent = budget_book(s, l);
-		l->balance_ns += earn;
-		if (hits != l->hits)
-			l->hot = true;
-		else if (l->on)
-			l->hot = false;
-		if (l->balance_ns > cap)
-			l->balance_ns = cap;
-		if (l->on) {
-			now = mark_now(s, l, clock_now());
-			fresh = turn_piece(s, l, &now);
-		}
-		if (l->on && l->balance_ns < l->floor_ns) {
-			/* Removing the probes takes longer than this, so it costs little. */
-			if (fresh)
-				usleep(TAIL_US);
-			uprobe_pause(s->u, l->index, &when);
-			stretch_end(s, l, when);
-			uprobe_disarm(s->u, l->index, NULL);
-			l->on = false;
-			l->let_go = true;
-			/* What hit between the last look and the last probe's removal. */
-			budget_book(s, l);
-			draw_gap(s, l, cap, busy);
-		} else if (!l->on && !l->rewritten && work_clock(s) >= l->due) {
-			l->floor_ns = fmin(0, l->balance_ns - OPEN_PART * cap);
-			arm_library(s, l, NULL);
-			next = fmin(next, LOOK_FIRST_NS);
-		}
-		/* Half the time in which the account would be empty at this pace. */
-		if (l->on && spent > earn)
-			next = fmin(next, (l->balance_ns - l->floor_ns) / (spent - earn) * elapsed_ns / 2);
+		if (l->index >= 0 && look_at_library(s, l, earn, elapsed_ns, blind_ns, &next))
+			overdrawn[cnt++] = l->index;
 	}
+	remove_overdrawn(s, overdrawn, cnt, busy);
 	return fmax(next, LOOK_MIN_NS);
+}
+
+int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
+{
+	int r;
+
+	pthread_mutex_lock(&s->lock);
+	l->balance_ns = s->opts.exact ? INFINITY : 0;
+	l->floor_ns = -s->opts.budget * LOAN_S * 1e9;
+	r = arm_library(s, l, e);
+	budget_book(s, l);
+	pthread_mutex_unlock(&s->lock);
+	return r;
+}
+
+void budget_first_look(struct offload_session *s)
+{
+	if (s->opts.exact || !s->libs[s->libs_cnt - 1].on)
+		return;
+	usleep(LOOK_FIRST_US);
+	pthread_mutex_lock(&s->lock);
+	budget_look(s, s->arming_ns);
+	pthread_cond_signal(&s->wake);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static void *look_in_turns(void *arg)
 {
 	struct offload_session *s = arg;
-	uint64_t last = clock_now();
-	double next = LOOK_FIRST_NS;
+	double next = LOOK_MIN_NS;
 
 	pthread_mutex_lock(&s->lock);
-	session_cpu(s);
 	while (!s->stop) {
-		uint64_t until = clock_now() + (uint64_t)next, now;
+		uint64_t until = clock_now() + (uint64_t)next;
 		struct timespec ts = { .tv_sec = (time_t)(until / 1000000000u),
 				       .tv_nsec = (long)(until % 1000000000u) };
 
 		pthread_cond_timedwait(&s->wake, &s->lock, &ts);
-		now = clock_now();
-		session_cpu(s); /* so that little is missing of a process that ends */
-		next = look_at_libraries(s, (double)(now - last));
-		last = now;
+		next = budget_look(s, LOOK_MIN_NS);
 	}
 	pthread_mutex_unlock(&s->lock);
 	return NULL;
@@ -289,7 +339,8 @@ int budget_start(struct offload_session *s)
 {
 	pthread_condattr_t attr;
 
-	s->random = clock_now() * 2 + 1;
+	s->looked = clock_now();
+	s->random = s->looked * 2 + 1;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

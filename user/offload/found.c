@@ -285,6 +285,7 @@ static void lib_ready(struct offload_session *s)
 	pthread_mutex_lock(&s->lock);
 	s->libs_cnt++;
 	pthread_mutex_unlock(&s->lock);
+	budget_first_look(s);
 }
 
 struct known_lib *session_new_lib(struct offload_session *s, const char *path)

@@ -40,6 +40,7 @@ struct known_lib {
 	double cost_ns;       /* of these hits */
 	double balance_ns;    /* what may still be spent */
 	bool on, hot;
+	bool leaves;               /* its probes are being removed */
 	bool traced;               /* AF_ALG: no file */
 	unsigned without;          /* functions of which not all exits are known */
 	bool calls_back;           /* and an exception may pass them */
@@ -132,6 +133,8 @@ struct offload_session {
 	uint64_t cpu_at, cpu_ns;
 
 	/* budget thread */
+	uint64_t looked;  /* when last */
+	double arming_ns; /* that took so long when last */
 	pthread_t thread;
 	bool thread_runs, stop, stopped;
 	pthread_mutex_t lock;
@@ -172,6 +175,11 @@ void budget_stop(struct offload_session *s); /* disarms all, closes the stretche
 /* A library's first stretch begins; called with its engine index set. */
 int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e);
 double budget_book(struct offload_session *s, struct known_lib *l);
+/* At the library that came last, before another comes. */
+void budget_first_look(struct offload_session *s);
+/* All earn, pay and are let go or taken up; for blind_ns nobody looks again. Returns when to look, in nanoseconds from
+ * now. Lock held, but while probes are removed. For tests. */
+double budget_look(struct offload_session *s, double blind_ns);
 /* A profile ends: so does a piece of each stretch, and what fell outside is told. */
 void budget_cut(struct offload_session *s);
 /* session.c */
