@@ -136,19 +136,15 @@ static void links_close(struct link_group *g)
 	g->cnt = 0;
 }
 
-/* Takes over the links of a library, to be closed. */
-static void links_take(struct library *l, struct link_group *all)
+/* Takes over the links of a library, to be closed with others; closes those that there is no memory for. */
+static void links_take(struct library *l, struct link_group *all, unsigned *cap)
 {
 	for (unsigned k = 0; k < l->groups_cnt; k++) {
 		struct link_group *g = &l->groups[k];
-		int *fds = reallocarray(all->fds, all->cnt + g->cnt + 1, sizeof(*fds));
+		unsigned cnt = g->cnt;
 
-		if (fds && g->cnt) {
-			memcpy(fds + all->cnt, g->fds, g->cnt * sizeof(*fds));
-			all->cnt += g->cnt;
-			g->cnt = 0;
-		}
-		all->fds = fds ? fds : all->fds;
+		for (unsigned i = 0; i < cnt && PUSH(all->fds, all->cnt, *cap, 64, g->fds[cnt - 1 - i]); i++)
+			g->cnt--;
 		links_close(g);
 	}
 }
@@ -542,6 +538,7 @@ int uprobe_arm(struct uprobe *u, int library, uint64_t *when, struct err *e)
 void uprobe_disarm(struct uprobe *u, const int *libraries, unsigned cnt)
 {
 	struct link_group all = { 0 };
+	unsigned cap = 0;
 
 	pthread_mutex_lock(&u->lock);
 	for (unsigned i = 0; i < cnt; i++) {
@@ -550,7 +547,7 @@ void uprobe_disarm(struct uprobe *u, const int *libraries, unsigned cnt)
 		if (!l->armed)
 			continue;
 		__atomic_store_n(&u->skel->bss->enabled[libraries[i]], 0, __ATOMIC_SEQ_CST);
-		links_take(l, &all);
+		links_take(l, &all, &cap);
 		l->armed = false;
 	}
 	pthread_mutex_unlock(&u->lock);
