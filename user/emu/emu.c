@@ -20,6 +20,8 @@
 #define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
 #define SAFES 24           /* places of one run: with SAFE_APART its first 10,000 instructions; by hand */
 #define SAFE_APART 400     /* instructions: so many that were right are lost at most, where a run goes back */
+#define AHEAD 8            /* instructions: carrying out so many takes as long as a line from memory; a power of two */
+#define LINE 64            /* bytes of a line of the cache */
 #define IO_MOST (1u << 30) /* bytes of one call: a larger size is a register that holds something else; by hand */
 
 struct code {
@@ -27,7 +29,8 @@ struct code {
 	uint64_t ip, runs;
 	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
-	bool met;                  /* in this run */
+	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
+	bool met;           /* in this run */
 };
 
 /* A call of this run that has not returned. */
@@ -57,6 +60,7 @@ struct emu {
 	struct map at;      /* ip -> struct code * */
 	struct code **code; /* all of them */
 	uint32_t codes, code_cap;
+	struct code *late[AHEAD]; /* those that ran last */
 	struct code **met;
 	uint32_t mets, met_cap;
 	struct frame frame[FRAMES];
@@ -122,6 +126,7 @@ void emu_forget(struct emu *e)
 	for (uint32_t i = 0; i < e->codes; i++)
 		free(e->code[i]);
 	e->codes = e->mets = 0;
+	memset(e->late, 0, sizeof(e->late));
 	map_release(&e->at);
 	if (e->before)
 		emu_before_forget(e->before);
@@ -593,6 +598,18 @@ static struct code *code_after(struct emu *e, struct code *c, uint64_t to)
 	return *known;
 }
 
+/* A burst begins with cold caches: the program ran since the last one. */
+static void fetch_ahead(struct emu *e, struct code *c, uint64_t insns)
+{
+	struct code **late = &e->late[insns & (AHEAD - 1)];
+
+	if (*late)
+		(*late)->ahead = c;
+	*late = c;
+	for (size_t at = 0; c->ahead && at < sizeof(*c); at += LINE)
+		__builtin_prefetch((const char *)c->ahead + at, 1);
+}
+
 static void set_start(struct emu *e, const struct emu_start *start)
 {
 	struct emu_state *s = &e->s;
@@ -609,6 +626,7 @@ static void set_start(struct emu *e, const struct emu_start *start)
 	e->no_memory = false;
 	e->guesses = start->guesses;
 	memset(e->pair, 0, sizeof(e->pair));
+	memset(e->late, 0, sizeof(e->late));
 	memset(s, 0, sizeof(*s));
 	memcpy(s->r, start->regs, sizeof(s->r));
 	s->known = (1u << WREG_MAX) - 1;
@@ -654,6 +672,7 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		int end = EMU_CODE;
 
 		if (c) {
+			fetch_ahead(e, c, out->insns);
 			e->s.r[WREG_IP] = c->ip;
 			end = step_code(e, c, out, &to);
 		}

@@ -82,6 +82,7 @@ void plan_free(struct plan *p)
 		free(f->rate);
 		free(f->out);
 		free(f->runs_now);
+		free(f->begins);
 		free(f->runs_all);
 		free(f->inner);
 		free(f->ratio);

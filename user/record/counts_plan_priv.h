@@ -33,8 +33,10 @@ struct plan_func {
 	double entries, unplaced; /* looked at; from an unknown place */
 	uint32_t clock;           /* incomplete graph: the node that the others are measured by */
 	double *runs_now;         /* by node: in the burst that is looked at; NULL: there was none yet */
+	uint64_t *begins;         /* by byte of the function, a bit: a node is counted there */
 	double *runs_all;         /* ... in all of them */
 	double own_now, all_now;  /* in that burst: entries from itself, and all */
+	double entered_now;       /* the same, before it is known which count */
 	double ran_now;           /* instructions that ran in it */
 	bool met_now;
 	double replayed; /* instructions of bursts, decayed */
@@ -59,6 +61,7 @@ struct plan_link {
 	bool at_end;                    /* RATE of an entry that is never met: of where the function returns */
 	bool recurs;                    /* ... and the thread lives on */
 	uint32_t replay;                /* its rival that bursts tell of; PLAN_NONE: none yet */
+	double called_now;              /* in the burst that is looked at, through it */
 	double held_anchor, held_child; /* REPLAY: of bursts that are not written yet */
 	unsigned held;
 };

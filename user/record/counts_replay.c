@@ -15,10 +15,9 @@
 #define MOST_HELD 64
 #define ENTRIES 8.0 /* of one function, all of a burst count as so many: they are from one place */
 
-/* A function that was entered: through which link, in this burst. */
+/* Of one call of the burst: whom it entered, PLAN_NONE: nobody that counts; through which link, PLAN_NONE: unknown. */
 struct replay_call {
-	uint32_t link;
-	double runs;
+	uint32_t func, link;
 };
 
 struct replayed {
@@ -43,6 +42,27 @@ static bool place_of_runtime(const struct replayed *r, uint64_t runtime, struct 
 	return true;
 }
 
+static bool note_beginnings(struct plan_func *f)
+{
+	uint64_t bytes = f->rec.end - f->rec.start;
+
+	f->begins = calloc(bytes / 64 + 1, sizeof(*f->begins));
+	for (uint32_t n = 0; f->begins && n < f->runs.nodes; n++) {
+		uint64_t at = f->runs.node[n].addr - f->rec.start;
+
+		if (at < bytes)
+			f->begins[at / 64] |= 1ull << at % 64;
+	}
+	return f->begins;
+}
+
+static bool begins_node(const struct plan_func *f, uint64_t addr)
+{
+	uint64_t at = addr - f->rec.start;
+
+	return plan_has_graph(f) && at < f->rec.end - f->rec.start && f->begins[at / 64] >> at % 64 & 1;
+}
+
 static bool enter(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = &p->func[i];
@@ -55,7 +75,7 @@ static bool enter(struct plan *p, uint32_t i)
 		f->runs_now = calloc(f->runs.nodes, sizeof(*f->runs_now));
 		f->runs_all = calloc(f->runs.nodes, sizeof(*f->runs_all));
 	}
-	if (plan_has_graph(f) && !(f->runs_now && f->runs_all))
+	if (plan_has_graph(f) && !(f->runs_now && f->runs_all && (f->begins || note_beginnings(f))))
 		return false;
 	p->passed[p->passes++] = i;
 	f->met_now = true;
@@ -100,7 +120,7 @@ static void count_nodes(struct replayed *r)
 			continue;
 		f->replayed += (double)c->runs;
 		f->ran_now += (double)c->runs;
-		n = plan_has_graph(f) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
+		n = begins_node(f, c->ip - r->at.bias) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->at.bias)
 			f->runs_now[n] += (double)c->runs;
@@ -120,30 +140,37 @@ static void count_cuts(struct replayed *r)
 
 /* ---- who called whom ---- */
 
-static double entries_of(const struct plan_burst *b, uint64_t target)
-{
-	double n = 0;
-
-	for (size_t k = 0; k < b->calls; k++)
-		n += b->call[k].target == target ? (double)b->call[k].runs : 0;
-	return n;
-}
-
-static void count_call(struct replayed *r, const struct emu_call *c)
+static bool note_call(struct replayed *r, const struct emu_call *c)
 {
 	struct plan *p = r->p;
-	struct module *m, *from;
-	uint64_t vaddr, ret;
-	uint32_t i = place_of_runtime(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE, link;
-	double all;
+	struct module *m;
+	uint64_t vaddr;
+	uint32_t i = place_of_runtime(r, c->target, &m, &vaddr) ? plan_func_at(p, m, vaddr) : PLAN_NONE;
 
-	if (i == PLAN_NONE || p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) ||
-	    !p->func[i].runs_now)
-		return; /* or its graph was built a moment ago */
-	all = entries_of(r->b, c->target);
+	if (!GROW(p->called, p->calls, p->call_cap, 64))
+		return false;
+	/* or its graph was built a moment ago */
+	if (i != PLAN_NONE &&
+	    (p->func[i].rec.start != vaddr || !plan_has_graph(&p->func[i]) || !enter(p, i) || !p->func[i].runs_now))
+		i = PLAN_NONE;
+	if (i != PLAN_NONE)
+		p->func[i].entered_now += (double)c->runs;
+	p->called[p->calls++] = (struct replay_call){ i, PLAN_NONE };
+	return true;
+}
+
+static void count_call(struct replayed *r, const struct emu_call *c, struct replay_call *of)
+{
+	struct plan *p = r->p;
+	struct module *from;
+	uint64_t ret;
+	uint32_t i = of->func, link;
+
+	if (i == PLAN_NONE)
+		return;
 	if (!r->place(r->ctx, c->site, &from, &ret))
 		from = NULL;
-	plan_caller(p, i, from, ret, (double)c->runs * fmin(1, ENTRIES / all));
+	plan_caller(p, i, from, ret, (double)c->runs * fmin(1, ENTRIES / p->func[i].entered_now));
 	p->func[i].all_now += (double)c->runs;
 	/* an entry that is a loop's header as well cannot be told by its address */
 	if (p->func[i].runs.node[0].block == CFG_NONE)
@@ -153,17 +180,18 @@ static void count_call(struct replayed *r, const struct emu_call *c)
 		return;
 	if (p->link[link].parent_func == i)
 		p->func[i].own_now += (double)c->runs;
-	if (GROW(p->called, p->calls, p->call_cap, 64))
-		p->called[p->calls++] = (struct replay_call){ link, (double)c->runs };
+	p->link[link].called_now += (double)c->runs;
+	of->link = link;
 }
 
-static double calls_through(const struct plan *p, uint32_t link)
+static void count_calls(struct replayed *r)
 {
-	double n = 0;
+	size_t n = 0;
 
-	for (uint32_t k = 0; k < p->calls; k++)
-		n += p->called[k].link == link ? p->called[k].runs : 0;
-	return n;
+	while (n < r->b->calls && note_call(r, &r->b->call[n]))
+		n++;
+	for (size_t k = 0; k < n; k++)
+		count_call(r, &r->b->call[k], &r->p->called[k]);
 }
 
 /* ---- windows ---- */
@@ -264,7 +292,7 @@ static void count_links(struct replayed *r, uint32_t i)
 
 		/* calls of what calls itself: see below */
 		if (asked(&p->link[link]) && !(p->func[p->link[link].child_func].rec.flags & FMT_CF_RECURSIVE))
-			add_replayed_link(r, link, p->func[i].runs_now[p->link[link].parent], calls_through(p, link));
+			add_replayed_link(r, link, p->func[i].runs_now[p->link[link].parent], p->link[link].called_now);
 	}
 	/* of calls from outside, together: how many runs come of each */
 	for (uint32_t k = 0; (p->func[i].rec.flags & FMT_CF_RECURSIVE) && k < p->func[i].callers; k++)
@@ -348,8 +376,7 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 	r.from = func_at(&r, b->ip);
 	count_nodes(&r);
 	count_cuts(&r);
-	for (size_t k = 0; k < b->calls; k++)
-		count_call(&r, &b->call[k]);
+	count_calls(&r);
 	for (uint32_t k = 0; k < p->passes; k++)
 		if (p->func[p->passed[k]].runs_now) {
 			hang(p, p->passed[k]);
@@ -360,9 +387,12 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 		struct plan_func *f = &p->func[p->passed[k]];
 
 		f->met_now = false;
-		f->own_now = f->all_now = f->ran_now = 0;
+		f->own_now = f->all_now = f->ran_now = f->entered_now = 0;
 		if (f->runs_now)
 			memset(f->runs_now, 0, f->runs.nodes * sizeof(*f->runs_now));
 	}
+	for (uint32_t k = 0; k < p->calls; k++)
+		if (p->called[k].link != PLAN_NONE)
+			p->link[p->called[k].link].called_now = 0;
 	return r.err ? r.err : put_burst(&r);
 }

@@ -20,6 +20,7 @@
  * 100 bursts that is 20 parts, enough to tell how bursts differ; 64 took 7 KB a second of a busy interpreter. */
 #define PARTS 4
 #define PIECE 2048 /* items of a part in one record */
+#define SOON 16    /* look-ups: so many later a line that was fetched is there */
 #define NOWHERE UINT32_MAX
 
 struct site {
@@ -45,6 +46,10 @@ struct list {
 	uint32_t *item, count, cap;
 };
 
+struct ends {
+	uint32_t site, writer; /* NOWHERE: unknown; writer: nobody of the burst */
+};
+
 struct emulate_data {
 	struct store_writer *w;
 	struct emulate_data_env env;
@@ -67,6 +72,10 @@ struct emulate_data {
 	struct fmt_burst_item item[LOADS + STORES];
 	struct emu_access *access; /* of the burst under way: of which it stays known only at its end */
 	uint32_t accesses, access_cap;
+	struct ends *ends; /* of each of them */
+	uint32_t end_cap;
+	uint32_t *ran; /* sites of instructions that ran */
+	uint32_t ran_cap;
 	uint64_t loads, stores;     /* that the items were drawn from */
 	uint64_t insns;             /* those of later instructions were taken back */
 	uint64_t stack_end, lowest; /* lowest: stack pointer of the burst */
@@ -100,6 +109,8 @@ void emulate_data_free(struct emulate_data *f)
 	free(f->part_site.item);
 	free(f->part_pair.item);
 	free(f->access);
+	free(f->ends);
+	free(f->ran);
 	free(f);
 }
 
@@ -158,11 +169,8 @@ static uint32_t site_at(struct emulate_data *f, uint64_t ip)
 }
 
 /* As one that this burst met. */
-static struct site *meet_site(struct emulate_data *f, uint64_t ip, uint32_t *index)
+static struct site *meet_site(struct emulate_data *f, uint32_t i)
 {
-	uint32_t i = site_at(f, ip);
-
-	*index = i;
 	if (i == NOWHERE)
 		return NULL;
 	if (!f->site[i].met) {
@@ -173,10 +181,15 @@ static struct site *meet_site(struct emulate_data *f, uint64_t ip, uint32_t *ind
 	return &f->site[i];
 }
 
+static uint64_t pair_key(uint32_t reader, uint32_t writer)
+{
+	return (uint64_t)reader << 32 | writer;
+}
+
 static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t writer)
 {
 	bool added;
-	uint64_t *at = map_put(&f->pair_at, (uint64_t)reader << 32 | writer, &added);
+	uint64_t *at = map_put(&f->pair_at, pair_key(reader, writer), &added);
 	struct pair *p;
 
 	if (at && added) {
@@ -231,10 +244,10 @@ void emulate_data_access(void *ctx, const struct emu_access *a)
 		f->no_memory = true;
 }
 
-static void follow_access(struct emulate_data *f, const struct emu_access *a)
+static void follow_access(struct emulate_data *f, const struct emu_access *a, const struct ends *ends)
 {
-	uint32_t i, writer = NOWHERE;
-	struct site *s = meet_site(f, a->ip, &i);
+	uint32_t i = ends->site;
+	struct site *s = meet_site(f, i);
 	bool stack = is_on_stack(f, a->addr, a->sp);
 	struct pair *p;
 
@@ -245,16 +258,59 @@ static void follow_access(struct emulate_data *f, const struct emu_access *a)
 	*(a->store ? &s->store_stack : &s->load_stack) += stack ? a->size : 0;
 	if (stack || a->store)
 		return;
-	if (a->writer) {
-		writer = site_at(f, a->writer);
-		if (writer == NOWHERE)
-			return;
-	} else {
+	if (a->writer && ends->writer == NOWHERE)
+		return;
+	if (!a->writer)
 		draw_item(f, f->item, &f->head.loads, LOADS, &f->loads, a, i);
-	}
-	p = pair_of(f, i, writer);
+	p = pair_of(f, i, ends->writer);
 	if (p)
 		p->now[age_bin(a->writer ? a->age : a->at + 1)] += a->size;
+}
+
+/* Caches are cold, and most of the time would be spent waiting for one line after another: what is looked up is fetched
+ * some look-ups before. */
+static void follow_accesses(struct emulate_data *f)
+{
+	uint32_t n = f->accesses;
+
+	if (!GROW_TO(f->ends, n, f->end_cap, 4096)) {
+		f->no_memory = true;
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		const struct emu_access *a = &f->access[k];
+
+		f->ends[k].site = a->at < f->insns ? site_at(f, a->ip) : NOWHERE;
+		f->ends[k].writer = a->at < f->insns && a->writer ? site_at(f, a->writer) : NOWHERE;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		if (k + SOON < n)
+			map_fetch(&f->pair_at, pair_key(f->ends[k + SOON].site, f->ends[k + SOON].writer));
+		if (f->access[k].at < f->insns)
+			follow_access(f, &f->access[k], &f->ends[k]);
+	}
+}
+
+static void note_runs(struct emulate_data *f, const struct emu_count *count, uint32_t n)
+{
+	if (!GROW_TO(f->ran, n, f->ran_cap, 4096)) {
+		f->no_memory = true;
+		return;
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		if (k + SOON < n)
+			map_fetch(&f->at, count[k + SOON].ip);
+		f->ran[k] = site_at(f, count[k].ip);
+	}
+	for (uint32_t k = 0; k < n; k++) {
+		struct site *s;
+
+		if (k + SOON < n && f->ran[k + SOON] != NOWHERE)
+			__builtin_prefetch(&f->site[f->ran[k + SOON]], 1);
+		s = f->ran[k] != NOWHERE && f->site[f->ran[k]].wanted ? meet_site(f, f->ran[k]) : NULL;
+		if (s)
+			s->ran += count[k].runs;
+	}
 }
 
 static void note_write(void *ctx, const struct emu_access *a)
@@ -396,17 +452,9 @@ int emulate_data_end(struct emulate_data *f, const struct emu *e, const struct e
 	int err;
 
 	f->part.time = f->part.bursts++ ? f->part.time : f->head.time;
-	for (size_t k = 0; k < counts; k++) {
-		uint32_t i = site_at(f, count[k].ip);
-		struct site *s = i != NOWHERE && f->site[i].wanted ? meet_site(f, count[k].ip, &i) : NULL;
-
-		if (s)
-			s->ran += count[k].runs;
-	}
+	note_runs(f, count, (uint32_t)counts);
 	f->insns = insns;
-	for (uint32_t k = 0; k < f->accesses; k++)
-		if (f->access[k].at < insns)
-			follow_access(f, &f->access[k]);
+	follow_accesses(f);
 	/* where a store that was taken back came last, nobody is known to have been before it */
 	emu_written(e, note_write, f);
 	sum_burst(f);

@@ -50,6 +50,12 @@ uint64_t *map_get(const struct map *m, uint64_t key)
 	}
 }
 
+void map_fetch(const struct map *m, uint64_t key)
+{
+	if (m->cap)
+		__builtin_prefetch(&m->slots[hash_u64(key) & (m->cap - 1)]);
+}
+
 static bool map_resize(struct map *m, size_t cap)
 {
 	struct map_slot *slots = calloc(cap, sizeof(*slots));

@@ -20,6 +20,8 @@ struct map {
 void map_release(struct map *m);
 /* Pointer to the value, NULL if absent; valid until the next map_put/map_del. */
 uint64_t *map_get(const struct map *m, uint64_t key);
+/* It is looked up soon: its slot is fetched, if it is not at hand. */
+void map_fetch(const struct map *m, uint64_t key);
 /* Finds or adds (value 0); *added may be NULL. NULL when out of memory. */
 uint64_t *map_put(struct map *m, uint64_t key, bool *added);
 bool map_del(struct map *m, uint64_t key);
