@@ -24,21 +24,41 @@ bool emulate_env_process(struct emulate_env *r, uint32_t pid)
 		return true;
 	r->pid = pid;
 	r->stale = false;
+	for (unsigned i = 0; i < EMULATE_PIECES; i++)
+		r->piece[i].len = 0;
 	proc = procmap_process(attr_procmaps(session_attr(r->s)), pid);
 	r->code = proc ? procmap_code(proc) : 0;
 	return r->code && r->code == before;
 }
 
-/* Only what nobody can write: anything else may be rewritten while it runs. */
-size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
+static size_t read_code(const struct emulate_env *r, uint64_t addr, void *buf, size_t len)
 {
-	struct emulate_env *r = ctx;
 	struct place at;
 
 	if (!emulate_env_find(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
 	    (at.module->kind != FMT_MOD_FILE && at.module->kind != FMT_MOD_VDSO))
 		return 0;
 	return module_read(at.module, at.vaddr, buf, len < at.map.end - addr ? len : at.map.end - addr);
+}
+
+/* Only what nobody can write: anything else may be rewritten while it runs. */
+size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct emulate_env *r = ctx;
+	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1), at = addr - start;
+	struct emulate_piece *p = &r->piece[start / EMU_PAGE % EMULATE_PIECES];
+
+	if (at + len > EMU_PAGE)
+		return read_code(r, addr, buf, len);
+	if (!p->len || p->addr != start) {
+		p->addr = start;
+		p->len = read_code(r, start, p->byte, EMU_PAGE);
+	}
+	/* no whole page of the file lies there, or none is mapped before this byte */
+	if (at + len > p->len)
+		return read_code(r, addr, buf, len);
+	memcpy(buf, p->byte + at, len);
+	return len;
 }
 
 /* The kernel's clock lies before the vDSO, which reads it, and nobody else may. */
