@@ -167,7 +167,7 @@ static void shares_add_up(void **state)
 			ledger_use(&g, ACCOUNT_COUNTS);
 		if (set & 64)
 			ledger_use(&g, ACCOUNT_OFFLOAD);
-		left = (set & 64 ? 0.67 : 1) * (set & 32 ? 0.6 : 1);
+		left = (set & 64 ? 0.67 : 1) * (set & 32 ? 0.35 : 1); /* without count windows */
 		assert_true(fabs(ledger_rate(&g, ACCOUNT_APART) - 0.01 * (1 - left)) < 1e-12);
 		assert_true(fabs(g.of[ACCOUNT_OFFLOAD].rate + g.of[ACCOUNT_COUNTS].rate - g.of[ACCOUNT_APART].rate) <
 			    1e-12);
@@ -186,10 +186,12 @@ static void limits_are_of_the_account_above(void **state)
 
 	OPEN(&g, 0.01, ACCOUNT_TIMER, ACCOUNT_COUNTS, ACCOUNT_OFFLOAD);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_OFFLOAD) - 0.0033) < 1e-12);
-	assert_true(fabs(ledger_rate(&g, ACCOUNT_COUNTS) - 0.0067 * 0.4) < 1e-12);
+	assert_true(fabs(ledger_rate(&g, ACCOUNT_COUNTS) - 0.0067 * 0.65) < 1e-12);
 	/* without windows bursts and segments have all; with them, what they leave */
-	assert_true(fabs(ledger_rate(&g, ACCOUNT_BURSTS) + ledger_rate(&g, ACCOUNT_SEGMENTS) - 0.0067 * 0.4) < 1e-12);
+	assert_true(fabs(ledger_rate(&g, ACCOUNT_BURSTS) + ledger_rate(&g, ACCOUNT_SEGMENTS) - 0.0067 * 0.65) < 1e-12);
+	assert_true(fabs(ledger_planned_for_timer(false, true) - 0.35) < 1e-12);
 	ledger_use(&g, ACCOUNT_WINDOWS);
+	assert_true(fabs(ledger_rate(&g, ACCOUNT_COUNTS) - 0.0067 * 0.4) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_BURSTS) - 0.0067 * 0.1) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_LOOKS) - 0.0005) < 1e-12);
 	assert_true(fabs(ledger_rate(&g, ACCOUNT_SWITCHES) - 0.002) < 1e-12);
@@ -436,12 +438,13 @@ static void readers_take_what_the_recorder_leaves(void **state)
 	double alone[3];
 
 	for (unsigned i = 0; i < 3; i++) {
-		alone[i] = 2 * effort_bursts(names[i]);
+		alone[i] = effort_bursts(names[i]) + effort_segments(names[i]);
 		assert_true(effort_readers(names[i]) > 0 && effort_readers(names[i]) < alone[i] / 2);
 	}
 	effort_read_along();
 	for (unsigned i = 0; i < 3; i++)
-		assert_float_equal(2 * effort_bursts(names[i]) + effort_readers(names[i]), alone[i], 1e-12);
+		assert_float_equal(effort_bursts(names[i]) + effort_segments(names[i]) + effort_readers(names[i]),
+				   alone[i], 1e-12);
 }
 
 int main(void)

@@ -110,7 +110,7 @@ static double left_by_timer(const struct record_opts *o, const struct session_op
 static int add_segments(const struct record_opts *o, struct session *s, struct counts_part *counts, int *status)
 {
 	struct err e = { 0 };
-	int err = o->call_segments ? segments_part_add(s, effort_bursts(o->effort), counts, &e) : 0;
+	int err = o->call_segments ? segments_part_add(s, effort_segments(o->effort), counts, &e) : 0;
 
 	if (!err)
 		return 0;

@@ -8,9 +8,9 @@
 /* planned: what windows and hits are seen to cost at start is less than they cost in a program, 1.1 to 1.3 times, and
  * at high, where they are most of it, the account falls short by more. */
 static const struct effort efforts[] = {
-	{ "low", 0.005, 0.88, 199, 0.003 },
-	{ "default", 0.01, 0.88, 499, 0.01 },
-	{ "high", 0.05, 0.75, 2499, 0.04 },
+	{ "low", 0.005, 0.88, 199, 0.005, 0.003 },
+	{ "default", 0.01, 0.88, 499, 0.02, 0.01 },
+	{ "high", 0.05, 0.75, 2499, 0.06, 0.04 },
 };
 
 #define READERS 0.25 /* of what bursts and segments take; by hand: a look each second takes a fifth of that or less */
@@ -27,7 +27,7 @@ const struct effort *effort_named(const char *name)
 
 double effort_readers(const char *name)
 {
-	return 2 * READERS * effort_named(name)->bursts;
+	return READERS * (effort_named(name)->bursts + effort_named(name)->segments);
 }
 
 void effort_read_along(void)
@@ -43,4 +43,9 @@ bool effort_is_read_along(void)
 double effort_bursts(const char *name)
 {
 	return (read_along ? 1 - READERS : 1) * effort_named(name)->bursts;
+}
+
+double effort_segments(const char *name)
+{
+	return (read_along ? 1 - READERS : 1) * effort_named(name)->segments;
 }

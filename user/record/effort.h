@@ -14,7 +14,7 @@ struct effort {
 	double budget;  /* of the target's CPU time */
 	double planned; /* of the budget */
 	uint32_t max_hz;
-	double bursts; /* of one CPU, our own time (emulate.h); segments as much again (part_segments.h) */
+	double bursts, segments; /* of one CPU, our own time (emulate.h, part_segments.h) */
 };
 
 /* NULL: there is none of that name. */
@@ -27,6 +27,7 @@ const struct effort *effort_named(const char *name);
 double effort_readers(const char *name); /* of one CPU, all readings together */
 void effort_read_along(void);            /* this process's recordings are read */
 bool effort_is_read_along(void);
-double effort_bursts(const char *name); /* of one CPU, what is left to bursts; segments have as much again */
+double effort_bursts(const char *name);   /* of one CPU, what is left to bursts */
+double effort_segments(const char *name); /* the same, to segments */
 
 #endif

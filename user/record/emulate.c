@@ -36,7 +36,8 @@ struct emulate {
 	struct emulate_branches *branches;
 	struct revisits *revisits;
 	struct emu_pages *likely; /* of the process whose memory is read */
-	bool asked;               /* for its pages, with the next sample */
+	double part; /* of one CPU's time, of ours */
+	bool asked;  /* for its pages, with the next sample */
 	uint64_t asked_at;
 	struct emulate_when when;
 	struct emu_count *count;
@@ -252,6 +253,12 @@ int emulate_poll(struct emulate *r, uint64_t now)
 	return revisits_poll(r->revisits, now);
 }
 
+void emulate_lend(struct emulate *r, double part)
+{
+	if (r)
+		r->when.part = r->part + part;
+}
+
 void emulate_second(struct emulate *r, uint64_t now)
 {
 	if (!r)
@@ -315,7 +322,7 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 
 	if (!r)
 		return NULL;
-	*r = (struct emulate){ .s = s, .plan = plan, .sees = { .s = s } };
+	*r = (struct emulate){ .s = s, .plan = plan, .sees = { .s = s }, .part = part };
 	emulate_when_begin(&r->when, part, ledger_rate(session_ledger(s), ACCOUNT_BURSTS), (double)session_period(s),
 			   clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));

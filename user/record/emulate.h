@@ -22,6 +22,8 @@ int emulate_fresh(struct emulate *r, const struct sample *m);
 /* In order: the address space may change. */
 int emulate_event(struct emulate *r, const struct sample *m);
 int emulate_poll(struct emulate *r, uint64_t now);
+/* part: of one CPU's time, of ours, besides what it was made with, from now on. */
+void emulate_lend(struct emulate *r, double part);
 void emulate_second(struct emulate *r, uint64_t now);
 /* All records whose last one wins. */
 int emulate_write(struct emulate *r);

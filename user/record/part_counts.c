@@ -711,6 +711,11 @@ void counts_part_segment(struct counts_part *p, double stands_for, const struct 
 		plan_segment(p->plan, stands_for, count, counts, place, ctx);
 }
 
+void counts_part_lend(struct counts_part *p, double part)
+{
+	emulate_lend(p->replay, part);
+}
+
 void counts_part_stretch(struct counts_part *p, double weight)
 {
 	if (p->plan && !p->stopped)

@@ -14,6 +14,7 @@
 #include "record/emulate_env.h"
 #include "record/ledger.h"
 #include "record/segment_run.h"
+#include "record/segment_worth.h"
 #include "measure/prices.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -61,6 +62,7 @@ struct segments_part {
 	struct segment_env env;
 	double own;      /* part of a CPU's time */
 	double own_left; /* ns; below 0: spent in advance */
+	struct segment_worth worth;
 	uint64_t earned; /* up to then */
 	enum stage stage;
 	uint64_t next, from, until;
@@ -76,6 +78,7 @@ struct segments_part {
 	uint64_t ends, chance; /* ends of this stretch, among which the next process is drawn */
 	double rate;           /* returns a second of a stretch, of late */
 	double pages_ns, own_ns, stretch_own_ns, stretch_pages_ns;
+	double run_ns; /* what the last one that was carried on took */
 	double pass_ns, timed_ns, gap_ns;
 	struct {
 		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, behind, untold;
@@ -119,6 +122,7 @@ static int carry_on(void *ctx, const struct sample *m)
 	g->n.own_ns += took;
 	g->stretch_own_ns += (double)took;
 	g->own_ns = recent_mean(g->own_ns, (double)took);
+	g->run_ns = (double)took;
 	return 0;
 }
 
@@ -215,6 +219,8 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 	if (e->carried) {
 		r->weight = 1 / g->kept[(uint32_t)e->from_nr % WIRE_CALLS];
 		ran = segment_run_end(g->run, e, r);
+		segment_worth_learn(&g->worth, g->run_ns, ran);
+		g->run_ns = 0;
 		if (ran && g->counts)
 			tell_counts(g, r->weight);
 	} else {
@@ -354,6 +360,7 @@ static int end_drawing(struct segments_part *g, uint64_t now)
 		(0.5 + random_unit(&g->chance));
 	g->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
 	g->own_left -= g->stretch_own_ns;
+	segment_worth_fade(&g->worth);
 	g->stage = RESTS;
 	return err < 0 ? err : write_drawn(g, fmax(1, length));
 }
@@ -361,12 +368,14 @@ static int end_drawing(struct segments_part *g, uint64_t now)
 static int segments_part_poll(void *part, struct session *s, uint64_t now)
 {
 	struct segments_part *g = part;
+	double worth;
 	int err;
 
 	if (!g->calls)
 		return 0;
 	if (g->stage == RESTS) {
-		g->own_left = fmin(OWN_CREDIT_NS, g->own_left + g->own * (double)(now - g->earned));
+		worth = segment_worth(&g->worth);
+		g->own_left = fmin(OWN_CREDIT_NS * worth, g->own_left + g->own * worth * (double)(now - g->earned));
 		g->earned = now;
 		if (now < g->next || g->own_left < 0 ||
 		    !ledger_allows(g->ledger, ACCOUNT_SEGMENTS, expected_cost(g, length_of_draw(g))))
@@ -447,6 +456,9 @@ static int segments_part_second(void *part, struct session *s, uint64_t now)
 
 	if (g->calls)
 		report_segments(g);
+	/* bursts go on where segments come to nothing */
+	if (g->counts)
+		counts_part_lend(g->counts, g->own * (1 - segment_worth(&g->worth)));
 	return 0;
 }
 
