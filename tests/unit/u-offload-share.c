@@ -13,16 +13,19 @@
 #define NAME "encrypt"
 #define LIBRARY "libcipher.so"
 
-/* A thousand samples, of which `shown` have the function on their stack, and `cut` of all stacks end early. The calls
- * themselves take 800 ms of a second. */
-static struct offload_share share_of(double shown, double cut)
+/* So many samples of a second in all, of which `shown` have the function on their stack, and `cut` of all stacks end
+ * early. The calls themselves take 800 ms. */
+static struct offload_share share_of_few(double shown, double cut, uint64_t samples)
 {
 	struct profile_function function = { .name = NAME, .object = LIBRARY };
 	struct profile profile = { .functions = &function, .has_cost = true, .cost = { .target_cpu_ns = 1000000000 } };
 	struct share row = { .inclusive = shown };
-	struct shares shares = {
-		.rows = &row, .count = 1, .samples = 1000, .effective = 1000, .incomplete = cut, .shown = 1
-	};
+	struct shares shares = { .rows = &row,
+				 .count = 1,
+				 .samples = samples,
+				 .effective = (double)samples,
+				 .incomplete = cut,
+				 .shown = 1 };
 	struct offload_item item = { .name = NAME,
 				     .library = "/usr/lib/" LIBRARY,
 				     .calls = 1000,
@@ -36,6 +39,21 @@ static struct offload_share share_of(double shown, double cut)
 	struct offload_view view = { .profile = &profile, .shares = &shares, .summary = &summary };
 
 	return offload_cpu(&view, &item);
+}
+
+static struct offload_share share_of(double shown, double cut)
+{
+	return share_of_few(shown, cut, 1000);
+}
+
+/* Four samples stand for a second, which may have been .3 or more than 2: that calls took 800 ms says little. */
+static void few_samples_hardly_tell_the_whole(void **state)
+{
+	struct offload_share s = share_of_few(.5, 0, 4);
+
+	(void)state;
+	assert_true(!s.sampled && fabs(s.value - .8) < 1e-9);
+	assert_true(s.low > .2 && s.low < .4 && s.high == 1);
 }
 
 static void stacks_that_end_early_may_hide_it(void **state)
@@ -59,7 +77,10 @@ static void stacks_that_end_early_may_hide_it(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(stacks_that_end_early_may_hide_it) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stacks_that_end_early_may_hide_it),
+		cmocka_unit_test(few_samples_hardly_tell_the_whole),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

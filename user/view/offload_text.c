@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "util/clean.h"
+#include "util/normal.h"
 #include "view/offload.h"
 
 #define SITES 5 /* call sites of one function; the others are in --json; by hand */
@@ -69,17 +70,28 @@ static bool share_by_samples(const struct offload_view *v, const struct offload_
 	return false;
 }
 
+/* What samples stand for is as sure as there are many of them: factors between which it lies, 95 %, by the score of
+ * Poisson's law. */
+static void sum_of_samples(const struct offload_view *v, double *least, double *most)
+{
+	double n = v->shares ? v->shares->effective : 0, half = Z95 * sqrt(n + Z95 * Z95 / 4);
+
+	*least = n > 0 ? (n + Z95 * Z95 / 2 - half) / n : 0;
+	*most = n > 0 ? (n + Z95 * Z95 / 2 + half) / n : INFINITY;
+}
+
 struct offload_share offload_cpu(const struct offload_view *v, const struct offload_item *it)
 {
 	struct offload_share s = { NAN, NAN, NAN, false };
-	double target = offload_target_ns(v), each;
+	double target = offload_target_ns(v), each, least, most;
 
 	if (share_by_samples(v, it, &s) || !(target > 0) || !it->calls)
 		return s;
 	/* what a probe takes inside a call is known within late_ns and early_ns */
 	each = it->host_cpu_ns / (double)it->calls;
-	s.low = fmin(1, fmax(0, each - it->late_ns) * it->low / target);
-	s.high = isnan(it->high) ? NAN : fmin(1, (each + it->early_ns) * it->high / target);
+	sum_of_samples(v, &least, &most);
+	s.low = fmin(1, fmax(0, each - it->late_ns) * it->low / (target * most));
+	s.high = isnan(it->high) ? NAN : fmin(1, (each + it->early_ns) * it->high / (target * least));
 	if (each >= it->below_ns)
 		s.value = isnan(it->estimate) ? NAN : fmin(1, each * it->estimate / target);
 	return s;
