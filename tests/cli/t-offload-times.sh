@@ -79,3 +79,20 @@ check "the user is told" grep -q 'stretches of time' many.err
 accperf record -q -o sign.data --offload openssl -- "$W/off_sign" 8000 >/dev/null 2>sign.err
 check "signatures are not probed as seldom as short calls of their library" is sign.data '[.calls[]|{key:.name,value:.observed}]|from_entries|
 	.EVP_DigestSign > 4 * ([to_entries[]|select(.key|test("Update"))|.value]|min // 0)'
+
+# A device that blocks its caller is used for all sizes, which pays for few: where the program's own clock says, without
+# probes, is where advise says to switch. A busy machine makes either slower meanwhile: some tries.
+to_switch() {
+	local from specs=(--offload-probe "off_switch:crc_host(bytes=arg1,host,name=crc)" --offload-probe "off_switch:crc_device(bytes=arg1,accelerated,name=crc)")
+	for _ in $(seq 5); do
+		"$W/off_switch" sleep 2 >switch.json || return 1
+		from=$(jq .from switch.json)
+		accperf record -q -o switch.data --offload none --offload-exact "${specs[@]}" -- "$W/off_switch" sleep 3 >/dev/null 2>&1 || return 1
+		accperf advise -i switch.data --json >advice.json 2>/dev/null
+		jq -c '[.candidates[]|select(.kind=="offload")|.options[]|[.text,.g1.value]]' advice.json
+		jq -e --argjson from "$from" '[.candidates[]|select(.kind=="offload")|.options[]] | length == 1 and
+			all(.verdict == "switch" and .g1.value > $from / 4 and .g1.value < $from * 2)' advice.json && return 0
+	done
+	return 1
+}
+check "a device that is used for too small calls: switch to the host, and under which size" to_switch

@@ -1,8 +1,8 @@
 // libs: -lcrypto
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * OpenSSL as a TLS server uses it: `off_sign [ROUNDS]` makes a signature in each round, and many digests of a few bytes,
- * which are called a hundred times as often and take next to nothing beside it.
+ * OpenSSL as a TLS server uses it: `off_sign [ROUNDS]` makes a signature in each round, and digests of a few bytes,
+ * which are called two hundred times as often and take next to nothing beside it.
  */
 #include <openssl/evp.h>
 #include <openssl/rsa.h>

@@ -607,7 +607,7 @@ static void counterpart(const struct offload_item *host, const struct offload_it
 	for (size_t i = 0; i < accel->samples_cnt; i++) {
 		double g = accel->samples[i].bytes, h = logca_host(&fit.p, g), a = logca_accel(&fit.p, g);
 
-		if (!(g > 0) || accel->samples[i].switched)
+		if (!(g > 0) || (accel->samples[i].switched && !offload_waits(accel)))
 			continue;
 		own += h;
 		there += a;
@@ -641,8 +641,8 @@ static double probes_part(const struct gathered *g)
 	return cpu > 0 ? fmin(g->offload->hits_ns / cpu, MOST_TAKEN) : NAN;
 }
 
-/* Elapsed time that so many calls stay below, less what a probe is thought to add; NaN: shorter than single calls can be
- * timed, or not told, as calls that were handed nothing are among them. */
+/* Elapsed time that so many calls stay below, less what a probe is thought to add; NaN: shorter than single calls can
+ * be timed, or not told, as calls that were handed nothing are among them. */
 static double single_call(const struct offload_item *it, double q, double excess, double empty)
 {
 	double ns = empty > 0 ? NAN : spread_quantile(&it->time, q);

@@ -49,8 +49,8 @@ void share_without_probes(struct figure *share, double part);
 void shares_by_calls(struct figure *share, struct figure *of_thread, struct figure *of_elapsed,
 		     struct figure calls_per_s, struct figure ns_per_call, double cpu_per_s);
 /*
- * Of calls that were counted from below only, or widely, the sampler's time over the time of a call, `by`, is the better
- * rate; where it is not, its lower end is one all the same. true: *rate is that now.
+ * Of calls that were counted from below only, or widely, the sampler's time over the time of a call, `by`, is the
+ * better rate; where it is not, its lower end is one all the same. true: *rate is that now.
  */
 bool rate_by_both(struct figure *rate, struct figure by);
 /*

@@ -636,6 +636,11 @@ size_t offload_unused(const struct offload_summary *s, struct offload_unused *ou
 	return n;
 }
 
+bool offload_waits(const struct offload_item *it)
+{
+	return it->variant == FMT_OV_ACCELERATED && 2 * it->switched > it->calls;
+}
+
 int offload_points(const struct offload_item *it, unsigned run, struct points *pts, struct err *e)
 {
 	struct point_list *l = &pts->run[run];
@@ -647,7 +652,8 @@ int offload_points(const struct offload_item *it, unsigned run, struct points *p
 		/* a time of 0 was within the probe's own cost: any value below the floor says so */
 		if (one->bytes > 0)
 			r = points_add(pts, (enum run_kind)run, one->bytes,
-				       one->ns > 0 ? one->ns : fmax(it->below_ns, 1) / 2, one->switched, e);
+				       one->ns > 0 ? one->ns : fmax(it->below_ns, 1) / 2,
+				       one->switched && !offload_waits(it), e);
 	}
 	l->early = fmax(l->early, it->early_ns);
 	l->late = fmax(l->late, it->late_ns);

@@ -128,6 +128,8 @@ struct offload_unused {
 /* Into out[0..max); how many of them. */
 size_t offload_unused(const struct offload_summary *s, struct offload_unused *out, size_t max);
 
+/* Most calls of an accelerator have a context switch inside, as they wait: it is theirs, and nobody's interference. */
+bool offload_waits(const struct offload_item *it);
 struct points;
 /* The item's timed calls as points of a fit, less the sizes whose times are too short to be measured. `run`: enum
  * run_kind. */

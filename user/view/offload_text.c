@@ -479,8 +479,9 @@ static void times(const struct offload_view *v, const struct offload_item *it, s
 		buf_addf(out, "    %lu were seen to begin only: counted, not timed (where they end is not known)\n",
 			 (unsigned long)it->untimed_calls);
 	if (it->switched)
-		buf_addf(out, "    %.1f %% had a context switch inside: not used for fits\n",
-			 (double)it->switched / (double)it->calls * 100);
+		buf_addf(out, "    %.1f %% had a context switch inside: %s\n",
+			 (double)it->switched / (double)it->calls * 100,
+			 offload_waits(it) ? "they wait for the device" : "not used for fits");
 	if (it->late > 0)
 		buf_addf(out, "    %.0f completed unseen before the wait that ended them: no time of theirs is used\n",
 			 it->late);
