@@ -105,7 +105,7 @@ static void ask(const struct emu *e, struct emu_pages *likely, const struct samp
 	for (uint32_t i = 0; emu_touched(e, i, &page); i++)
 		sum += page.given;
 	emu_pages_run(likely, e, given, 1);
-	emu_pages_likely(likely, addr, 16);
+	emu_pages_likely(likely, EMU_PAGES_LEAST, addr, 16);
 	emu_pages_slots(likely, addr, 16);
 }
 

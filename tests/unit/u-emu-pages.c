@@ -65,14 +65,14 @@ static void test_likely(void **state)
 	uint64_t addr[80];
 	uint32_t n;
 
-	assert_int_equal(emu_pages_likely(p, addr, 80), 0);
+	assert_int_equal(emu_pages_likely(p, EMU_PAGES_LEAST, addr, 80), 0);
 	/* the same place each time, from where a pointer leads to another place each time */
 	for (uint64_t i = 0; i < 100; i++) {
 		to = FAR + i * EMU_PAGE + 8 * i;
 		run(e, p);
 	}
 	run(e, p);
-	n = emu_pages_likely(p, addr, 80);
+	n = emu_pages_likely(p, EMU_PAGES_LEAST, addr, 80);
 	assert_int_equal(addr[0], HELD);
 	assert_true(n > 1 && n < 80);
 	/* what one run touched lately, and not what one did long ago */
@@ -81,9 +81,9 @@ static void test_likely(void **state)
 	n = emu_pages_slots(p, addr, 80);
 	assert_int_equal(n, 1);
 	assert_int_equal(addr[0], SLOT);
-	assert_int_equal(emu_pages_likely(p, addr, 1), 1);
+	assert_int_equal(emu_pages_likely(p, EMU_PAGES_LEAST, addr, 1), 1);
 	emu_pages_forget(p);
-	assert_int_equal(emu_pages_likely(p, addr, 80) + emu_pages_slots(p, addr, 80), 0);
+	assert_int_equal(emu_pages_likely(p, EMU_PAGES_LEAST, addr, 80) + emu_pages_slots(p, addr, 80), 0);
 	emu_pages_free(p);
 	emu_free(e);
 }
@@ -104,7 +104,7 @@ static void test_spared(void **state)
 	to = FAR;
 	for (int i = 0; i < 10; i++)
 		run(e, p);
-	assert_int_equal(emu_pages_likely(p, addr, 80), 1);
+	assert_int_equal(emu_pages_likely(p, EMU_PAGES_LEAST, addr, 80), 1);
 	assert_int_equal(addr[0], HELD);
 	assert_int_equal(emu_pages_slots(p, addr, 80), 0);
 	emu_pages_free(p);
@@ -123,7 +123,7 @@ static void test_many(void **state)
 		to = FAR + i * EMU_PAGE;
 		run(e, p);
 	}
-	assert_true(emu_pages_likely(p, addr, 80) >= 1);
+	assert_true(emu_pages_likely(p, EMU_PAGES_LEAST, addr, 80) >= 1);
 	assert_int_equal(addr[0], HELD);
 	emu_pages_free(p);
 	emu_free(e);

@@ -6,8 +6,7 @@
 
 #include "util/map.h"
 
-#define KEEP 0.97 /* a run counts half after twenty-three others */
-#define LEAST 0.033
+#define KEEP 0.97     /* a run counts half after twenty-three others */
 #define UNIT_MOST 1e9 /* of a score: then all are scaled down, long before doubles end */
 #define MOST 2048     /* addresses that are remembered */
 #define LATE_MOST 8   /* pages of one run whose pointers are looked for: the first ones */
@@ -88,7 +87,7 @@ static void drop_rarest_pages(const struct emu_pages *p, struct scores *s)
 	for (uint32_t i = 0; i < s->count; i++) {
 		uint64_t *at;
 
-		if (s->hot[i].score < LEAST * p->all || !(at = map_put(&s->at, s->hot[i].addr, NULL)))
+		if (s->hot[i].score < EMU_PAGES_LEAST * p->all || !(at = map_put(&s->at, s->hot[i].addr, NULL)))
 			continue;
 		*at = out;
 		s->hot[out++] = s->hot[i];
@@ -184,14 +183,14 @@ static int by_score(const void *pa, const void *pb)
 	return a->score < b->score ? 1 : a->score > b->score ? -1 : 0;
 }
 
-static uint32_t likely(const struct emu_pages *p, const struct scores *s, uint64_t *addr, uint32_t max)
+static uint32_t likely(const struct emu_pages *p, const struct scores *s, double least, uint64_t *addr, uint32_t max)
 {
 	static _Thread_local struct hot best[MOST];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < s->count; i++) {
 		best[n] = s->hot[i];
-		n += best[n].score >= LEAST * p->all;
+		n += best[n].score >= least * p->all;
 	}
 	qsort(best, n, sizeof(best[0]), by_score);
 	n = n < max ? n : max;
@@ -200,12 +199,12 @@ static uint32_t likely(const struct emu_pages *p, const struct scores *s, uint64
 	return n;
 }
 
-uint32_t emu_pages_likely(struct emu_pages *p, uint64_t *addr, uint32_t max)
+uint32_t emu_pages_likely(struct emu_pages *p, double least, uint64_t *addr, uint32_t max)
 {
-	return likely(p, &p->page, addr, max);
+	return likely(p, &p->page, least, addr, max);
 }
 
 uint32_t emu_pages_slots(struct emu_pages *p, uint64_t *addr, uint32_t max)
 {
-	return likely(p, &p->slot, addr, max);
+	return likely(p, &p->slot, EMU_PAGES_LEAST, addr, max);
 }

@@ -17,8 +17,10 @@ void emu_pages_free(struct emu_pages *p);
 void emu_pages_forget(struct emu_pages *p);
 /* A run is over, which began with these pages: where in them pointers lie into those that it lacked is kept, too. */
 void emu_pages_run(struct emu_pages *p, const struct emu *e, const struct sample_page *given, uint32_t count);
-/* The likeliest first, at most `max`; none that is touched by less than one run in thirty. */
-uint32_t emu_pages_likely(struct emu_pages *p, uint64_t *addr, uint32_t max);
+#define EMU_PAGES_LEAST 0.033 /* one that fewer runs touch is not worth remembering */
+
+/* The likeliest first, at most `max`; none that is touched by less than this part of the runs, or EMU_PAGES_LEAST. */
+uint32_t emu_pages_likely(struct emu_pages *p, double least, uint64_t *addr, uint32_t max);
 /* Such pointers: an allocator's lists of what is free point to where the next object will be. */
 uint32_t emu_pages_slots(struct emu_pages *p, uint64_t *addr, uint32_t max);
 

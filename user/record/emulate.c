@@ -15,6 +15,7 @@
 #include "record/emulate_env.h"
 #include "record/emulate_when.h"
 #include "record/ledger.h"
+#include "record/pages_choice.h"
 #include "record/revisits.h"
 #include "util/clock.h"
 #include "util/target_memory.h"
@@ -36,6 +37,7 @@ struct emulate {
 	struct emulate_branches *branches;
 	struct revisits *revisits;
 	struct emu_pages *likely; /* of the process whose memory is read */
+	struct pages_choice pages;
 	double part; /* of one CPU's time, of ours */
 	bool asked;  /* for its pages, with the next sample */
 	uint64_t asked_at;
@@ -148,7 +150,7 @@ static void ask_for_pages(struct emulate *r, uint32_t pid, uint64_t now)
 	uint32_t count, slots;
 
 	of_process(r, pid);
-	count = emu_pages_likely(r->likely, addr, SAMPLER_PAGES);
+	count = emu_pages_likely(r->likely, pages_choice_next(&r->pages), addr, SAMPLER_PAGES);
 	slots = emu_pages_slots(r->likely, slot, SAMPLER_SLOTS);
 	r->asked = sampler_want_pages(session_sampler(r->s), pid, addr, count, slot, slots);
 	r->asked_at = now;
@@ -198,6 +200,8 @@ static int burst(struct emulate *r, const struct sample *m, bool aged)
 	took = clock_cpu() - began;
 	r->n.own_ns += took;
 	emulate_when_own(&r->when, (double)took);
+	pages_choice_learn(&r->pages, (double)b.result.insns,
+			   emulate_when_paid(&r->when, (double)took, session_coupled(r->s, m->pages_ns)));
 	return err;
 }
 

@@ -51,6 +51,11 @@ void emulate_when_target(struct emulate_when *w, double ns)
 	w->target_ns = fmax(1, of_late(w->target_ns, ns, ++w->taken));
 }
 
+double emulate_when_paid(const struct emulate_when *w, double own_ns, double target_ns)
+{
+	return fmax(own_ns / w->part, target_ns / w->target_part);
+}
+
 void emulate_when_second(struct emulate_when *w, uint64_t now)
 {
 	double rate;

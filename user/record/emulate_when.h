@@ -27,6 +27,8 @@ void emulate_when_draw(struct emulate_when *w);
 /* What a burst took. */
 void emulate_when_own(struct emulate_when *w, double ns);
 void emulate_when_target(struct emulate_when *w, double ns);
+/* The time after which both budgets have paid for a burst of this cost, ns of a target that runs all the time. */
+double emulate_when_paid(const struct emulate_when *w, double own_ns, double target_ns);
 /* About each second. */
 void emulate_when_second(struct emulate_when *w, uint64_t now);
 /* ns until the next burst's sample, as far as one can tell. */

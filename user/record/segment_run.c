@@ -68,7 +68,7 @@ bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t p
 	uint32_t count, slots;
 
 	change_process(r, pid);
-	count = emu_pages_likely(r->likely, addr, WIRE_PAGES);
+	count = emu_pages_likely(r->likely, EMU_PAGES_LEAST, addr, WIRE_PAGES);
 	slots = emu_pages_slots(r->likely, slot, WIRE_SLOTS);
 	return call_segments_want(of, pid, addr, count, slot, slots);
 }
