@@ -219,7 +219,7 @@ static int links_error(const struct uprobe *u, int r, int pid, struct err *e)
 			       u->mode == UPROBE_PERF ? " and CAP_SYS_ADMIN (this kernel has only perf uprobes)" : "");
 	if (r == -EMFILE || r == -ENFILE)
 		return err_set(e, r, "out of file descriptors for probes: raise `ulimit -n`");
-	if (r == -ENOSPC)
+	if (r == -E2BIG)
 		return err_set(e, r,
 			       "libraries are not probed in all processes: %u pairs of both are the most, so that the "
 			       "kernel takes them away in a moment when recording ends",

@@ -358,6 +358,7 @@ static void probes_of_many_processes_go_together(void **state)
 			break;
 		}
 	assert_int_equal(e.code, -E2BIG);
+	assert_non_null(strstr(e.text, "512 pairs"));
 	for (unsigned i = 0; i < MANY; i++) {
 		kill(child[i], SIGKILL);
 		waitpid(child[i], NULL, 0);

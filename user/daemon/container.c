@@ -73,7 +73,7 @@ static void take_unit(const char *part, size_t len, struct container *c)
 	c->unit[len] = 0;
 }
 
-void container_read(const char *cgroup, struct container *c)
+static void container_read(const char *cgroup, struct container *c)
 {
 	bool below_lxc = false;
 
@@ -90,6 +90,29 @@ void container_read(const char *cgroup, struct container *c)
 		}
 		cgroup += len + (cgroup[len] == '/');
 	}
+}
+
+const char *container_of_groups(char *text, struct container *c)
+{
+	const char *best = "";
+	bool named = false;
+
+	*c = (struct container){ 0 };
+	for (char *rest = NULL, *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		char *at = strchr(line, ':');
+		struct container in;
+
+		at = at ? strchr(at + 1, ':') : NULL;
+		if (!at)
+			continue;
+		container_read(at + 1, &in);
+		if (*best && !(!named && (*in.id || !strncmp(line, "0::", 3))))
+			continue;
+		named = *in.id;
+		best = at + 1;
+		*c = in;
+	}
+	return best;
 }
 
 /* ---- pods */

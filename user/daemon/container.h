@@ -19,8 +19,10 @@ struct container {
 	char pod[128];    /* NAMESPACE/NAME */
 };
 
-/* All but `pod`. */
-void container_read(const char *cgroup, struct container *c);
+/* All but `pod`, from the text of /proc/PID/cgroup, which it cuts: of the first line that names a container, else of
+ * version 2's, else of the first. Where both versions are mounted a container may be in a group of either. Returns that
+ * line's path. */
+const char *container_of_groups(char *text, struct container *c);
 
 struct pod {
 	char uid[37], name[128];

@@ -80,19 +80,6 @@ uint32_t watched_service_of(const struct daemon_config *c, const struct watched_
 	return WATCHED_NONE;
 }
 
-/* Version 2's path where there is one, else that of the first hierarchy. */
-static const char *cgroup_of(char *text)
-{
-	char *at = !strncmp(text, "0::", 3) ? text : strstr(text, "\n0::");
-
-	at = at ? strstr(at, "::") : strchr(text, ':') ? strchr(strchr(text, ':') + 1, ':') - 1 : NULL;
-	if (!at)
-		return "";
-	at += 2;
-	at[strcspn(at, "\n")] = 0;
-	return at;
-}
-
 /* PLACES_MOST: the oldest are not told from the newest, so all begin anew. */
 static uint32_t take_place(struct watched *w, const struct container *in)
 {
@@ -118,8 +105,9 @@ static void decide_whose(struct watched *w, struct watched_process *p, const str
 		t.program = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 	}
 	if (process_file(p->pid, "cgroup", cgroup, sizeof(cgroup)) > 0)
-		t.cgroup = cgroup_of(cgroup);
-	container_read(t.cgroup, &in);
+		t.cgroup = container_of_groups(cgroup, &in);
+	else
+		in = (struct container){ 0 };
 	snprintf(in.pod, sizeof(in.pod), "%s", pods_find(&w->pods, POD_LOGS, in.pod_uid, clock_now()));
 	p->service = watched_service_of(c, &t);
 	p->place = p->service == WATCHED_NONE ? WATCHED_NONE : take_place(w, &in);
