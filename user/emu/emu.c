@@ -30,6 +30,7 @@ struct code {
 	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
 	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
+	uint32_t place;     /* in `met` */
 	bool met;           /* in this run */
 };
 
@@ -48,8 +49,14 @@ struct safe {
 	unsigned frames;
 	uint32_t cuts, returned, skipped;
 	uint32_t loaded; /* words that were read of late pages before that instruction */
-	uint64_t *runs;  /* of the `mets` instructions and then of the `calls` calls that had been met */
-	uint32_t mets, calls, cap;
+	uint32_t mets, calls;
+	size_t entries;
+};
+
+/* What ran, in order, by its place in a list: what was counted behind a safe place is taken back by it. */
+struct trail {
+	uint32_t *place;
+	size_t count, cap;
 };
 
 struct emu {
@@ -78,7 +85,8 @@ struct emu {
 	uint32_t guesses;
 	uint64_t random;
 	bool no_memory;
-	struct safe safe[SAFES]; /* of this run; their arrays are kept */
+	struct trail ran, entered; /* instructions, and calls; not of a segment */
+	struct safe safe[SAFES];   /* of this run */
 	uint32_t safes;
 	bool tells; /* of accesses */
 	bool to_entry;
@@ -143,8 +151,8 @@ void emu_free(struct emu *e)
 	free(e->told);
 	free(e->cut);
 	free(e->branch);
-	for (unsigned i = 0; i < SAFES; i++)
-		free(e->safe[i].runs);
+	free(e->ran.place);
+	free(e->entered.place);
 	emu_mem_free(e->mem);
 	emu_before_free(e->before);
 	free(e);
@@ -183,19 +191,30 @@ static struct code *code_at(struct emu *e, uint64_t ip)
 	return v ? c : NULL;
 }
 
+static void leave_trail(struct emu *e, struct trail *t, uint32_t place)
+{
+	if (e->to_entry)
+		return;
+	if (GROW(t->place, t->count, t->cap, 16384))
+		t->place[t->count++] = place;
+	else
+		e->no_memory = true;
+}
+
 static void note_met_code(struct emu *e, struct code *c)
 {
-	if (c->met) {
-		c->runs++;
-		return;
+	if (!c->met) {
+		if (!GROW(e->met, e->mets, e->met_cap, 1024)) {
+			e->no_memory = true;
+			return;
+		}
+		c->met = true;
+		c->runs = 0;
+		c->place = e->mets;
+		e->met[e->mets++] = c;
 	}
-	if (!GROW(e->met, e->mets, e->met_cap, 1024)) {
-		e->no_memory = true;
-		return;
-	}
-	c->met = true;
-	c->runs = 1;
-	e->met[e->mets++] = c;
+	c->runs++;
+	leave_trail(e, &e->ran, c->place);
 }
 
 /* ---- calls ---- */
@@ -221,6 +240,7 @@ static void note_entry(struct emu *e, uint64_t target)
 			break;
 		if (k->site == f->ret && k->target == target) {
 			k->runs++;
+			leave_trail(e, &e->entered, e->pair[at] - 1);
 			return;
 		}
 	}
@@ -232,6 +252,7 @@ static void note_entry(struct emu *e, uint64_t target)
 	}
 	e->call[e->calls++] = (struct emu_call){ f->ret, target, 1 };
 	e->pair[at] = e->calls;
+	leave_trail(e, &e->entered, e->calls - 1);
 }
 
 static void push_frame(struct emu *e, uint64_t ret)
@@ -304,10 +325,6 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 {
 	struct safe *s = &e->safe[e->safes];
 
-	if (!GROW_TO(s->runs, e->mets + e->calls, s->cap, 1024)) {
-		e->no_memory = true;
-		return;
-	}
 	e->safes++;
 	s->ip = e->s.r[WREG_IP];
 	s->insns = out->insns;
@@ -318,22 +335,19 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 	s->loaded = loaded;
 	s->mets = e->mets;
 	s->calls = e->calls;
+	s->entries = e->entered.count;
 	for (unsigned i = 0; i < e->frames; i++)
 		s->ret[i] = e->frame[i].ret;
-	for (uint32_t i = 0; i < e->mets; i++)
-		s->runs[i] = e->met[i]->runs;
-	for (uint32_t i = 0; i < e->calls; i++)
-		s->runs[e->mets + i] = e->call[i].runs;
 }
 
 static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
 {
-	for (uint32_t i = 0; i < e->mets; i++) {
-		e->met[i]->runs = i < s->mets ? s->runs[i] : 0;
-		e->met[i]->met = i < s->mets;
-	}
-	for (uint32_t i = 0; i < e->calls; i++)
-		e->call[i].runs = i < s->calls ? s->runs[s->mets + i] : 0;
+	while (e->ran.count > s->insns)
+		e->met[e->ran.place[--e->ran.count]]->runs--;
+	while (e->entered.count > s->entries)
+		e->call[e->entered.place[--e->entered.count]].runs--;
+	for (uint32_t i = s->mets; i < e->mets; i++)
+		e->met[i]->met = false;
 	e->mets = s->mets;
 	e->s.r[WREG_IP] = s->ip;
 	forget_branches(e, s->insns);
@@ -623,6 +637,7 @@ static void set_start(struct emu *e, const struct emu_start *start)
 	e->keeps_branches = start->branches;
 	e->guessed = false;
 	e->safes = 0;
+	e->ran.count = e->entered.count = 0;
 	e->no_memory = false;
 	e->guesses = start->guesses;
 	memset(e->pair, 0, sizeof(e->pair));
