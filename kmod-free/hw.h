@@ -41,6 +41,10 @@ int hw_read(struct sampling *s, sample_fn fn, void *ctx);
 int hw_set_rate(struct sampling *s, double factor);
 void hw_stats(const struct sampling *s, struct source_stats *out);
 void hw_close(struct sampling *s);
+/* Of a driver's row (source.h): all but how it is found and opened. */
+#define HW_OPERATIONS                                                                                                  \
+	.add_task = hw_add_task, .start = hw_start, .fds = hw_fds, .read = hw_read, .set_rate = hw_set_rate,           \
+	.stats = hw_stats, .close = hw_close
 
 /* For tests: an event of `tid` whose ring lies in memory (ring_from_memory), and what its counting event
  * says: value, time enabled, time running. */

@@ -53,13 +53,7 @@ static const struct source_driver driver = {
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_INSNS | SOURCE_LATENCY | SOURCE_PROMPT,
 	.probe = probe,
 	.open = open_source,
-	.add_task = hw_add_task,
-	.start = hw_start,
-	.fds = hw_fds,
-	.read = hw_read,
-	.set_rate = hw_set_rate,
-	.stats = hw_stats,
-	.close = hw_close,
+	HW_OPERATIONS,
 };
 
 const struct source source_pebs = {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -88,30 +89,34 @@ static double told(const struct fmt_counts_func *f, const struct fmt_counts_node
 	return ratio;
 }
 
+/* Entries of two functions, of ten instructions and a second each. */
+static const struct fmt_counts_node two_entries[] = {
+	{ .id = 1,
+	  .function = 1,
+	  .kind = FMT_CN_ENTRY,
+	  .addr = 0x1000,
+	  .instructions = 10,
+	  .self_ns = 1e9,
+	  .samples = 1000 },
+	{ .id = 2,
+	  .function = 2,
+	  .kind = FMT_CN_ENTRY,
+	  .addr = 0x2000,
+	  .instructions = 10,
+	  .self_ns = 1e9,
+	  .samples = 1000 },
+};
+
 static void test_by_time(void **state)
 {
 	struct fmt_counts_func f[] = {
 		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
 		{ .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000 }
 	};
-	struct fmt_counts_node n[] = {
-		{ .id = 1,
-		  .function = 1,
-		  .kind = FMT_CN_ENTRY,
-		  .addr = 0x1000,
-		  .instructions = 10,
-		  .self_ns = 1e9,
-		  .samples = 1000 },
-		{ .id = 2,
-		  .function = 2,
-		  .kind = FMT_CN_ENTRY,
-		  .addr = 0x2000,
-		  .instructions = 10,
-		  .self_ns = 1e9,
-		  .samples = 1000 },
-	};
+	struct fmt_counts_node n[2];
 	double ratio;
 
+	memcpy(n, two_entries, sizeof(n));
 	/* a recording that did not look where samples fell */
 	assert_true(fabs(told(f, n) - 1) < 1e-9);
 	/* ten instructions run equally often in both: the first waits at one of them, the second at none */
@@ -182,24 +187,10 @@ static void test_by_bursts(void **state)
 					 .samples = 1000,
 					 .begun = 60,
 					 .replayed = 60 } };
-	struct fmt_counts_node n[] = {
-		{ .id = 1,
-		  .function = 1,
-		  .kind = FMT_CN_ENTRY,
-		  .addr = 0x1000,
-		  .instructions = 10,
-		  .self_ns = 1e9,
-		  .samples = 1000 },
-		{ .id = 2,
-		  .function = 2,
-		  .kind = FMT_CN_ENTRY,
-		  .addr = 0x2000,
-		  .instructions = 10,
-		  .self_ns = 1e9,
-		  .samples = 1000 },
-	};
+	struct fmt_counts_node n[2];
 	double ratio;
 
+	memcpy(n, two_entries, sizeof(n));
 	/* a file that does not say what of it stayed */
 	assert_true(fabs(told(f, n) - 1) < 1e-6);
 	/* neither is left: samples tell how often such places are met, and there are more of them than bursts */

@@ -216,25 +216,35 @@ static void perf_events(void **state)
 	one_mode(UPROBE_PERF);
 }
 
+/* A file that does nothing, with one function to probe; path becomes its name, *fd it. */
+static int library_of_nops(struct uprobe *u, char *path, int *fd)
+{
+	struct uprobe_point p = { .offset = 4096, .spec.kind = PK_CALL };
+	static uint8_t code[8192];
+	struct err e = { 0 };
+	uint32_t first;
+	int lib;
+
+	*fd = mkstemp(path);
+	memset(code, 0x90, sizeof(code)); /* nop */
+	assert_int_equal(write(*fd, code, sizeof(code)), sizeof(code));
+	lib = uprobe_library(u, dup(*fd), &p, 1, &first, &e);
+	assert_true(lib >= 0);
+	return lib;
+}
+
 /* What lies at a probe's place is looked at before each planting: a library may be rewritten in between. */
 static void a_file_that_was_rewritten_is_not_probed(void **state)
 {
 	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
-	struct uprobe_point p = { .offset = 4096, .spec.kind = PK_CALL };
 	char path[] = "/tmp/u-uprobe.XXXXXX";
-	static uint8_t code[8192];
 	struct err e = { 0 };
 	struct uprobe *u;
-	uint32_t first;
 	int lib, fd;
 
 	if (geteuid() || !(u = uprobe_new(&o, &e)))
 		skip();
-	fd = mkstemp(path);
-	memset(code, 0x90, sizeof(code)); /* nop */
-	assert_int_equal(write(fd, code, sizeof(code)), sizeof(code));
-	lib = uprobe_library(u, dup(fd), &p, 1, &first, &e);
-	assert_true(lib >= 0);
+	lib = library_of_nops(u, path, &fd);
 	assert_int_equal(uprobe_attach(u, lib, getpid(), false, &e), 0);
 	assert_int_equal(uprobe_arm(u, lib, NULL, &e), 0);
 	uprobe_disarm(u, &lib, 1);
@@ -324,23 +334,16 @@ static double seconds_to_disarm(struct uprobe *u, int lib)
 static void probes_of_many_processes_go_together(void **state)
 {
 	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
-	struct uprobe_point p = { .spec.kind = PK_CALL, .offset = 4096 };
 	char path[] = "/tmp/u-uprobe.XXXXXX";
-	static uint8_t code[8192];
 	double one = 1e9, many = 1e9;
 	pid_t child[MANY];
 	struct err e = { 0 };
 	struct uprobe *u;
-	uint32_t first;
 	int lib, fd;
 
 	if (geteuid() || !(u = uprobe_new(&o, &e)))
 		skip();
-	fd = mkstemp(path);
-	memset(code, 0x90, sizeof(code)); /* nop */
-	assert_int_equal(write(fd, code, sizeof(code)), sizeof(code));
-	lib = uprobe_library(u, dup(fd), &p, 1, &first, &e);
-	assert_true(lib >= 0);
+	lib = library_of_nops(u, path, &fd);
 	for (unsigned i = 0; i < MANY; i++) {
 		child[i] = paused_child();
 		assert_int_equal(uprobe_attach(u, lib, child[i], false, &e), 0);

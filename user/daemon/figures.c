@@ -9,22 +9,9 @@
 #include <string.h>
 
 #include "util/clean.h"
+#include "util/member.h"
 
 #define NS 1e-9 /* a nanosecond, in seconds */
-
-static double number_in(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static const char *text_in(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
 
 static void set_row_name(struct figures_row *row, unsigned which, const char *text)
 {
@@ -76,10 +63,10 @@ static void take_top_row(struct figures_top *t, const struct figures_row *given,
 
 static void take_function(struct figures *f, const json_t *o)
 {
-	struct figures_row row = { .v = { [OF_FUNCTION_SELF] = number_in(o, "self") } };
+	struct figures_row row = { .v = { [OF_FUNCTION_SELF] = member_number(o, "self") } };
 
-	set_row_name(&row, 0, text_in(o, "name"));
-	set_row_name(&row, 1, text_in(o, "object"));
+	set_row_name(&row, 0, member_text(o, "name"));
+	set_row_name(&row, 1, member_text(o, "object"));
 	if (row.v[0] > 0)
 		take_top_row(&f->top[FIGURES_FUNCTIONS], &row, 1);
 }
@@ -88,12 +75,11 @@ static void take_edge(struct figures *f, const json_t *o)
 {
 	static const char *const names[FIGURES_NAMES] = { "producer", "producer_object", "consumer",
 							  "consumer_object" };
-	struct figures_row row = {
-		.v = { [OF_EDGE_SHARE] = number_in(o, "share"), [OF_EDGE_RATE] = number_in(o, "bytes") / f->seconds }
-	};
+	struct figures_row row = { .v = { [OF_EDGE_SHARE] = member_number(o, "share"),
+					  [OF_EDGE_RATE] = member_number(o, "bytes") / f->seconds } };
 
 	for (unsigned i = 0; i < FIGURES_NAMES; i++)
-		set_row_name(&row, i, text_in(o, names[i]));
+		set_row_name(&row, i, member_text(o, names[i]));
 	if (row.v[0] >= FIGURES_FLOOR)
 		take_top_row(&f->top[FIGURES_EDGES], &row, 2);
 	else if (row.v[0] > 0)
@@ -104,16 +90,16 @@ static void take_call(struct figures *f, const json_t *o)
 {
 	static const char *const names[FIGURES_NAMES] = { "api", "name", "library", "variant" };
 	const json_t *time = json_object_get(o, "time_ns");
-	struct figures_row row = { .v = { [OF_CALLS_RATE] = number_in(o, "calls") / f->seconds,
-					  [OF_CALLS_IN] = number_in(o, "bytes_in_estimate") / f->seconds,
-					  [OF_CALLS_OUT] = number_in(o, "bytes_out_estimate") / f->seconds,
-					  [OF_CALLS_MEAN] = number_in(time, "mean") * NS,
-					  [OF_CALLS_P99] = number_in(time, "p99") * NS,
-					  [OF_CALLS_CPU] = number_in(o, "cpu_share"),
-					  [OF_CALLS_FAILED] = number_in(o, "failed") / f->seconds } };
+	struct figures_row row = { .v = { [OF_CALLS_RATE] = member_number(o, "calls") / f->seconds,
+					  [OF_CALLS_IN] = member_number(o, "bytes_in_estimate") / f->seconds,
+					  [OF_CALLS_OUT] = member_number(o, "bytes_out_estimate") / f->seconds,
+					  [OF_CALLS_MEAN] = member_number(time, "mean") * NS,
+					  [OF_CALLS_P99] = member_number(time, "p99") * NS,
+					  [OF_CALLS_CPU] = member_number(o, "cpu_share"),
+					  [OF_CALLS_FAILED] = member_number(o, "failed") / f->seconds } };
 
 	for (unsigned i = 0; i < FIGURES_NAMES; i++)
-		set_row_name(&row, i, text_in(o, names[i]));
+		set_row_name(&row, i, member_text(o, names[i]));
 	if (row.v[0] > 0)
 		take_top_row(&f->top[FIGURES_CALLS], &row, 1);
 }
@@ -122,17 +108,17 @@ static void take_call(struct figures *f, const json_t *o)
 static void take_fit(struct figures *f, const json_t *o)
 {
 	const json_t *p = json_object_get(o, "params");
-	struct figures_row row = { .v = { [OF_FIT_CALLS] = number_in(o, "accelerated_calls"),
-					  [OF_FIT_O] = number_in(p, "o") * NS,
-					  [OF_FIT_L] = number_in(p, "L") * NS,
-					  [OF_FIT_A] = number_in(p, "A"),
-					  [OF_FIT_BETA] = number_in(p, "beta"),
-					  [OF_FIT_FROM] = number_in(o, "from"),
-					  [OF_FIT_ERROR] = number_in(o, "fit_error") } };
+	struct figures_row row = { .v = { [OF_FIT_CALLS] = member_number(o, "accelerated_calls"),
+					  [OF_FIT_O] = member_number(p, "o") * NS,
+					  [OF_FIT_L] = member_number(p, "L") * NS,
+					  [OF_FIT_A] = member_number(p, "A"),
+					  [OF_FIT_BETA] = member_number(p, "beta"),
+					  [OF_FIT_FROM] = member_number(o, "from"),
+					  [OF_FIT_ERROR] = member_number(o, "fit_error") } };
 
-	set_row_name(&row, 0, text_in(o, "api"));
-	set_row_name(&row, 1, text_in(o, "name"));
-	set_row_name(&row, 2, text_in(p, "kind"));
+	set_row_name(&row, 0, member_text(o, "api"));
+	set_row_name(&row, 1, member_text(o, "name"));
+	set_row_name(&row, 2, member_text(p, "kind"));
 	if (json_is_object(p) && row.v[0] > 0)
 		take_top_row(&f->top[FIGURES_FITS], &row, 1);
 }
@@ -143,15 +129,15 @@ static void take_candidate(struct figures *f, const json_t *o)
 	const json_t *best = json_array_get(json_object_get(o, "options"), 0);
 	const json_t *gain = json_object_get(best, "process_speedup");
 	struct figures_row verdict = { .v = { [OF_VERDICT_COUNT] = 1 } };
-	struct figures_row row = { .v = { [OF_GAIN_PROCESS] = number_in(gain, "value"),
-					  [OF_GAIN_LOW] = number_in(gain, "low"),
-					  [OF_GAIN_HIGH] = number_in(gain, "high") } };
+	struct figures_row row = { .v = { [OF_GAIN_PROCESS] = member_number(gain, "value"),
+					  [OF_GAIN_LOW] = member_number(gain, "low"),
+					  [OF_GAIN_HIGH] = member_number(gain, "high") } };
 
-	set_row_name(&verdict, 0, best ? text_in(best, "verdict") : "none");
+	set_row_name(&verdict, 0, best ? member_text(best, "verdict") : "none");
 	take_top_row(&f->top[FIGURES_VERDICTS], &verdict, 1);
-	set_row_name(&row, 0, text_in(o, "name"));
-	set_row_name(&row, 1, text_in(best, "accelerator"));
-	set_row_name(&row, 2, text_in(best, "verdict"));
+	set_row_name(&row, 0, member_text(o, "name"));
+	set_row_name(&row, 1, member_text(best, "accelerator"));
+	set_row_name(&row, 2, member_text(best, "verdict"));
 	if (row.v[0] > 0)
 		take_top_row(&f->top[FIGURES_GAINS], &row, 0);
 }
@@ -166,10 +152,10 @@ static void take_each(struct figures *f, const json_t *rows, void (*take)(struct
 
 static void take_numbers_of_report(struct figures *f, const json_t *all)
 {
-	*f = (struct figures){ .samples = number_in(all, "samples"),
-			       .lost = number_in(all, "lost"),
-			       .seconds = number_in(all, "duration_ns") * NS,
-			       .slowdown = number_in(json_object_get(all, "cost"), "target_slowdown"),
+	*f = (struct figures){ .samples = member_number(all, "samples"),
+			       .lost = member_number(all, "lost"),
+			       .seconds = member_number(all, "duration_ns") * NS,
+			       .slowdown = member_number(json_object_get(all, "cost"), "target_slowdown"),
 			       .loads = NAN,
 			       .windows = NAN };
 }
@@ -186,10 +172,10 @@ int figures_take(struct figures *f, enum figures_source source, const char *json
 		return -EINVAL;
 	}
 	f->known[source] = true;
-	snprintf(f->trust[source], sizeof(f->trust[source]), "%s", text_in(json_object_get(all, "trust"), "mark"));
+	snprintf(f->trust[source], sizeof(f->trust[source]), "%s", member_text(json_object_get(all, "trust"), "mark"));
 	if (source == FIGURES_FLOW) {
-		f->loads = number_in(sampled, "loads");
-		f->windows = number_in(sampled, "windows");
+		f->loads = member_number(sampled, "loads");
+		f->windows = member_number(sampled, "windows");
 	}
 	take_each(f, json_object_get(all, rows[source]),
 		  source == FIGURES_REPORT    ? take_function

@@ -11,6 +11,7 @@
 #include "daemon/clickhouse.h"
 #include "util/grow.h"
 #include "util/labels.h"
+#include "util/member.h"
 
 #define STACKS_MOST 300u /* of a profile, the largest: what a flame graph has room for; by hand */
 #define LONGEST_NS 1e20  /* of one stack, over all CPUs: more is no time */
@@ -76,20 +77,6 @@ void fleet_schema(const char *cluster, struct buf *out)
 
 /* ---- rows */
 
-static double fleet_figure(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
-static const char *fleet_word(const json_t *o, const char *key)
-{
-	const char *s = json_string_value(json_object_get(o, key));
-
-	return s ? s : "";
-}
-
 static void number_field(struct buf *out, double v)
 {
 	if (isfinite(v))
@@ -120,20 +107,20 @@ static void open_row(const struct row_head *h, struct buf *out)
 
 static void rows_of_functions(const struct row_head *h, const json_t *report, struct buf *out)
 {
-	double samples = fleet_figure(report, "samples");
+	double samples = member_number(report, "samples");
 	const json_t *o;
 	size_t i;
 
 	json_array_foreach(json_object_get(report, "functions"), i, o)
 	{
-		double self = fleet_figure(o, "self");
+		double self = member_number(o, "self");
 
 		if (!(self > 0))
 			continue;
 		open_row(h, out);
 		number_field(out, h->weight);
-		text_field(out, fleet_word(o, "name"));
-		text_field(out, fleet_word(o, "object"));
+		text_field(out, member_text(o, "name"));
+		text_field(out, member_text(o, "object"));
 		number_field(out, self);
 		number_field(out, isfinite(samples) ? self * samples : 0);
 		buf_addch(out, '\n');
@@ -150,10 +137,10 @@ static void rows_of_edges(const struct row_head *h, const json_t *flow, struct b
 	{
 		open_row(h, out);
 		number_field(out, h->weight);
-		text_field(out, fleet_word(o, "producer"));
-		text_field(out, fleet_word(o, "consumer"));
+		text_field(out, member_text(o, "producer"));
+		text_field(out, member_text(o, "consumer"));
 		for (unsigned k = 0; k < 4; k++)
-			number_field(out, fleet_figure(o, figures[k]));
+			number_field(out, member_number(o, figures[k]));
 		buf_addch(out, '\n');
 	}
 }
@@ -170,11 +157,11 @@ static void rows_of_calls(const struct row_head *h, const json_t *offload, struc
 		open_row(h, out);
 		number_field(out, h->weight);
 		for (unsigned k = 0; k < 4; k++)
-			text_field(out, fleet_word(o, texts[k]));
+			text_field(out, member_text(o, texts[k]));
 		for (unsigned k = 0; k < 3; k++)
-			number_field(out, fleet_figure(o, figures[k]));
-		number_field(out, fleet_figure(json_object_get(o, "time_ns"), "mean"));
-		number_field(out, fleet_figure(o, "cpu_share"));
+			number_field(out, member_number(o, figures[k]));
+		number_field(out, member_number(json_object_get(o, "time_ns"), "mean"));
+		number_field(out, member_number(o, "cpu_share"));
 		buf_addch(out, '\n');
 	}
 }
@@ -182,7 +169,7 @@ static void rows_of_calls(const struct row_head *h, const json_t *offload, struc
 /* Of S times as fast this is saved. */
 static double saved_by(const json_t *speedup, const char *key)
 {
-	double s = fleet_figure(speedup, key);
+	double s = member_number(speedup, key);
 
 	return s > 0 ? 1 - 1 / s : NAN;
 }
@@ -203,9 +190,9 @@ static void rows_of_candidates(const struct row_head *h, const json_t *advice, d
 			continue;
 		open_row(h, out);
 		number_field(out, h->weight);
-		text_field(out, fleet_word(o, "name"));
-		text_field(out, fleet_word(best, "accelerator"));
-		text_field(out, fleet_word(best, "verdict"));
+		text_field(out, member_text(o, "name"));
+		text_field(out, member_text(best, "accelerator"));
+		text_field(out, member_text(best, "verdict"));
 		number_field(out, isfinite(samples) ? samples : 0);
 		number_field(out, saved);
 		number_field(out, low);
@@ -275,7 +262,7 @@ static int rows_of_stacks(const struct row_head *h, const char *text, struct buf
 /* 0: not known, or longer than any recording. */
 static double seconds_of(const json_t *report)
 {
-	double s = fleet_figure(report, "duration_ns") / 1e9;
+	double s = member_number(report, "duration_ns") / 1e9;
 
 	return s > 0 && s < LONGEST_S ? s : 0;
 }
@@ -294,9 +281,9 @@ int fleet_rows(const struct fleet_segment *s, const char *const text[FLEET_TEXTS
 	r = told[FLEET_OF_REPORT];
 	labels = json_object_get(r, "labels");
 	seconds = seconds_of(r);
-	samples = fleet_figure(r, "samples");
+	samples = member_number(r, "samples");
 	h = (struct row_head){ s, s->ended - (int64_t)seconds,
-			       labels_weight(fleet_word(labels, LABELS_RESTED), s->segment, seconds) };
+			       labels_weight(member_text(labels, LABELS_RESTED), s->segment, seconds) };
 	if (!json_is_array(json_object_get(r, "functions"))) {
 		err_set(e, -EINVAL, "%s is no profile that report can read", s->segment);
 	} else {
@@ -310,10 +297,10 @@ int fleet_rows(const struct fleet_segment *s, const char *const text[FLEET_TEXTS
 		buf_addf(segment, "\t%" PRId64, s->ended);
 		number_field(segment, h.weight);
 		number_field(segment, isfinite(samples) ? samples : 0);
-		number_field(segment, fleet_figure(r, "lost"));
-		text_field(segment, fleet_word(labels, "unit"));
-		text_field(segment, fleet_word(labels, "container"));
-		text_field(segment, fleet_word(labels, "pod"));
+		number_field(segment, member_number(r, "lost"));
+		text_field(segment, member_text(labels, "unit"));
+		text_field(segment, member_text(labels, "container"));
+		text_field(segment, member_text(labels, "pod"));
 		buf_addch(segment, '\n');
 	}
 	for (unsigned i = 0; i < FLEET_OF_STACKS; i++)

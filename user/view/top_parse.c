@@ -5,14 +5,8 @@
 #include <math.h>
 
 #include "util/grow.h"
+#include "util/member.h"
 #include "view/top.h"
-
-static double parsed_number(const json_t *o, const char *key)
-{
-	const json_t *v = json_object_get(o, key);
-
-	return json_is_number(v) ? json_number_value(v) : NAN;
-}
 
 static const char *parsed_text(struct top_moment *m, const json_t *o, const char *key, const char *otherwise)
 {
@@ -23,7 +17,7 @@ static const char *parsed_text(struct top_moment *m, const json_t *o, const char
 
 static uint32_t parsed_index(const json_t *o, const char *key)
 {
-	double v = parsed_number(o, key);
+	double v = member_number(o, key);
 
 	return v >= 0 && v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
@@ -41,7 +35,7 @@ static bool parse_functions(struct top_moment *m, const json_t *list)
 					   .verdict = parsed_text(m, o, "verdict", NULL),
 					   .why = parsed_text(m, o, "why", NULL) };
 		for (unsigned k = 0; k < TOP_FIGURES; k++)
-			f.figure[k] = parsed_number(o, top_figures[k]);
+			f.figure[k] = member_number(o, top_figures[k]);
 		if (m->failed || !PUSH(m->functions, m->function_count, m->function_cap, 64, f))
 			return false;
 	}
@@ -56,8 +50,8 @@ static bool parse_calls(struct top_moment *m, const json_t *list)
 
 	json_array_foreach((json_t *)(uintptr_t)list, i, o)
 	{
-		c = (struct top_call){ parsed_index(o, "caller"), parsed_index(o, "callee"), parsed_number(o, "share"),
-				       parsed_number(o, "samples") };
+		c = (struct top_call){ parsed_index(o, "caller"), parsed_index(o, "callee"), member_number(o, "share"),
+				       member_number(o, "samples") };
 		if (c.caller < m->function_count && c.callee < m->function_count &&
 		    !PUSH(m->calls, m->call_count, m->call_cap, 64, c))
 			return false;
@@ -75,11 +69,11 @@ static bool parse_flows(struct top_moment *m, const json_t *list)
 	{
 		f = (struct top_flow){ .producer = parsed_text(m, o, "producer", "?"),
 				       .consumer = parsed_text(m, o, "consumer", "?"),
-				       .share = parsed_number(o, "share"),
-				       .low = parsed_number(o, "low"),
-				       .high = parsed_number(o, "high"),
-				       .samples = parsed_number(o, "samples"),
-				       .bytes = parsed_number(o, "bytes_per_s") };
+				       .share = member_number(o, "share"),
+				       .low = member_number(o, "low"),
+				       .high = member_number(o, "high"),
+				       .samples = member_number(o, "samples"),
+				       .bytes = member_number(o, "bytes_per_s") };
 		if (m->failed || !PUSH(m->flows, m->flow_count, m->flow_cap, 64, f))
 			return false;
 	}
@@ -97,10 +91,10 @@ static bool parse_threads(struct top_moment *m, const json_t *list)
 		t = (struct top_thread){ .comm = parsed_text(m, o, "comm", "?"),
 					 .pid = parsed_index(o, "pid"),
 					 .tid = parsed_index(o, "tid"),
-					 .share = parsed_number(o, "share"),
-					 .low = parsed_number(o, "low"),
-					 .high = parsed_number(o, "high"),
-					 .samples = parsed_number(o, "samples") };
+					 .share = member_number(o, "share"),
+					 .low = member_number(o, "low"),
+					 .high = member_number(o, "high"),
+					 .samples = member_number(o, "samples") };
 		if (m->failed || !PUSH(m->threads, m->thread_count, m->thread_cap, 64, t))
 			return false;
 	}
@@ -119,14 +113,14 @@ int top_parse(struct top_moment *m, const char *json, size_t len, struct err *e)
 		return err_set(e, -EINVAL, "what was read cannot be understood: %s",
 			       o ? "no table of functions" : why.text);
 	}
-	m->seconds = parsed_number(o, "seconds");
-	m->samples = parsed_number(o, "samples");
-	m->lost = parsed_number(o, "lost");
-	m->cpus = parsed_number(o, "cpus");
-	m->slowdown = parsed_number(o, "slowdown");
+	m->seconds = member_number(o, "seconds");
+	m->samples = member_number(o, "samples");
+	m->lost = member_number(o, "lost");
+	m->cpus = member_number(o, "cpus");
+	m->slowdown = member_number(o, "slowdown");
 	m->complete = json_is_true(json_object_get(o, "complete"));
-	m->full_at = parsed_number(o, "full_at");
-	m->functions_in_all = parsed_number(o, "functions_in_all");
+	m->full_at = member_number(o, "full_at");
+	m->functions_in_all = member_number(o, "functions_in_all");
 	m->note = parsed_text(m, o, "note", NULL);
 	ok = parse_functions(m, json_object_get(o, "functions")) && parse_calls(m, json_object_get(o, "calls")) &&
 	     parse_flows(m, json_object_get(o, "flows")) && parse_threads(m, json_object_get(o, "threads"));
