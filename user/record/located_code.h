@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a sample is, found once and handed from part to part; and the target's code there, as far as accesses need it:
- * which block it stands in, what that block reads and writes, and how each of these becomes a record. Included by the
- * session and its parts.
+ * Where a sample is, found once, when it leaves the queue, and handed from part to part (a window cannot wait for that:
+ * part_windows.c looks for itself at the few fresh samples at which one may open); and the target's code there, as far
+ * as accesses need it: which block it stands in, what that block reads and writes, and how each of these becomes a
+ * record. Included by the session and its parts.
  */
 #ifndef ACCPERF_RECORD_LOCATED_CODE_H
 #define ACCPERF_RECORD_LOCATED_CODE_H
