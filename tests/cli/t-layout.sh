@@ -131,6 +131,8 @@ check "no function has an ill shape without a reason" scripts/shape
 check "static functions of one name in different files do the same" scripts/shape --names
 check "what a header declares, more than one file names" scripts/shape --unshared
 check "what no product code uses is not there, or for tests and says so" scripts/shape --unused
+check "no eight lines of the product stand in two places" scripts/shape --alike 8
+check "a folder that has grown says why (tests/results/growth.tsv)" scripts/shape --growth --check
 check "numbers have their unit and reason beside them" scripts/shape --constants
 check "no circle of files uses each other, but where a comment says why" scripts/shape --cycles
 
