@@ -111,3 +111,4 @@ accperf flow --inclusive --json -i "$G/live-zlib.prof" >inclusive.json
 read -r in out <<<"$(jq -r '[.functions[] | select(.name == "deflate").inclusive | .in_share, .out_share | . * 1000 | round / 10] | join(" ")' inclusive.json)"
 check "--inclusive: parts of all bytes, where amounts are unknown" sh -c 'accperf flow --stdio --inclusive -i "$0/live-zlib.prof" >inclusive && grep -Eq "^deflate +$1 % +(\+-[0-9]+%|>999%) +$2 %" inclusive && grep -q "^read: all bytes that they load" inclusive' "$G" "$in" "$out"
 check "offload: one screen of 40 lines, whatever was recorded" sh -c 'for p in "$0"/offload-*.prof; do accperf offload --stdio -i "$p" 2>/dev/null | awk -v p="$p" "END { if (NR > 40) { print p, NR; exit 1 } }" || exit; done' "$G"
+check "offload: no figure has an exponent" sh -c 'for p in "$0"/offload-*.prof; do accperf offload --stdio -i "$p" 2>/dev/null | grep -E "[0-9]e[+-][0-9]" && exit 1; done; true' "$G"

@@ -422,6 +422,12 @@ static void show_call_counts(const struct offload_view *v, const struct offload_
 			 (unsigned long)it->records);
 }
 
+/* Two digits, and no exponent for all of it. */
+static void part_of_cpu(struct buf *out, double share)
+{
+	buf_addf(out, share >= 0.995 ? "%.0f" : "%.2g", share * 100);
+}
+
 static void cpu(const struct offload_view *v, const struct offload_item *it, struct buf *out)
 {
 	struct offload_share s = offload_cpu(v, it);
@@ -430,13 +436,15 @@ static void cpu(const struct offload_view *v, const struct offload_item *it, str
 		return;
 	buf_addstr(out, "    ");
 	if (isnan(s.value))
-		buf_addf(out, "between %.2g and ", s.low * 100);
+		buf_addstr(out, "between ");
 	else
-		buf_addf(out, "%.1f %% [%.2g to ", s.value * 100, s.low * 100);
+		buf_addf(out, "%.1f %% [", s.value * 100);
+	part_of_cpu(out, s.low);
+	buf_addstr(out, isnan(s.value) ? " and " : " to ");
 	if (isnan(s.high))
 		buf_addstr(out, "unknown");
 	else
-		buf_addf(out, "%.2g", s.high * 100);
+		part_of_cpu(out, s.high);
 	buf_addf(out, "%s of the CPU time, by %s\n", isnan(s.value) ? " %" : " %]",
 		 s.sampled ? "the timer's samples" : "the calls that were timed");
 }
