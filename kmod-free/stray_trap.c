@@ -120,6 +120,11 @@ void stray_describe(const struct stray_known *k, char *out, unsigned size)
 			k->hits, STRAY_ENOUGH);
 }
 
+bool stray_kept(char *why, unsigned size)
+{
+	return cachedir_keeps(STRAY_CACHE, why, size);
+}
+
 void stray_found(uint64_t signals)
 {
 	if (signals)

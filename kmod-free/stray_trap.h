@@ -34,6 +34,8 @@ void stray_read(struct stray_known *k);
 enum stray_verdict stray_verdict(const struct stray_known *k);
 /* The same in words, for people: of a verdict and what it rests on. */
 void stray_describe(const struct stray_known *k, char *out, unsigned size);
+/* Whether the next recording will know of this one's hits; else why not. */
+bool stray_kept(char *why, unsigned size);
 /* Keeps that there were so many more. */
 void stray_found(uint64_t signals);
 

@@ -12,12 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "kmod-free/idle_cpu.h"
 #include "kmod-free/stray_trap.h"
 #include "kmod-free/stray_trap_cache.h"
 #include "util/cachedir.h"
 #include "util/clock.h"
 
 #define PIECE 1000     /* hits; then it is looked at whether they came */
+#define GLANCE 64      /* hits, a millisecond; then others may want the CPU; by hand */
 #define MOST_THREADS 4 /* CPUs that try at once; by hand */
 /* between two notes of the hits so far: an interrupted trial loses these five seconds; by hand */
 #define KEEP_NS 5000000000ull
@@ -61,18 +63,32 @@ static bool over(struct stray_trial *t)
 	       t->before.hits + __atomic_load_n(&t->hits, __ATOMIC_RELAXED) >= STRAY_ENOUGH;
 }
 
-static int hit_until_over(struct stray_trial *t, int fd)
+/* Hits a PIECE; idle: where others want the CPU, goes on when one lies idle. */
+static void hit_piece(struct stray_trial *t, struct idle_cpu *idle)
+{
+	for (unsigned i = 0; i < PIECE; i++) {
+		while (idle && !(i % GLANCE) && !idle_cpu_still(idle))
+			do
+				if (over(t))
+					return;
+			while (!idle_cpu_wait(idle, &t->stop));
+		reached();
+	}
+}
+
+static int hit_until_over(struct stray_trial *t, int fd, struct idle_cpu *idle)
 {
 	uint64_t seen = 0, now;
 
+	while (idle && !over(t) && !idle_cpu_wait(idle, &t->stop))
+		;
 	while (!over(t)) {
-		for (unsigned i = 0; i < PIECE; i++)
-			reached();
+		hit_piece(t, idle);
 		if (read(fd, &now, sizeof(now)) != sizeof(now))
 			return errno;
-		if (now - seen < PIECE / 2)
-			return ENODATA;
 		__atomic_add_fetch(&t->hits, now - seen, __ATOMIC_RELAXED);
+		if (now - seen < PIECE / 2 && !over(t))
+			return ENODATA;
 		seen = now;
 	}
 	return 0;
@@ -82,13 +98,16 @@ static void *try_out(void *ctx)
 {
 	struct stray_trial *t = ctx;
 	struct sched_param none = { 0 };
+	struct idle_cpu idle;
 	int fd, failed;
 
 	prctl(PR_SET_NAME, "accperf-trial");
+	idle_cpu_init(&idle);
 	if (t->idle)
 		sched_setscheduler(0, SCHED_IDLE, &none);
 	fd = arm();
-	failed = fd < 0 ? errno : hit_until_over(t, fd);
+	failed = fd < 0 ? errno : hit_until_over(t, fd, t->idle ? &idle : NULL);
+	idle_cpu_release(&idle);
 	if (failed)
 		__atomic_store_n(&t->failed, failed, __ATOMIC_RELAXED);
 	if (fd >= 0)

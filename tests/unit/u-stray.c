@@ -6,12 +6,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kmod-free/stray_trap.h"
+#include "util/clock.h"
 
 static enum stray_verdict of(bool virtual_machine, uint64_t hits, uint64_t signals)
 {
@@ -104,13 +107,78 @@ static void test_guard(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP);
 }
 
+#define SPINNERS_EACH 2 /* of a CPU */
+#define MOST_SPINNERS 256
+#define GATHER_NS 60000000000ull /* until all spin, on a machine that is slow to begin them */
+#define SATURATED_US                                                                                                   \
+	1500000 /* one that takes what the weight of its session gives it has tens of thousands of hits by then */
+
+/* Each in a session of its own, as services are: then the scheduler weighs sessions, not threads. */
+static pid_t spinner(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		setsid();
+		for (;;)
+			__asm__ volatile("" ::: "memory");
+	}
+	return pid;
+}
+
+static unsigned runnable(void)
+{
+	FILE *f = fopen("/proc/loadavg", "re");
+	unsigned n = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%*f %*f %*f %u/", &n), 1);
+	fclose(f);
+	return n;
+}
+
+/* A full server loses nothing to the trial: it does not take a CPU that somebody waits for. */
+static void test_full_machine(void **state)
+{
+	unsigned n = SPINNERS_EACH * (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t until = clock_now() + GATHER_NS;
+	pid_t pids[MOST_SPINNERS];
+	struct stray_known known;
+	struct stray_trial *t;
+	struct err e = { 0 };
+	uint64_t before;
+	char cache[] = "/tmp/u-stray.XXXXXX", made[64];
+
+	if (n > MOST_SPINNERS)
+		n = MOST_SPINNERS;
+	assert_non_null(mkdtemp(cache));
+	setenv("XDG_CACHE_HOME", cache, 1);
+	for (unsigned i = 0; i < n; i++)
+		pids[i] = spinner();
+	while (runnable() < n && clock_now() < until)
+		usleep(1000);
+	stray_read(&known);
+	before = known.hits;
+	t = stray_trial_new(1, true, &e);
+	assert_non_null(t);
+	usleep(SATURATED_US);
+	stray_trial_look(t, &known, &e);
+	stray_trial_free(t);
+	for (unsigned i = 0; i < n; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	assert_int_equal(known.hits, before);
+	unsetenv("XDG_CACHE_HOME");
+	snprintf(made, sizeof(made), "rm -rf '%s'", cache);
+	assert_int_equal(system(made), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts),
-		cmocka_unit_test(test_words),
-		cmocka_unit_test(test_cache),
-		cmocka_unit_test(test_guard),
+		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_words), cmocka_unit_test(test_full_machine),
+		cmocka_unit_test(test_cache),    cmocka_unit_test(test_guard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

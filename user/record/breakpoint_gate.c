@@ -22,6 +22,7 @@ struct breakpoint_gate {
 	struct err failed, unwatched; /* the trial; others' signals */
 	uint64_t own;                 /* stray signals to this process that are accounted for */
 	bool open, ends_programs;     /* the latter: seen by this recording, in another program */
+	bool tried;                   /* by this recording */
 	uint64_t began, opened;       /* 0: not yet */
 };
 
@@ -99,6 +100,7 @@ static void begin_trial(struct breakpoint_gate *g)
 	struct err failed = { 0 };
 
 	g->trial = stray_trial_new(stray_trial_threads(), true, &failed);
+	g->tried |= g->trial != NULL;
 	if (!g->trial && failed.code != -EBUSY)
 		g->failed = failed;
 }
@@ -197,6 +199,7 @@ void breakpoint_gate_stop(struct breakpoint_gate *g, struct store_writer *w, boo
 
 static void tell_untried(const struct breakpoint_gate *g)
 {
+	bool busy = g->tried && g->known.hits == g->at_start.hits;
 	char why[200];
 
 	stray_describe(&g->known, why, sizeof(why));
@@ -207,7 +210,12 @@ static void tell_untried(const struct breakpoint_gate *g)
 	else
 		log_info(
 			"no watch windows and no count windows yet: recordings on a virtual machine try hardware breakpoints out first, in idle time "
-			"(%s). `accperf doctor --breakpoints` does that at once; --breakpoints on does not wait",
+			"(%s%s). `accperf doctor --breakpoints` does that at once; --breakpoints on does not wait",
+			why, busy ? "; no CPU was idle while it recorded" : "");
+	if (g->tried && !stray_kept(why, sizeof(why)))
+		log_warn(
+			"the next recording begins that anew, for %s: set XDG_CACHE_HOME to a folder that can be, or use "
+			"breakpoints without trial with --breakpoints on",
 			why);
 }
 

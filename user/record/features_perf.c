@@ -225,7 +225,7 @@ void probe_breakpoints(struct feature *f)
 void probe_stray(struct feature *f)
 {
 	struct stray_known k;
-	char found[300];
+	char found[300], why[300] = "";
 
 	stray_read(&k);
 	stray_describe(&k, found, sizeof(found));
@@ -236,8 +236,10 @@ void probe_stray(struct feature *f)
 		feature_means(
 			f,
 			"on some virtual machines a hit in a million ends the program; recordings try that out in idle time, and have no "
-			"windows until it is done");
-		feature_enable(f, "accperf doctor --breakpoints");
+			"windows until it is done%s%s",
+			stray_kept(why, sizeof(why)) ? "" : "; nobody keeps what was tried, for ", why);
+		feature_enable(f, "%saccperf doctor --breakpoints",
+			       *why ? "export XDG_CACHE_HOME=FOLDER   (one that can be written); " : "");
 		return;
 	case STRAY_SEEN:
 		feature_set(f, FEATURE_NO, "%s", found);

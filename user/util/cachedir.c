@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,58 +38,128 @@ int cachedir_open_path(const char *path)
 	return own_dir(AT_FDCWD, path);
 }
 
-/* A service may have neither variable: then the user's own folder, of root the system's. */
-static int fallback(void)
+/* A service may have neither variable: then the user's own folder, of root the system's, of this boot at last. */
+static int home_of_user(void)
 {
-	struct passwd *user = geteuid() ? getpwuid(geteuid()) : NULL;
-	int home, base = -1;
+	struct passwd *user = getpwuid(geteuid());
+	int home = user && user->pw_dir[0] == '/' ? open(user->pw_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, base;
 
-	if (!geteuid())
-		return open("/var/cache", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	home = user && user->pw_dir[0] == '/' ? open(user->pw_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (home >= 0) {
-		base = own_dir(home, ".cache");
-		close(home);
-	}
+	if (home < 0)
+		return -1;
+	base = own_dir(home, ".cache");
+	close(home);
 	return base;
 }
 
-static int base_dir(void)
+static int home_of_variable(void)
 {
-	const char *xdg = rights_getenv("XDG_CACHE_HOME"), *home = rights_getenv("HOME");
+	const char *home = rights_getenv("HOME");
+	int at = home && home[0] == '/' ? open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, base = -1;
 	struct stat st;
-	int base, dir;
 
-	if (xdg && xdg[0] == '/') {
-		base = open(xdg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		return base < 0 && errno == ENOENT ? own_dir(AT_FDCWD, xdg) : base;
-	}
-	base = home && home[0] == '/' ? open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (at < 0)
+		return -1;
 	/* under sudo HOME may be somebody else's: leave nothing of root's there */
-	if (base >= 0 && (fstat(base, &st) || st.st_uid != geteuid())) {
-		close(base);
-		base = -1;
+	if (!fstat(at, &st) && st.st_uid == geteuid())
+		base = own_dir(at, ".cache");
+	close(at);
+	return base;
+}
+
+/* $XDG_CACHE_HOME, made with what leads to it, as its standard asks for. */
+static int named_base(const char *path)
+{
+	char part[PATH_MAX];
+	int base;
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		if ((size_t)(slash - path) >= sizeof(part))
+			return -ENAMETOOLONG;
+		memcpy(part, path, (size_t)(slash - path));
+		part[slash - path] = '\0';
+		mkdir(part, 0700);
 	}
-	if (base < 0)
-		return fallback();
-	dir = own_dir(base, ".cache");
-	close(base);
-	return dir;
+	base = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return base < 0 && errno == ENOENT ? own_dir(AT_FDCWD, path) : base < 0 ? -errno : base;
+}
+
+enum { BASES = 3 };
+
+/* The n-th place where a cache may lie; < 0: none. */
+static int base_dir(unsigned n)
+{
+	static const char *const of_root[BASES] = { NULL, "/var/cache", "/run" };
+	const char *xdg = rights_getenv("XDG_CACHE_HOME");
+
+	if (xdg && xdg[0] == '/')
+		return n ? -ENOENT : named_base(xdg);
+	if (!n)
+		return home_of_variable();
+	if (!geteuid())
+		return open(of_root[n], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return n == 1 ? home_of_user() : -ENOENT;
+}
+
+static int open_in(int base, const char *name)
+{
+	int dir = own_dir(base, "accperf"), sub;
+
+	if (dir < 0)
+		return dir;
+	sub = own_dir(dir, name);
+	close(dir);
+	return sub;
+}
+
+/* The first place that can be written, else the first that can be read. */
+static int open_first(const char *name, bool *writable)
+{
+	int readable = -1;
+
+	*writable = false;
+	for (unsigned n = 0; n < BASES; n++) {
+		int base = base_dir(n), dir = base < 0 ? base : open_in(base, name);
+
+		if (base >= 0)
+			close(base);
+		if (dir < 0)
+			continue;
+		*writable = !faccessat(dir, ".", W_OK, AT_EACCESS);
+		if (*writable) {
+			if (readable >= 0)
+				close(readable);
+			return dir;
+		}
+		if (readable < 0)
+			readable = dir;
+		else
+			close(dir);
+	}
+	return readable;
 }
 
 int cachedir_open(const char *name)
 {
-	int base = base_dir(), dir, sub;
+	bool writable;
 
-	if (base < 0)
-		return -1;
-	dir = own_dir(base, "accperf");
-	close(base);
-	if (dir < 0)
-		return -1;
-	sub = own_dir(dir, name);
-	close(dir);
-	return sub < 0 ? -1 : sub;
+	return open_first(name, &writable);
+}
+
+bool cachedir_keeps(const char *name, char *why, size_t size)
+{
+	const char *xdg = rights_getenv("XDG_CACHE_HOME");
+	bool writable;
+	int dir = open_first(name, &writable);
+
+	if (dir >= 0)
+		close(dir);
+	if (writable)
+		return true;
+	if (xdg && xdg[0] == '/')
+		snprintf(why, size, "$XDG_CACHE_HOME, %s, cannot be written", xdg);
+	else
+		snprintf(why, size, "neither ~/.cache nor another folder for caches can be written");
+	return false;
 }
 
 int cachedir_read(int dir, const char *file, size_t max, struct buf *out)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Folders of files that may be lost: $XDG_CACHE_HOME/accperf/NAME (or ~/.cache), or one that the user
- * names. Ours alone or not used: folders and files must belong to us, nobody else may write there,
- * links are not followed. Files are replaced, never changed; the ones used longest ago go first when
- * there is too much. What is in them is not to be trusted any more than other files. No domain
- * knowledge.
+ * Folders of files that may be lost: $XDG_CACHE_HOME/accperf/NAME (or ~/.cache; of root /var/cache or /run where that
+ * cannot be written), or one that the user names. Ours alone or not used: folders and files must belong to us, nobody
+ * else may write there, links are not followed. Files are replaced, never changed; the ones used longest ago go first
+ * when there is too much. What is in them is not to be trusted any more than other files. No domain knowledge.
  */
 #ifndef ACCPERF_CACHEDIR_H
 #define ACCPERF_CACHEDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +16,8 @@
 
 /* A descriptor, or -1: there is no home, or it is not ours. */
 int cachedir_open(const char *name);
+/* Whether what is written there will be found by who comes next; else why not, as a sentence's first half. */
+bool cachedir_keeps(const char *name, char *why, size_t size);
 /* The folder at `path`, made (0700) if it is not there: -errno if it cannot be made or is not ours. */
 int cachedir_open_path(const char *path);
 /* Appends the file's bytes; 0, -errno; -EFBIG beyond max. Marks it as used. */
