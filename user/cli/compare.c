@@ -172,10 +172,12 @@ CLI_COMMAND(compare) = {
 		"knows the writer of count as errors, unless --fold-outside or --functions-only takes them out.\n"
 		"\n"
 		"The exit status is 3 when one of the profiles is not whole, and when they are of two programs.",
-	.examples = "accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"
-		    "accperf compare -e fused exact.data exact.data\tThe estimator against the truth of the same run\n"
-		    "accperf compare --fold-outside exact.data attached.data\tJudge one that began in mid-run\n"
-		    "accperf compare --json exact.data accperf.data | jq .tv\tThe one figure, for a script\n",
+	.examples =
+		"accperf compare exact.data accperf.data\tJudge a recording by the exact engine\n"
+		"accperf exact --emit-samples 1000 -o both.data -- ./convert in out && accperf compare -e fused both.data "
+		"both.data\tThe estimator against the truth of the same run\n"
+		"accperf compare --fold-outside exact.data attached.data\tJudge one that began in mid-run\n"
+		"accperf compare --json exact.data accperf.data | jq .tv\tThe one figure, for a script\n",
 	.schemas = schemas,
 	.min_args = 2,
 	.max_args = 2,

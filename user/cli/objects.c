@@ -310,9 +310,10 @@ CLI_COMMAND(objects) = {
 		"\n"
 		"--film draws the addresses that sampled accesses touched over time: above coloured by who wrote there, below\n"
 		"by who read. `accperf exact --accesses FILE` lists every access instead, as CSV.",
-	.examples = "accperf objects\tThe objects of accperf.data\n"
-		    "accperf objects --svg -o objects.svg\tTheir shares as a picture\n"
-		    "accperf objects --heap\tWhere memory is allocated\n"
-		    "accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
+	.examples =
+		"accperf objects\tThe objects of accperf.data\n"
+		"accperf objects --svg -o objects.svg\tTheir shares as a picture\n"
+		"accperf record --heap -p 1234 --duration 30s && accperf objects --heap\tWhere memory is allocated\n"
+		"accperf objects --json | jq '.objects[] | select(.writer_count==0) | .name'\tConstants\n",
 	.schemas = schemas,
 };

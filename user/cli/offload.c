@@ -222,7 +222,7 @@ CLI_COMMAND(offload) = {
 		"compared (compression with compression, and so on); -x NAME=CALL compares CALL whatever its name\n"
 		"tells. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
 		"too few, the answer is 'cannot tell', with the reason.",
-	.examples = "accperf record --offload auto -p 1234\tRecord the calls of a running process\n"
+	.examples = "accperf record --offload auto -p 1234 --duration 30s\tRecord the calls of a running process\n"
 		    "accperf offload\tWhat they were\n"
 		    "accperf offload -x deflate-isal/zlib\tWould ISA-L pay for these calls?\n"
 		    "accperf offload --json | jq '.calls[] | [.name, .calls]'\tFor a script\n",

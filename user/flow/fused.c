@@ -398,8 +398,11 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 			"these samples do not say which invocation they came from, which the ke semantics is about; "
 			"record with `accperf exact --semantics ke -- COMMAND`");
 	if (!in->access_count)
-		return err_set(e, -ENODATA,
-			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
+		return err_set(
+			e, -ENODATA,
+			in->has_x
+				? "the profile holds exact figures and no samples; `accperf exact --emit-samples 1000 -- COMMAND` adds some"
+				: "the profile holds no memory accesses; record with `accperf record` or `accperf exact --emit-samples 1000`");
 	err = last_writer_run(in, o, &f.c, e);
 	if (err)
 		return err;
