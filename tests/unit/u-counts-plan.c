@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "record/counts_plan.h"
+#include "record/counts_plan_priv.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
 
@@ -434,6 +435,34 @@ static bool times_loop_after(const struct world *w, const char *hits)
 		saw(w, &job, EXEC_TIME, hits, 0);
 	}
 	return times_loop(w);
+}
+
+/* Five hits in a window of 999 us of a thread: what they take is no time of the code, nor is what arming takes. */
+static double timed_rate(const struct world *w, const struct plan_job *job)
+{
+	const struct plan_link *l = &w->plan->link[job->link[0]];
+	double x = l->x, y = l->y;
+
+	saw(w, job, EXEC_TIME, "aaaaa", 0);
+	return (l->y - y) / (l->x - x);
+}
+
+static void what_windows_take_is_no_time(void **state)
+{
+	struct world *w = *state;
+	double bare, all;
+	struct plan_job job;
+
+	spend_time(w, walk_loop, 100);
+	second(w);
+	assert_true(next_of(w, walk_loop, FMT_CL_RATE, NULL, &job));
+	plan_prices(w->plan, 1000, 1, 1000, 0);
+	bare = timed_rate(w, &job);
+	assert_true(bare > 0);
+	plan_prices(w->plan, 1000, 1, 2000, 70e3);
+	all = timed_rate(w, &job);
+	/* two of seven interruptions, and a microsecond more for each hit */
+	assert_true(fabs(all / bare - 994 / (994. - 5 - 20)) < 1e-3);
 }
 
 /* A loop whose turns could be counted needs no clock, but where nobody ever comes in. */
@@ -904,6 +933,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(loops_of_what_is_never_entered, begin, end),
 		cmocka_unit_test_setup_teardown(loops_of_what_is_entered, begin, end),
 		cmocka_unit_test_setup_teardown(a_rate_begun_is_measured_first, begin, end),
+		cmocka_unit_test_setup_teardown(what_windows_take_is_no_time, begin, end),
 		cmocka_unit_test_setup_teardown(one_sample_makes_a_graph, begin, end),
 		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
 		cmocka_unit_test_setup_teardown(lists, begin, end),

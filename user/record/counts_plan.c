@@ -52,7 +52,7 @@ struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64
 	if (!p)
 		return NULL;
 	p->store = w;
-	p->hit_ns = hit_ns;
+	p->hit_ns = p->apart_ns = hit_ns;
 	p->near = near;
 	p->random = seed | 1;
 	p->nodes = 1; /* 0 is CPU time */
@@ -60,10 +60,12 @@ struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64
 	return p;
 }
 
-void plan_prices(struct plan *p, double hit_ns, double near)
+void plan_prices(struct plan *p, double hit_ns, double near, double apart_ns, double window_ns)
 {
 	p->hit_ns = hit_ns;
 	p->near = near;
+	p->apart_ns = apart_ns;
+	p->window_ns = window_ns;
 }
 
 void plan_free(struct plan *p)

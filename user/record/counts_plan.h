@@ -82,8 +82,9 @@ struct plan;
 /* hit_ns: what one hit takes from the target; near: how many times as long code takes beside an armed
  * breakpoint (execbp_measure_near). */
 struct plan *plan_new(struct store_writer *w, double hit_ns, double near, uint64_t seed);
-/* Measured later. */
-void plan_prices(struct plan *p, double hit_ns, double near);
+/* Measured later. apart_ns: of hits that have work between them; window_ns: what a window takes from the thread that
+ * runs meanwhile, besides. */
+void plan_prices(struct plan *p, double hit_ns, double near, double apart_ns, double window_ns);
 void plan_free(struct plan *p);
 /* `ns` were spent here, in user mode. False: in a stub of a linkage table, which is no function: not taken. */
 bool plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns);

@@ -72,7 +72,7 @@ struct plan_timing {
 
 struct plan {
 	struct store_writer *store;
-	double hit_ns, near;
+	double hit_ns, near, apart_ns, window_ns;
 	struct map lines;   /* module and EXECBP_NEAR bytes -> ns of samples there */
 	double sampled;     /* ns, of all samples */
 	struct map met;     /* module and instruction -> samples of it */

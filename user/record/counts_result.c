@@ -354,6 +354,15 @@ static void rate_of_end(struct seen *s, unsigned slot)
 	l->since_peak = 0;
 }
 
+/*
+ * A window of all breakpoints interrupts its thread three times, and once more for each (part_counts.c). Of these the
+ * thread's clock holds the one that arms all and, unless hits ended it, the one that ends it: nothing is hit meanwhile.
+ */
+static double arming_inside(const struct plan *p, bool ended_by_hits)
+{
+	return p->window_ns * (ended_by_hits ? 1 : 2) / (EXECWIN_SLOTS + 3);
+}
+
 /* Windows begin anywhere in the thread's time, and each stands for its own length of it: what the hits
  * took of that is made up for by counting so many more. */
 static void rate_of(struct seen *s, unsigned slot)
@@ -382,7 +391,7 @@ static void rate_of(struct seen *s, unsigned slot)
 	}
 	if (!slot)
 		fit_time(s->p, l, w->hits[slot]);
-	net = until - traps * s->p->hit_ns;
+	net = until - traps * s->p->apart_ns - arming_inside(s->p, full || w->end == EXEC_HITS);
 	if (too_fast(s, slot)) {
 		s->p->stats.too_fast++;
 		plan_void(s->p, link);

@@ -474,6 +474,16 @@ static double hit_price(const struct counts_part *p)
 	return isfinite(ns) ? fmax(ns, p->hit_ns) : price_assumed(PRICE_COUNT_HIT);
 }
 
+/* To be taken off measured times: nothing that was assumed. */
+static void tell_prices(struct counts_part *p)
+{
+	double apart = price_measured(session_prices(p->s), PRICE_COUNT_HIT),
+	       window = price_measured(session_prices(p->s), PRICE_COUNT_WINDOW);
+
+	plan_prices(p->plan, p->hit_ns, p->near, isfinite(apart) ? fmax(apart, p->hit_ns) : p->hit_ns,
+		    isfinite(window) ? window : 0);
+}
+
 static int have_windows(struct counts_part *p, struct err *why)
 {
 	double hit_ns;
@@ -513,7 +523,7 @@ static void try_again(struct counts_part *p, struct session *s)
 
 	if (!p->again || p->seconds % AGAIN_SECONDS || !session_breakpoints_open(s) || have_windows(p, &why))
 		return;
-	plan_prices(p->plan, p->hit_ns, p->near);
+	tell_prices(p);
 	write_prices(p, s);
 }
 
@@ -554,6 +564,7 @@ static int new_tables(struct counts_part *p, struct session *s, struct err *e)
 	p->plan = plan_new(session_store(s), p->hit_ns, p->near, clock_now());
 	if (!p->plan)
 		return err_set(e, -ENOMEM, "out of memory");
+	tell_prices(p);
 	p->replay = p->o.bursts > 0 ? emulate_new(s, p->plan, p->o.bursts) : NULL;
 	if (p->o.bursts > 0 && !p->replay)
 		return err_set(e, -ENOMEM, "out of memory");
