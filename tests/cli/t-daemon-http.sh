@@ -67,6 +67,7 @@ check "whose rules it keeps: families whole, types, suffixes, no series twice, b
 check "profiles want a token" gets 401 /profiles
 check "the right one" gets 401 /profiles "Authorization: Bearer $(tr 0-9a-f 1-9a-f0 <token)"
 check "the whole of it" gets 401 /profiles "${with%?}"
+check "the log tells what to send, and not for each" bash -c '[ "$(grep -c "level=warn event=http msg=.somebody asks without the token, or with a wrong one, 1 times by now and the last from 127.0.0.1: " log)" = 1 ]'
 check "with it they are listed" gets 200 /profiles "$with"
 valid() { accperf help --json-schema profiles >schema.json && python3 -c 'import json, jsonschema; jsonschema.validate(json.load(open("body")), json.load(open("schema.json")))'; }
 if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi

@@ -173,6 +173,14 @@ rm disk/filler
 check "when there is space again it goes on" within 5 logs event=disk-free
 check "for all services" within 8 is -eq 2 recorders
 
+# a disk that cannot be written
+failures() { grep -c event=recorder-failed log; }
+kill $daemon; wait $daemon; mount -o remount,ro disk; n=$(failures); begin
+check "a file system that cannot be written is told, once" within 5 logs '^<3>level=error event=disk-read-only msg=".*mount -o remount,rw'
+sleep 2; check "and no recorder tries it again and again" is -eq "$n" failures
+mount -o remount,rw disk
+check "when it can be written all are recorded" within 20 is -eq 2 recorders
+
 # what there is too much of: memory, and bytes of a day
 config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; sed -i 's/^limits: {/limits: {memory: 32M, /' d.yaml; kill -HUP $daemon
 check "a recorder that takes the memory above its limit ends, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'

@@ -30,8 +30,9 @@ static void check_folder(const struct daemon_config *c, struct buf *warnings)
 		buf_addf(warnings, "storage.folder %s is no folder, and cannot be made: the daemon will not start\n",
 			 c->folder);
 	else if (access(!lstat(c->folder, &st) ? c->folder : above, W_OK))
-		buf_addf(warnings, "storage.folder %s: %s as this user: the daemon will not start as it\n", c->folder,
-			 strerror(errno));
+		buf_addf(warnings, "storage.folder %s: %s%s\n", c->folder, strerror(errno),
+			 errno == EROFS ? ": nothing is recorded until it can be written"
+					: " as this user: the daemon will not start as it");
 }
 
 /* Kernels of distributions have a 3 of their own, and a 4: then CAP_PERFMON is not enough. */

@@ -71,19 +71,27 @@ static void sweep_now(struct daemon *d)
 void disk_look(struct daemon *d, bool sweep)
 {
 	uint64_t space = keeper_free(&d->keeper);
+	bool read_only = keeper_read_only(&d->keeper);
 
-	if (sweep || space < d->c.reserve) {
+	if (!read_only && (sweep || space < d->c.reserve)) {
 		sweep_now(d);
 		space = keeper_free(&d->keeper);
 	}
-	if (!d->full && space < d->c.reserve) {
+	if (!d->full && read_only) {
+		d->full = true;
+		turns_end_all(d, RECORDER_DISK);
+		say(SAY_ERROR, "disk-read-only", NULL,
+		    "the file system of %s cannot be written: nothing is recorded until it can; `dmesg` tells whether it "
+		    "failed, `mount -o remount,rw` has it written again",
+		    d->keeper.path);
+	} else if (!d->full && space < d->c.reserve) {
 		d->full = true;
 		turns_end_all(d, RECORDER_DISK);
 		say(SAY_ERROR, "disk-full", NULL,
 		    "%s has %.1f MB left, less than storage.reserve (%.1f MB), with all old profiles removed: nothing is recorded "
 		    "until there is more; remove something else there, or lower the reserve",
 		    d->keeper.path, (double)space / 1e6, (double)d->c.reserve / 1e6);
-	} else if (d->full && space >= d->c.reserve + d->c.reserve / MORE) {
+	} else if (d->full && !read_only && space >= d->c.reserve + d->c.reserve / MORE) {
 		d->full = false;
 		say(SAY_NOTICE, "disk-free", NULL, "%s has %.1f MB again: recording goes on", d->keeper.path,
 		    (double)space / 1e6);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,12 +27,13 @@
 /* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
  * does a wrong token. */
 #define ASKED_AT_ONCE 400.0
-#define ASKED_A_SECOND 20.0    /* credit that comes back in a second; by hand */
-#define DEAR 20.0              /* credits of an answer that costs work, or of a wrong token; by hand */
-#define TOKEN_LEAST 16         /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
-#define TOKEN_MOST 200         /* letters */
-#define UNPROCESSABLE 422      /* libmicrohttpd has had two names for it */
-#define FRESH_NS 1000000000ull /* an answer is worked out once a second at most, whoever asks */
+#define ASKED_A_SECOND 20.0       /* credit that comes back in a second; by hand */
+#define DEAR 20.0                 /* credits of an answer that costs work, or of a wrong token; by hand */
+#define TOKEN_LEAST 16            /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
+#define TOKEN_MOST 200            /* letters */
+#define UNPROCESSABLE 422         /* libmicrohttpd has had two names for it */
+#define REFUSED_NS 60000000000ull /* between two lines of the log on that: a minute */
+#define FRESH_NS 1000000000ull    /* an answer is worked out once a second at most, whoever asks */
 
 enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_OLD_METRICS, ANSWER_PROFILES, ANSWERS };
 
@@ -49,7 +52,8 @@ struct http {
 	char *cert, *key;
 	struct MHD_Daemon *mhd;
 	bool loopback;
-	char token[TOKEN_MOST + 1]; /* "": none */
+	char token[TOKEN_MOST + 1];     /* "": none */
+	uint64_t refused, refused_told; /* for want of it, since that was told; when */
 	struct {
 		struct MHD_Response *response;
 		uint64_t made;
@@ -342,6 +346,30 @@ static bool has_turn(struct http *h, struct MHD_Connection *c, double price)
 	return clients_may(&h->clients, i ? i->client_addr : NULL, price, ASKED_AT_ONCE, ASKED_A_SECOND, clock_now());
 }
 
+/* At once, and then once a minute. */
+static void tell_refused(struct http *h, struct MHD_Connection *c)
+{
+	const union MHD_ConnectionInfo *i = mhd->get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	char host[INET6_ADDRSTRLEN] = "an address that is not known";
+	uint64_t now = clock_now();
+
+	h->refused++;
+	if (h->refused_told && now - h->refused_told < REFUSED_NS)
+		return;
+	if (i && i->client_addr)
+		getnameinfo(i->client_addr,
+			    i->client_addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+								  : sizeof(struct sockaddr_in),
+			    host, sizeof(host), NULL, 0, NI_NUMERICHOST);
+	say(SAY_WARN, "http", NULL,
+	    "somebody asks without the token, or with a wrong one, %" PRIu64
+	    " times by now and the last from %s: who may ask "
+	    "sends `Authorization: Bearer` and the first line of http.token_file; if that was changed, reload",
+	    h->refused, host);
+	h->refused = 0;
+	h->refused_told = now;
+}
+
 static enum MHD_Result refuse_without_token(struct http *h, struct MHD_Connection *c)
 {
 	if (!*h->token)
@@ -349,6 +377,7 @@ static enum MHD_Result refuse_without_token(struct http *h, struct MHD_Connectio
 			c, MHD_HTTP_FORBIDDEN,
 			"profiles are served only with a token, as anybody on this machine could ask: set http.token_file\n");
 	has_turn(h, c, DEAR); /* who guesses waits soon */
+	tell_refused(h, c);
 	return refuse(c, MHD_HTTP_UNAUTHORIZED, "this wants the token of http.token_file\n");
 }
 

@@ -91,6 +91,13 @@ uint64_t keeper_free(const struct keeper *k)
 	return fstatvfs(k->dir, &v) ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
 }
 
+bool keeper_read_only(const struct keeper *k)
+{
+	struct statvfs v;
+
+	return !fstatvfs(k->dir, &v) && v.f_flag & ST_RDONLY;
+}
+
 int64_t keeper_size(const struct keeper *k, const char *service, const char *name, unsigned number)
 {
 	char path[NAME_MAX + KEEPER_NAME + 20];

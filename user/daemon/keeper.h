@@ -38,6 +38,8 @@ int keeper_begin(struct keeper *k, const char *service, int pid, char out[KEEPER
 bool keeper_is_ours(const char *file);
 /* Bytes that others than root may still write; 0 where that cannot be told. */
 uint64_t keeper_free(const struct keeper *k);
+/* Nothing can be written or removed there. */
+bool keeper_read_only(const struct keeper *k);
 /* Size of a file of ours; -1: it is not there. */
 int64_t keeper_size(const struct keeper *k, const char *service, const char *name, unsigned number);
 /* One of `files`, for reading; -1: it is gone. */
