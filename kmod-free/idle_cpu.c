@@ -8,12 +8,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FIRST_MS 100 /* of a look: ten of the 10 ms in which idle time is told */
-#define MOST_MS 1600 /* four doublings, so that a machine that is full for hours is asked twice in three seconds */
-#define STEP_MS 20   /* of its sleep: the end of a recording waits that long; by hand */
-#define IDLE_PART                                                                                                      \
-	0.5 /* of one CPU, in the time of a look: a machine of two at three quarters is the fullest that has it; by hand */
-#define LINE 512 /* bytes; the first line of either file has some 100 */
+#define FIRST_MS 100  /* of a look: ten of the 10 ms in which idle time is told */
+#define MOST_MS 1600  /* four doublings, so that a machine that is full for hours is asked twice in three seconds */
+#define STEP_MS 20    /* of its sleep: the end of a recording waits that long; by hand */
+#define IDLE_PART 0.5 /* of one CPU, in the time of a look: two at three quarters are the fullest; by hand */
+#define LINE 512      /* bytes; the first line of either file has some 100 */
 
 void idle_cpu_init(struct idle_cpu *i)
 {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Which pages are worth their copies: the threshold by which most instructions come of the budgets, also after a change.
- */
+/* Which pages are worth their copies: the threshold by which most comes of the budgets, also after a change. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

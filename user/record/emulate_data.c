@@ -181,7 +181,7 @@ static struct site *meet_site(struct emulate_data *f, uint32_t i)
 	return &f->site[i];
 }
 
-static uint64_t pair_key(uint32_t reader, uint32_t writer)
+static uint64_t key_of_pair(uint32_t reader, uint32_t writer)
 {
 	return (uint64_t)reader << 32 | writer;
 }
@@ -189,7 +189,7 @@ static uint64_t pair_key(uint32_t reader, uint32_t writer)
 static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t writer)
 {
 	bool added;
-	uint64_t *at = map_put(&f->pair_at, pair_key(reader, writer), &added);
+	uint64_t *at = map_put(&f->pair_at, key_of_pair(reader, writer), &added);
 	struct pair *p;
 
 	if (at && added) {
@@ -285,7 +285,7 @@ static void follow_accesses(struct emulate_data *f)
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		if (k + SOON < n)
-			map_fetch(&f->pair_at, pair_key(f->ends[k + SOON].site, f->ends[k + SOON].writer));
+			map_fetch(&f->pair_at, key_of_pair(f->ends[k + SOON].site, f->ends[k + SOON].writer));
 		if (f->access[k].at < f->insns)
 			follow_access(f, &f->access[k], &f->ends[k]);
 	}

@@ -31,7 +31,7 @@ bool emulate_env_process(struct emulate_env *r, uint32_t pid)
 	return r->code && r->code == before;
 }
 
-static size_t read_code(const struct emulate_env *r, uint64_t addr, void *buf, size_t len)
+static size_t code_of_file(const struct emulate_env *r, uint64_t addr, void *buf, size_t len)
 {
 	struct place at;
 
@@ -49,14 +49,14 @@ size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
 	struct emulate_piece *p = &r->piece[start / EMU_PAGE % EMULATE_PIECES];
 
 	if (at + len > EMU_PAGE)
-		return read_code(r, addr, buf, len);
+		return code_of_file(r, addr, buf, len);
 	if (!p->len || p->addr != start) {
 		p->addr = start;
-		p->len = read_code(r, start, p->byte, EMU_PAGE);
+		p->len = code_of_file(r, start, p->byte, EMU_PAGE);
 	}
 	/* no whole page of the file lies there, or none is mapped before this byte */
 	if (at + len > p->len)
-		return read_code(r, addr, buf, len);
+		return code_of_file(r, addr, buf, len);
 	memcpy(buf, p->byte + at, len);
 	return len;
 }

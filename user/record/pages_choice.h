@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#define PAGES_CHOICES 3
+#define PAGES_CHOICES 3 /* thresholds: each is tried as often as the others at first */
 
 /* Zero-initialise. */
 struct pages_choice {
