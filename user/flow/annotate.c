@@ -14,6 +14,7 @@
 #include "proc/module.h"
 #include "profile/time_shares.h"
 #include "symbol/symbols.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define MOST_BYTES (4u << 20) /* of code in one function; what claims more is damage, or a file without functions */
@@ -330,16 +331,8 @@ static int decode(struct job *j)
 /* The instruction around an address; NULL: none is. */
 static struct annotate_insn *insn_at(const struct annotation *a, uint64_t addr)
 {
-	size_t lo = 0, hi = a->insns;
+	size_t lo = BISECT(mid, a->insns, a->insn[mid].addr <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (a->insn[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (!lo)
 		return NULL;
 	return addr < a->insn[lo - 1].addr + (a->insn[lo - 1].len ? a->insn[lo - 1].len : 1) ? &a->insn[lo - 1] : NULL;

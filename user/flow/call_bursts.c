@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/call_bursts.h"
+#include "util/bisect.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,16 +29,8 @@ double call_scale(const struct call_bursts *b, enum call_measure m)
 
 size_t call_burst_at(const struct call_bursts *b, uint64_t time)
 {
-	size_t lo = 0, hi = b->count;
+	size_t lo = BISECT(mid, b->count, b->burst[mid].begin <= time + CLOCKS_NS);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (b->burst[mid].begin <= time + CLOCKS_NS)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : SIZE_MAX;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/normal.h"
 
@@ -304,16 +305,8 @@ static void put_stack_functions(const struct work *w, struct side *s, uint32_t s
 static size_t habits_of(const struct work *w, int writes, uint32_t func, size_t *end)
 {
 	const struct habit *h = w->habit[writes];
-	size_t lo = 0, hi = w->habit_count[writes];
+	size_t lo = BISECT(mid, w->habit_count[writes], h[mid].func < func);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (h[mid].func < func)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	for (*end = lo; *end < w->habit_count[writes] && h[*end].func == func; ++*end)
 		;
 	return lo;

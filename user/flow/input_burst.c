@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flow/input_priv.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define LAST_ADDR (UINT64_MAX - (1u << 22))
@@ -261,16 +262,8 @@ static int resolve_parts(struct raw *r, const uint32_t *site, const uint32_t *pl
 /* The last part that begins no later. */
 static uint32_t part_at(const struct in_parts *p, uint64_t time)
 {
-	uint32_t lo = 0, hi = p->count;
+	uint32_t lo = BISECT(mid, p->count, p->begin[mid] <= time);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (p->begin[mid] <= time)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo ? lo - 1 : 0;
 }
 

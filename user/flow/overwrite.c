@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/overwrite.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #include <math.h>
@@ -280,16 +281,8 @@ static uint64_t last_pass(const struct overwrite *ow, uint32_t site, uint64_t wo
 static bool word_covered(const struct overwrite *ow, const struct sweep *s, uint64_t word)
 {
 	const uint64_t *w = ow->word + s->first_word;
-	size_t lo = 0, hi = s->words;
+	size_t lo = BISECT(mid, s->words, w[mid] < word);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (w[mid] < word)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	if (lo < s->words && w[lo] == word)
 		return true;
 	return s->unseen > ALL_SEEN && lo > 0 && lo < s->words && word - w[lo - 1] <= NEIGHBOUR / 8 &&
@@ -342,16 +335,8 @@ static const struct cand *candidates(struct overwrite *ow, uint64_t word)
 static double stored_until(const struct overwrite *ow, const struct sweep *s, uint64_t t)
 {
 	const uint64_t *time = ow->time + s->first_time;
-	size_t lo = 0, hi = s->times;
+	size_t lo = BISECT(mid, s->times, time[mid] <= t);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (time[mid] <= t)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < s->times ? ow->before[s->first_time + lo] : INFINITY;
 }
 

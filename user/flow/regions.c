@@ -13,6 +13,7 @@
 
 #include "flow/input_priv.h"
 #include "kmod-free/elffile.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/openfile.h"
 
@@ -451,16 +452,9 @@ const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, 
 
 const struct in_object *in_object_at(const struct flow_input *in, uint32_t pid, uint64_t addr, uint64_t time)
 {
-	size_t lo = 0, hi = in->object_count;
+	size_t lo = BISECT(mid, in->object_count,
+			   in->object[mid].addr <= addr); /* the first object that begins after addr */
 
-	while (lo < hi) { /* the first object that begins after addr */
-		size_t mid = (lo + hi) / 2;
-
-		if (in->object[mid].addr <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* blocks of one address follow each other in time, so the step bound is generous */
 	for (size_t i = lo, steps = 0; i-- > 0 && steps < 4096; steps++) {
 		const struct in_object *o = &in->object[i];

@@ -11,6 +11,7 @@
 
 #include "flow/input.h"
 #include "flow/paths.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/map.h"
 
@@ -123,16 +124,8 @@ struct parts_view {
 
 static void parts_of(struct growing *g, uint32_t func, int written, struct parts_view *v)
 {
-	size_t lo = 0, hi = g->parts;
+	size_t lo = BISECT(mid, g->parts, g->part[mid].func < func);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (g->part[mid].func < func)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	*v = (struct parts_view){ .at = g->part + lo };
 	while (lo + v->count < g->parts && v->at[v->count].func == func)
 		v->sum += v->at[v->count++].bytes[written];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/unlocated_loads.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #include <errno.h>
@@ -55,17 +56,10 @@ static bool like_function(const struct flow_input *in, struct last_writer *c, ui
 	struct read_answer r = {
 		.site = site, .func = func, .object = FLOW_NONE, .a = { .near = NEAR_BLIND, .site = FLOW_NONE }
 	};
-	size_t lo = 0, hi = n;
+	size_t lo;
 	double sum = 0;
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (s[mid].func < func)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = BISECT(mid, n, s[mid].func < func);
 	for (size_t i = lo; i < n && s[i].func == func; i++)
 		sum += s[i].bytes;
 	for (size_t i = lo; sum > 0 && i < n && s[i].func == func; i++) {

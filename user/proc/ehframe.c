@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/map.h"
 
@@ -396,19 +397,12 @@ uint64_t ehframe_start(const struct ehframe *f, size_t i)
 
 static const struct function *find_function_at(const struct ehframe *f, uint64_t vaddr)
 {
-	size_t lo = 0, hi = f->count;
+	size_t lo;
 	uint64_t rel = vaddr - f->base;
 
 	if (vaddr < f->base || rel > UINT32_MAX)
 		return NULL;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->functions[mid].start <= rel)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = BISECT(mid, f->count, f->functions[mid].start <= rel);
 	if (!lo || rel - f->functions[lo - 1].start >= f->functions[lo - 1].len)
 		return NULL;
 	return &f->functions[lo - 1];

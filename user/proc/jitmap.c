@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "util/bisect.h"
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -404,17 +405,10 @@ struct jitmap *jitmap_parse(const char *text, size_t len)
 const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start)
 {
 	const struct entry *best = NULL;
-	size_t lo = 0, hi = j->count;
+	size_t lo;
 
 	sort_entries(j);
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (j->entries[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = BISECT(mid, j->count, j->entries[mid].start <= addr);
 	/* code moves and is written again: among those that hold the address the newest is right */
 	for (unsigned i = 0; i < LOOK_BACK && lo-- > 0; i++) {
 		const struct entry *e = &j->entries[lo];

@@ -10,6 +10,7 @@
 
 #include "kmod-free/elffile.h"
 #include "symbol/altlink.h"
+#include "util/bisect.h"
 #include "util/buf.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -157,16 +158,8 @@ void dwfl_file_absolute(struct dwfl_file *f)
 /* First address of the walk that is not below `addr`. */
 static size_t first_not_below(const struct walk *w, uint64_t addr)
 {
-	size_t lo = 0, hi = w->count;
+	size_t lo = BISECT(mid, w->count, w->p[mid].addr < addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (w->p[mid].addr < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "kmod-free/elffile.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define MAX_SYMBOLS 8000000u /* of one table; more is an attack; by hand */
@@ -213,16 +214,8 @@ void symtab_sort(struct symtab *t)
 
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr)
 {
-	size_t lo = 0, hi = t->count;
+	size_t lo = BISECT(mid, t->count, t->entries[mid].start <= addr);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->entries[mid].start <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	/* a symbol may lie inside a larger one (assembler labels): look a few back */
 	for (size_t i = lo, tries = 0; i > 0 && tries < 8; i--, tries++)
 		if (addr < t->entries[i - 1].end)
