@@ -66,6 +66,17 @@ struct plan_link {
 	unsigned held;
 };
 
+/* A window of this link, into its sums. */
+static inline void plan_link_add(struct plan_link *l, double anchor, double child)
+{
+	l->x += anchor;
+	l->y += child;
+	l->xx += anchor * anchor;
+	l->xy += anchor * child;
+	l->yy += child * child;
+	l->windows++;
+}
+
 struct plan_timing {
 	uint32_t func, node;
 };

@@ -209,12 +209,7 @@ static int put_held(struct plan *p, uint32_t link, uint64_t armed, uint64_t ende
 
 	if (!l->written)
 		plan_write_link(p, link);
-	l->x += rec.anchor;
-	l->y += rec.child;
-	l->xx += rec.anchor * rec.anchor;
-	l->xy += rec.anchor * rec.child;
-	l->yy += rec.child * rec.child;
-	l->windows++;
+	plan_link_add(l, rec.anchor, rec.child);
 	l->held_anchor = l->held_child = l->held = 0;
 	p->stats.windows[FMT_CL_REPLAY]++;
 	return store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));

@@ -82,12 +82,7 @@ static void add_window(struct seen *s, uint32_t link, struct finding f)
 
 	if (!l->written)
 		plan_write_link(p, link);
-	l->x += f.anchor;
-	l->y += f.child;
-	l->xx += f.anchor * f.anchor;
-	l->xy += f.anchor * f.child;
-	l->yy += f.child * f.child;
-	l->windows++;
+	plan_link_add(l, f.anchor, f.child);
 	p->stats.windows[l->rec.how]++;
 	err = store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
 	if (err && !s->err)
