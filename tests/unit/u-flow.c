@@ -867,6 +867,30 @@ static void chao1_bounds_the_unseen(void **state)
 
 /* ---- differences, time, objects ---- */
 
+static double chance_of(uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other)
+{
+	struct diff_row r = { .base = (double)base / (double)of_base, .other = (double)other / (double)of_other };
+
+	diff_judge_samples(&r, base, of_base, other, of_other);
+	/* what the interval says and what the test says is one thing */
+	assert_true((r.of_change.low <= 0 && r.of_change.high >= 0) == (r.p > 0.05));
+	return r.p;
+}
+
+/* Two samples of one function and two of another are a coin's throws. Fisher's tables. */
+static void few_samples_are_judged_exactly(void **state)
+{
+	(void)state;
+	assert_true(fabs(chance_of(2, 2, 0, 2) - 1.0 / 3) < 1e-9);
+	assert_true(fabs(chance_of(3, 3, 0, 3) - 0.1) < 1e-9);
+	assert_true(fabs(chance_of(5, 5, 0, 5) - 2.0 / 252) < 1e-9);
+	assert_true(fabs(chance_of(3, 4, 1, 4) - 34.0 / 70) < 1e-9);
+	assert_true(fabs(chance_of(0, 5000, 4, 5000) - 0.125) < 0.001);
+	/* many: the normal law */
+	assert_true(fabs(chance_of(100, 1000, 130, 1000) - 0.0355) < 0.001);
+	assert_true(chance_of(7, 7, 7, 7) == 1);
+}
+
 static void differences_have_a_statistic(void **state)
 {
 	struct flow f = two_edges(50, 50, 1), g = two_edges(52, 48, 1), h = two_edges(80, 20, 1);
@@ -955,6 +979,7 @@ int main(void)
 		cmocka_unit_test(variants_of_string_functions_are_one),
 		cmocka_unit_test(no_accesses_is_an_error),
 		cmocka_unit_test(chao1_bounds_the_unseen),
+		cmocka_unit_test(few_samples_are_judged_exactly),
 		cmocka_unit_test(differences_have_a_statistic),
 		cmocka_unit_test(time_and_objects_of_planted_accesses),
 	};

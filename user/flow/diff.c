@@ -9,6 +9,11 @@
 #include "profile/time_shares.h"
 #include "util/normal.h"
 
+#define EXPECTED_LEAST 5.0 /* samples that show a function, or do not: of fewer the normal law says too much */
+#define EXACT_TIE 1e-9     /* of the log of a probability: as likely */
+#define MOST_DEVIATIONS 40 /* beyond them erfc() is 0 */
+#define DEVIATION_STEPS 60 /* halvings: more than a double tells apart */
+
 static bool judged(const struct diff_row *r)
 {
 	return !isnan(r->p) && !r->small;
@@ -309,14 +314,53 @@ static int both_sides(struct sides *s, const struct flow_input *const in[2])
 	return s->of[0] && s->of[1] ? 0 : -ENOMEM;
 }
 
+static double log_choose(double n, double k)
+{
+	return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1);
+}
+
+/* Fisher's exact test: of all ways to draw the samples of both that show it, how many are no likelier than this one. */
+static double exact_p(double base, double of_base, double other, double of_other)
+{
+	double shown = base + other, all = log_choose(of_base + of_other, shown), p = 0;
+	double here = log_choose(of_base, base) + log_choose(of_other, other) - all;
+
+	for (double k = fmax(0, shown - of_other); k <= fmin(shown, of_base); k++) {
+		double each = log_choose(of_base, k) + log_choose(of_other, shown - k) - all;
+
+		p += each <= here + EXACT_TIE ? exp(each) : 0;
+	}
+	return fmin(p, 1);
+}
+
+/* Standard deviations that chance alone exceeds, either way, with this probability. */
+static double deviations_of(double p)
+{
+	double least = 0, most = MOST_DEVIATIONS;
+
+	for (int i = 0; i < DEVIATION_STEPS; i++) {
+		double half = (least + most) / 2;
+
+		if (erfc(half / sqrt(2)) > p)
+			least = half;
+		else
+			most = half;
+	}
+	return most;
+}
+
+/* Where a handful would be expected the error is the one by which the exact test's chance is a normal one's. */
 void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uint64_t other, uint64_t of_other)
 {
-	double pooled;
+	double b = (double)base, nb = (double)of_base, o = (double)other, no = (double)of_other, pooled, few;
 
 	r->error = NAN;
 	if (of_base && of_other) {
-		pooled = (double)(base + other) / (double)(of_base + of_other);
-		r->error = sqrt(pooled * (1 - pooled) * (1 / (double)of_base + 1 / (double)of_other));
+		pooled = (b + o) / (nb + no);
+		few = fmin(pooled, 1 - pooled) * fmin(nb, no);
+		r->error = sqrt(pooled * (1 - pooled) * (1 / nb + 1 / no));
+		if (few < EXPECTED_LEAST && base <= of_base && other <= of_other && r->other != r->base)
+			r->error = fmax(r->error, fabs(r->other - r->base) / deviations_of(exact_p(b, nb, o, no)));
 	}
 	judge_difference(r, INFINITY);
 }
