@@ -53,6 +53,12 @@ if [ -n "$perf" ] && cc -O0 -g -fno-omit-frame-pointer -o deep deep.c && "$perf"
 	check "the leaf has the time" at_least "$(share deep.prof leaf)" 0.5
 	check "and so have its callers" at_least "$(share deep.prof middle)" 0.5
 	check "up to main" at_least "$(share deep.prof main)" 0.5
+	"$perf" record -q -B -N -e cpu-clock -F 997 -o plain.data -- ./deep >/dev/null 2>&1; accperf import -q -o plain.prof plain.data
+	if [ "$(accperf report -i plain.prof --json | jq .samples)" -ge 300 ]; then # fewer have another trust mark
+		check "without them the way is named, and not a larger copy of the stack" sh -c 'accperf report -i plain.prof | sed -n 1p | grep call-graph | grep -vq stack-size'
+	else
+		skip "a recording without callers" "too few samples on a busy machine"
+	fi
 else
 	skip "call chains of perf" "no perf that may record, or no compiler"
 fi

@@ -45,6 +45,7 @@ static const struct planted {
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.2, 0.05, TRUST_WEAK, "20 % of the CPU time", "--timers cpus" },
 	{ TRUST_REPORT, TRUST_UNNAMED, 0.61, 0.1, TRUST_WEAK, "61 % of the time", "perf map" },
 	{ TRUST_FLOW, TRUST_CUT_STACKS, 0.59, 0.1, TRUST_WEAK, "59 % of the stacks", "--stack-size" },
+	{ TRUST_REPORT, TRUST_ENDED_STACKS, 0.22, 0.1, TRUST_WEAK, "22 % of the stacks end in code", "self times" },
 	{ TRUST_COUNTS, TRUST_COUNTED, 0.2, 0.9, TRUST_WEAK, "of 20 % of the instructions alone", "--effort high" },
 	{ TRUST_OBJECTS, TRUST_RANGES, 0.8, 0.3, TRUST_WEAK, "80 % of the accesses", "exact --objects" },
 	{ TRUST_TIMELINE, TRUST_PER_SLICE, 3.5, 20, TRUST_WEAK, "samples a slice: 3.5", "--slices" },

@@ -402,7 +402,7 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 			e, -ENODATA,
 			in->has_x
 				? "the profile holds exact figures and no samples; `accperf exact --emit-samples 1000 -- COMMAND` adds some"
-				: "the profile holds no memory accesses; record with `accperf record` or `accperf exact --emit-samples 1000`");
+				: "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");
 	err = last_writer_run(in, o, &f.c, e);
 	if (err)
 		return err;

@@ -46,17 +46,18 @@ enum trust_fact {
 	TRUST_INTERPRETED, /* share of the time inside an interpreter */
 	TRUST_LOST,        /* share of the samples */
 	TRUST_CUT_STACKS,  /* share that does not reach the thread's start */
-	TRUST_UNNAMED,     /* share in code without a name */
-	TRUST_UNSAMPLED,   /* share of the CPU time: of threads that ended before their first sample */
-	TRUST_RATE,        /* 1: some rate was measured; 0: amounts rest on an assumed speed */
-	TRUST_COUNTED,     /* share of the instructions that counts tell, not time */
-	TRUST_PER_SLICE,   /* samples in a slice of a timeline, mean */
-	TRUST_RANGES,      /* share of the accesses in ranges of memory that have no name */
-	TRUST_PROBED,      /* 1: offload calls were looked for */
-	TRUST_CALLS,       /* number of calls that were counted */
-	TRUST_TIMED,       /* share of these whose end was seen */
-	TRUST_WATCHED,     /* share of the time in which probes were in place */
-	TRUST_WHOLE,       /* 0: the file is damaged, or ends before its recording did */
+	TRUST_ENDED_STACKS, /* the same, where most ended in code without rules, or had no callers recorded */
+	TRUST_UNNAMED,      /* share in code without a name */
+	TRUST_UNSAMPLED,    /* share of the CPU time: of threads that ended before their first sample */
+	TRUST_RATE,         /* 1: some rate was measured; 0: amounts rest on an assumed speed */
+	TRUST_COUNTED,      /* share of the instructions that counts tell, not time */
+	TRUST_PER_SLICE,    /* samples in a slice of a timeline, mean */
+	TRUST_RANGES,       /* share of the accesses in ranges of memory that have no name */
+	TRUST_PROBED,       /* 1: offload calls were looked for */
+	TRUST_CALLS,        /* number of calls that were counted */
+	TRUST_TIMED,        /* share of these whose end was seen */
+	TRUST_WATCHED,      /* share of the time in which probes were in place */
+	TRUST_WHOLE,        /* 0: the file is damaged, or ends before its recording did */
 	TRUST_FACTS
 };
 

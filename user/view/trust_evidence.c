@@ -50,6 +50,14 @@ static struct trust_evidence of_profile(const struct profile *p)
 	return v;
 }
 
+/* A larger copy of the stack helps where it was too small, and nowhere else. */
+static enum trust_fact why_cut(const struct profile *p)
+{
+	uint64_t ended = profile_counted(p, "stacks broken") + profile_counted(p, "samples without registers");
+
+	return ended > profile_counted(p, "stacks cut") ? TRUST_ENDED_STACKS : TRUST_CUT_STACKS;
+}
+
 struct trust_evidence trust_of_report(const struct profile *p, const struct shares *s)
 {
 	struct trust_evidence v = of_profile(p);
@@ -58,7 +66,7 @@ struct trust_evidence trust_of_report(const struct profile *p, const struct shar
 	if (s->exact)
 		return v;
 	v.fact[TRUST_SAMPLES] = (double)s->samples;
-	v.fact[TRUST_CUT_STACKS] = s->incomplete;
+	v.fact[why_cut(p)] = s->incomplete;
 	v.fact[TRUST_NOISE] = 0;
 	for (size_t i = 0; i < s->count; i++)
 		v.fact[TRUST_NOISE] += sampling_error(s->rows[i].self, s->effective) / 2;
