@@ -113,6 +113,47 @@ static void test_what_changes(void **state)
 	assert_int_equal(loop, TURNS);
 }
 
+/* Two rounds of five calls, and what is read between them changes: counted is what ran until then, calls too. */
+static void test_taken_back(void **state)
+{
+	static const uint8_t rounds[] = {
+		0xb9, 5,    0,    0, 0, /*  0 mov ecx, 5 */
+		0xe8, 13,   0,    0, 0, /*  5 call 23 */
+		0xff, 0xc9,             /* 10 dec ecx */
+		0x75, 0xf7,             /* 12 jne 5 */
+		0x48, 0x8b, 0x1e,       /* 14 mov rbx, [rsi] */
+		0xff, 0xca,             /* 17 dec edx */
+		0x75, 0xeb,             /* 19 jne 0 */
+		0x90, 0x90,             /* 21 nop nop */
+		0x90, 0xc3,             /* 23 nop ret */
+	};
+	struct memory m = { .code = { rounds, sizeof(rounds) }, .changing = SECOND };
+	struct emu_env env = { .code = fake_code, .page = page, .ctx = &m };
+	struct emu *e = emu_new(&env);
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_DX] = 2, [WREG_SI] = SECOND };
+	struct emu_start start = { .regs = regs, .insns = 2 * 29 };
+	const struct emu_call *call;
+	struct emu_result out;
+	size_t calls;
+
+	assert_non_null(e);
+	/* a second run begins anew, whatever the first took back */
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(emu_run(e, &start, &out), 0);
+		assert_true(out.changed);
+		assert_int_equal(out.insns, 27);
+		assert_int_equal(emu_runs_of(e, CODE), 1);
+		assert_int_equal(emu_runs_of(e, CODE + 10), 5);
+		assert_int_equal(emu_runs_of(e, CODE + 23), 5);
+		assert_int_equal(emu_runs_of(e, CODE + 14), 1);
+		assert_int_equal(emu_runs_of(e, CODE + 17), 0);
+		call = emu_calls(e, &calls);
+		assert_int_equal(calls, 1);
+		assert_int_equal(call[0].runs, 5);
+	}
+	emu_free(e);
+}
+
 /* What the sample's piece of stack covers is as old as the sample; what lies below the stack pointer is not, and leaf
  * functions keep theirs there. */
 static void test_stack(void **state)
@@ -189,7 +230,8 @@ static void test_aged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
-					    cmocka_unit_test(test_stack), cmocka_unit_test(test_aged) };
+					    cmocka_unit_test(test_stack), cmocka_unit_test(test_aged),
+					    cmocka_unit_test(test_taken_back) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,6 +78,9 @@ static void test_likely(void **state)
 	/* what one run touched lately, and not what one did long ago */
 	assert_true(among(FAR + 99 * EMU_PAGE, addr, n));
 	assert_false(among(FAR, addr, n));
+	/* what more than half of the runs touched */
+	assert_int_equal(emu_pages_likely(p, .5, addr, 80), 1);
+	assert_int_equal(addr[0], HELD);
 	n = emu_pages_slots(p, addr, 80);
 	assert_int_equal(n, 1);
 	assert_int_equal(addr[0], SLOT);

@@ -99,9 +99,19 @@ static void the_next_one_is_awaited_for_as_long_as_it_takes(void **state)
 	assert_true(fabs(rare.wait - (1 / rare.bursts - 5.0 / PER_SECOND)) < 0.005);
 }
 
+static void both_budgets_pay(void **state)
+{
+	struct emulate_when w;
+
+	emulate_when_begin(&w, .01, .002, PERIOD, 42);
+	assert_float_equal(emulate_when_paid(&w, 1e6, 1e3), 1e8, 1);
+	assert_float_equal(emulate_when_paid(&w, 1e3, 1e6), 5e8, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(both_budgets_pay),
 		cmocka_unit_test(own_time_is_bounded),
 		cmocka_unit_test(so_is_the_target_s),
 		cmocka_unit_test(where_both_suffice_every_sample_has_one),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c
- * (windows), counts_replay.c (bursts) and counts_segments.c share. Included by these five only. */
+ * (windows), counts_replay.c (bursts) and counts_segments.c share. Included by these five and by tests. */
 #ifndef ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 #define ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 
