@@ -24,15 +24,15 @@ bool emulate_env_process(struct emulate_env *r, uint32_t pid)
 		return true;
 	r->pid = pid;
 	r->stale = false;
-	for (unsigned i = 0; i < EMULATE_PIECES; i++)
-		r->piece[i].len = 0;
+	code_pieces_forget(&r->pieces);
 	proc = procmap_process(attr_procmaps(session_attr(r->s)), pid);
 	r->code = proc ? procmap_code(proc) : 0;
 	return r->code && r->code == before;
 }
 
-static size_t code_of_file(const struct emulate_env *r, uint64_t addr, void *buf, size_t len)
+static size_t code_of_file(const void *ctx, uint64_t addr, void *buf, size_t len)
 {
+	const struct emulate_env *r = ctx;
 	struct place at;
 
 	if (!emulate_env_find(r, addr, &at) || !(at.map.prot & MAP_EXEC) || (at.map.prot & MAP_WRITE) ||
@@ -45,20 +45,8 @@ static size_t code_of_file(const struct emulate_env *r, uint64_t addr, void *buf
 size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct emulate_env *r = ctx;
-	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1), at = addr - start;
-	struct emulate_piece *p = &r->piece[start / EMU_PAGE % EMULATE_PIECES];
 
-	if (at + len > EMU_PAGE)
-		return code_of_file(r, addr, buf, len);
-	if (!p->len || p->addr != start) {
-		p->addr = start;
-		p->len = code_of_file(r, start, p->byte, EMU_PAGE);
-	}
-	/* no whole page of the file lies there, or none is mapped before this byte */
-	if (at + len > p->len)
-		return code_of_file(r, addr, buf, len);
-	memcpy(buf, p->byte + at, len);
-	return len;
+	return code_pieces_read(&r->pieces, code_of_file, r, addr, buf, len);
 }
 
 /* The kernel's clock lies before the vDSO, which reads it, and nobody else may. */

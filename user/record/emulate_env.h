@@ -8,9 +8,8 @@
 
 #include "emu/emu.h"
 #include "proc/procmap.h"
+#include "record/code_pieces.h"
 #include "record/session.h"
-
-#define EMULATE_PIECES 8 /* pages of code at hand: a burst goes to and fro between as many functions; by hand */
 
 struct emulate_env {
 	struct session *s;
@@ -18,13 +17,7 @@ struct emulate_env {
 	bool denied;   /* it may not be */
 	bool stale;    /* its mappings may have changed */
 	uint64_t code; /* procmap_code() of it */
-	/* Pages of its code, found by their number: instructions are asked for one by one, and the file would be read
-	 * for each. */
-	struct emulate_piece {
-		uint64_t addr;
-		size_t len; /* 0: none */
-		uint8_t byte[EMU_PAGE];
-	} piece[EMULATE_PIECES];
+	struct code_pieces pieces;
 };
 
 /* This process is seen from now on. False: other code lies there than before, or nobody knows: what was decoded is of
