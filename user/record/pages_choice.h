@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How likely a page must be to be touched by a burst that it is copied with the burst's sample. Each costs the
- * target time. One that does not come is read later, and what has changed meanwhile ends the burst: much in one program,
- * little in the next. So some thresholds are tried, and that by which most instructions come of the budgets is taken.
- * Pure arithmetic. Included by emulate.c and tests. To try another threshold: a number more in pages_choice.c.
+ * target time. One that does not come is read later, and what has changed meanwhile ends the burst: much in one
+ * program, little in the next. So some thresholds are tried, and that by which most instructions come of the budgets
+ * is taken. Pure arithmetic. Included by emulate.c and tests. To try another one: a number more in pages_choice.c.
  */
 #ifndef ACCPERF_RECORD_PAGES_CHOICE_H
 #define ACCPERF_RECORD_PAGES_CHOICE_H
