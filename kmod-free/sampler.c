@@ -49,7 +49,6 @@ struct sampler {
 	struct bpf_link *links[3]; /* what keeps the set of targets */
 	struct bpf_link *waits;    /* NULL: not attached */
 	int kernel_tick;           /* -1: not attached */
-	bool sharing;              /* its ticks stand for time, beside the timers' */
 	bool may_tick;             /* it can be, unless the targets are a control group */
 	uint64_t passed;           /* timers of the kernel, when last looked at */
 	int cgroup_fd;
@@ -361,7 +360,6 @@ static void share_time(struct sampler *s, bool ticks)
 {
 	double more = ticks ? 1 / (double)kernel_tick_ns() : 0;
 
-	s->sharing = ticks;
 	s->bpf->bss->both_period = (uint64_t)(1 / (more + 1 / (double)s->o.period_ns));
 }
 
@@ -372,11 +370,6 @@ void sampler_no_kernel_ticks(struct sampler *s)
 	s->kernel_tick = -1;
 	/* one may be under way on another CPU, and say that they come */
 	share_time(s, false);
-}
-
-void sampler_share_time(struct sampler *s)
-{
-	share_time(s, s->kernel_tick >= 0);
 }
 
 bool sampler_may_tick(const struct sampler *s)
@@ -397,7 +390,7 @@ static void attach_kernel_tick(struct sampler *s)
 	s->bpf->bss->kernel_ticks_come = false;
 	if (!s->may_tick || s->cgroup_fd >= 0)
 		return;
-	share_time(s, false);
+	share_time(s, true);
 	s->kernel_tick = bpf_raw_tracepoint_open("hrtimer_expire_entry", prog);
 }
 
@@ -430,7 +423,7 @@ int sampler_retime(struct sampler *s, uint64_t period_ns)
 		return -EBUSY;
 	s->o.period_ns = period_ns;
 	close_timers(s);
-	share_time(s, s->sharing);
+	share_time(s, s->kernel_tick >= 0);
 	/* what cannot be opened now is tried again each second: sampler_second() */
 	err = attach_cpus(s, NULL);
 	enable_in_turn(s);

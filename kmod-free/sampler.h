@@ -50,9 +50,8 @@ bool sampler_by_thread(const struct sampler *s, const char **why);
 /* Whether the kernel's ticks can come, as far as is known before the targets are. */
 bool sampler_may_tick(const struct sampler *s);
 /* Whether the kernel's ticks come, too: until they are given up here, or by ourselves where a machine has so many
- * timers that looking at each would be felt. They stand for no time, and timers' for all, until that is shared. */
+ * timers that looking at each would be felt. */
 bool sampler_kernel_ticks(const struct sampler *s);
-void sampler_share_time(struct sampler *s);
 void sampler_no_kernel_ticks(struct sampler *s);
 /* CPU time that a sample stands for. Once attached: the kernel's ticks may come with the timers'. */
 uint64_t sampler_sample_ns(const struct sampler *s);

@@ -31,20 +31,6 @@ stand_for() {
 }
 asked() { work -F 99 && [ "$(counter ticks.data "$ticks")" = 0 ]; }
 
-# A program that wakes by the clock may be in step with them: with too few of the timer's to tell, these alone are samples.
-little() {
-	"$WORKLOADS/handover" paced --seconds 60 >/dev/null & target=$!
-	accperf record -q --counts off --no-windows --duration 1 -p $target -o little.data
-	kill $target; wait $target 2>/dev/null
-	[ "$(counter little.data "ticks")" -lt 100 ] || { echo "it had so much of the CPU that there were enough"; return 77; }
-	[ "$(accperf report --json -i little.data | jq .samples)" -le "$(counter little.data "ticks")" ]
-}
-
-little; case $? in
-77) skip "of one that works little the timer's ticks alone are samples" "it worked much" ;;
-0) pass "of one that works little the timer's ticks alone are samples" ;;
-*) fail "of one that works little the timer's ticks alone are samples" ;;
-esac
 check "they come" come
 check "and with the timer's stand for the CPU time that was used" stand_for
 check "a rate that was asked for is kept: there are none" asked

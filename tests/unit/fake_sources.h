@@ -38,7 +38,7 @@ static struct planted {
 	unsigned ring_count, side_count;
 	uint64_t ticks, lost, malformed, side_lost, behind; /* behind: 0: not */
 	uint64_t cpu_ns;                                    /* 0: not known */
-	bool by_thread, refuses, kernel_ticks, shared;
+	bool by_thread, refuses, kernel_ticks;
 	uint64_t period, retimed, kernel_tick_ns;
 	uint64_t side_returned;
 	unsigned seconds, side_seconds, alive; /* alive: samplers and side bands that were not freed */
@@ -126,14 +126,8 @@ bool sampler_kernel_ticks(const struct sampler *s)
 void sampler_no_kernel_ticks(struct sampler *s)
 {
 	(void)s;
-	fake.kernel_ticks = fake.shared = false;
+	fake.kernel_ticks = false;
 	note("no-kernel-ticks ");
-}
-
-void sampler_share_time(struct sampler *s)
-{
-	(void)s;
-	fake.shared = true;
 }
 
 /* As many of the kernel's as of the timer's. */
@@ -142,7 +136,7 @@ uint64_t sampler_sample_ns(const struct sampler *s)
 	uint64_t period = fake.retimed ? fake.retimed : fake.period;
 
 	(void)s;
-	return fake.shared ? period / 2 : period;
+	return fake.kernel_ticks ? period / 2 : period;
 }
 
 int sampler_fd(const struct sampler *s)

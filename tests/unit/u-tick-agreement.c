@@ -123,41 +123,6 @@ static void too_few_tell_nothing(void **unused)
 	assert_true(tick_agreement_holds(&a));
 }
 
-/* One that works little: each of the kernel's ticks meets it, or none does, long before there are enough of the
- * timers'. */
-static void in_step_is_never_shown(void **unused)
-{
-	struct tick_agreement met = { 0 }, missed = { 0 };
-	uint64_t state = 6;
-
-	for (unsigned i = 0; i < 3000; i++) {
-		tick(&met, &state, i % 13);
-		assert_false(tick_agreement_shown(&met));
-		tick(&missed, &state, false);
-		assert_false(tick_agreement_shown(&missed));
-	}
-}
-
-/* Not before there are enough, and soon after. */
-static void agreement_is_shown_soon(void **unused)
-{
-	uint64_t state = 7;
-	unsigned late = 0;
-
-	for (unsigned run = 0; run < 200; run++) {
-		struct tick_agreement a = { 0 };
-
-		for (unsigned i = 0; i < 300; i++) {
-			tick(&a, &state, draw(&state) < MORE / (MORE + 1));
-			assert_false(tick_agreement_shown(&a));
-		}
-		for (unsigned i = 0; i < 600; i++)
-			tick(&a, &state, draw(&state) < MORE / (MORE + 1));
-		late += !tick_agreement_shown(&a);
-	}
-	assert_true(late < 10);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,8 +131,6 @@ int main(void)
 		cmocka_unit_test(met_too_often),
 		cmocka_unit_test(met_at_one_place),
 		cmocka_unit_test(too_few_tell_nothing),
-		cmocka_unit_test(in_step_is_never_shown),
-		cmocka_unit_test(agreement_is_shown_soon),
 		cmocka_unit_test(a_little_off_for_long),
 	};
 

@@ -347,44 +347,23 @@ static void locate_tick(struct session *s, const struct sample *m, uint32_t stac
 		at->stack = stack;
 }
 
-/* The kernel's own ticks are the target's time from when they were seen to meet it as the timers' do, and as long as
- * they do. */
+/* The kernel's own ticks are the target's time as long as they meet it as the timers' do. */
 static void look_at_ticks(struct session *s)
 {
-	if (!s->ticking)
+	if (!s->ticking || (sampler_kernel_ticks(s->sampler) && tick_agreement_holds(&s->agreement)))
 		return;
-	if (!sampler_kernel_ticks(s->sampler) || !tick_agreement_holds(&s->agreement)) {
-		session_count(s, COUNTER_TICKS_GIVEN_UP, 1, false);
-		sampler_no_kernel_ticks(s->sampler);
-		s->ticking = s->agreed = false;
-	} else if (!s->agreed && tick_agreement_shown(&s->agreement)) {
-		sampler_share_time(s->sampler);
-		s->agreed = true;
-	} else {
-		return;
-	}
+	session_count(s, COUNTER_TICKS_GIVEN_UP, 1, false);
+	sampler_no_kernel_ticks(s->sampler);
+	s->ticking = false;
 	put_sampling_rate(s, clock_now());
-}
-
-/* A target that works little may be met by each of the kernel's ticks or by none before there are enough of the timers'
- * to tell: until then the former are no samples. */
-static bool is_sample(struct session *s, const struct sample *m)
-{
-	if (m->kind != SAMPLE_TICK || !s->ticking)
-		return true;
-	tick_agreement_seen(&s->agreement, m, (double)s->period_ns / (double)kernel_tick_ns());
-	return s->agreed || !(m->flags & SF_KERNEL_TICK);
 }
 
 static int take_queued(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
 	struct located at = { 0 };
-	int err;
+	int err = lives_event(&s->lives, m);
 
-	if (!is_sample(s, m))
-		return 0;
-	err = lives_event(&s->lives, m);
 	if (err)
 		return err;
 	switch (m->kind) {
@@ -397,6 +376,8 @@ static int take_queued(void *ctx, const struct sample *m)
 					.flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
 		count_switches(s, m);
+		if (s->ticking)
+			tick_agreement_seen(&s->agreement, m, (double)s->period_ns / (double)kernel_tick_ns());
 		if (m->flags & SF_KERNEL_TICK)
 			s->kernel_ticks++;
 		else

@@ -63,7 +63,7 @@ struct session {
 	unsigned idle_polls; /* without a sample */
 	struct tick_forecast beats;
 	uint64_t kernel_ticks; /* samples that these brought */
-	bool ticking, agreed;  /* they come, and are not given up; they were seen to meet what timers' do */
+	bool ticking;          /* they come, and are not given up */
 	struct tick_agreement agreement;
 	uint64_t wanted;      /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */

@@ -7,7 +7,6 @@
 #define ENOUGH 100      /* ticks of timers, before anything is told: a second or two of work; by hand */
 #define REMEMBERED 4000 /* ticks of timers: of more, differences would be told that matter to nobody; by hand */
 #define CHANCE 6.0      /* standard deviations that chance does not reach in a day of looking once a second */
-#define NEAR 3.0        /* so many it seldom reaches: to be told so a second later costs little */
 #define OFF_MOST 0.25   /* the numbers may be off by so much: a busy machine's interrupts come late and together */
 #define SPREAD_BITS 58  /* 64 less those that number TICK_PLACES */
 
@@ -52,30 +51,18 @@ static double off_places(const struct tick_agreement *a, double timer, double ke
 	return free > 0 ? (sum - free) / sqrt(2 * free) : 0;
 }
 
-static double ticks_of(const uint32_t place[TICK_PLACES])
-{
-	double sum = 0;
-
-	for (unsigned i = 0; i < TICK_PLACES; i++)
-		sum += place[i];
-	return sum;
-}
-
 bool tick_agreement_holds(const struct tick_agreement *a)
 {
-	double timer = ticks_of(a->timer), kernel = ticks_of(a->kernel), off = fabs(kernel - a->expected);
+	double timer = 0, kernel = 0, off;
 
+	for (unsigned i = 0; i < TICK_PLACES; i++) {
+		timer += a->timer[i];
+		kernel += a->kernel[i];
+	}
 	if (timer < ENOUGH)
 		return true;
-	if (off > OFF_MOST * a->expected && off > CHANCE * sqrt(kernel + a->expected * a->expected / timer))
+	off = kernel - a->expected;
+	if (fabs(off) > OFF_MOST * a->expected && fabs(off) > CHANCE * sqrt(kernel + a->expected * a->expected / timer))
 		return false;
 	return !(kernel > 0) || off_places(a, timer, kernel) < CHANCE;
-}
-
-bool tick_agreement_shown(const struct tick_agreement *a)
-{
-	double timer = ticks_of(a->timer), kernel = ticks_of(a->kernel);
-
-	return timer >= ENOUGH && kernel > 0 && fabs(kernel - a->expected) <= OFF_MOST * a->expected &&
-	       off_places(a, timer, kernel) < NEAR;
 }

@@ -25,7 +25,5 @@ struct tick_agreement {
 void tick_agreement_seen(struct tick_agreement *a, const struct sample *m, double more);
 /* True: both meet the same, or it is too early to tell. */
 bool tick_agreement_holds(const struct tick_agreement *a);
-/* True: it is not too early, and they meet the same as nearly as can be told by now. */
-bool tick_agreement_shown(const struct tick_agreement *a);
 
 #endif
