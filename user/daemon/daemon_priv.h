@@ -17,6 +17,10 @@
 
 #define SAID_SLOTS 32u /* kinds of message that may be quiet at once; by hand */
 
+struct said {
+	uint64_t hash, at;
+};
+
 struct service_state {
 	struct account account, disk;
 	struct pace pace;
@@ -31,14 +35,13 @@ struct service_state {
 	uint64_t young_seen;  /* the last of these looks */
 	bool crowded;         /* told to have more processes than its recorders take */
 	uint64_t failed, turns;
-	char last[64];          /* its latest complete profile; "": none */
-	bool last_new;          /* not read yet */
-	struct figures figures; /* of the last that was read */
-	double samples, lost;   /* of all that were read */
-	uint64_t unread;        /* could not be read */
-	struct {
-		uint64_t hash, at;
-	} said[SAID_SLOTS]; /* what need not be said again soon */
+	char last[64];                 /* its latest complete profile; "": none */
+	bool last_new;                 /* not read yet */
+	struct figures figures;        /* of the last that was read */
+	double samples, lost;          /* of all that were read */
+	uint64_t unread;               /* could not be read */
+	struct said said[SAID_SLOTS];  /* what need not be said again soon */
+	struct said begun[SAID_SLOTS]; /* apart: these name processes, and would push out all others */
 };
 
 struct daemon {

@@ -27,7 +27,8 @@
 #define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
 #define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
-#define RETRY_MOST_S 300u /* between tries of a recorder that fails: five minutes are lost at most when it can */
+#define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
+#define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
 size_t turns_running(const struct daemon *d, uint32_t service)
@@ -67,23 +68,28 @@ static uint64_t sentence_hash(const char *text, bool numbers)
 	return hash;
 }
 
+/* Whether it was said within SAY_AGAIN; if not it is now, in place of what was said longest ago. */
+static bool said_lately(struct said slots[SAID_SLOTS], uint64_t hash)
+{
+	uint64_t now = clock_now();
+	unsigned oldest = 0;
+
+	for (unsigned i = 0; i < SAID_SLOTS; i++) {
+		if (slots[i].hash == hash && now - slots[i].at < SAY_AGAIN)
+			return true;
+		if (slots[i].at < slots[oldest].at)
+			oldest = i;
+	}
+	slots[oldest] = (struct said){ hash, now };
+	return false;
+}
+
 /* As say(), but the same sentence of the same service once in SAY_AGAIN at most; what a recorder says is the same
  * whatever process it names. service: index. */
 static void say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
 {
-	struct service_state *s = &d->services[service];
-	uint64_t hash = sentence_hash(text, strcmp(event, "recorder") != 0), now = clock_now();
-	unsigned oldest = 0;
-
-	for (unsigned i = 0; i < SAID_SLOTS; i++) {
-		if (s->said[i].hash == hash && now - s->said[i].at < SAY_AGAIN)
-			return;
-		if (s->said[i].at < s->said[oldest].at)
-			oldest = i;
-	}
-	s->said[oldest].hash = hash;
-	s->said[oldest].at = now;
-	say(level, event, d->c.services[service].name, "%s", text);
+	if (!said_lately(d->services[service].said, sentence_hash(text, strcmp(event, "recorder") != 0)))
+		say(level, event, d->c.services[service].name, "%s", text);
 }
 
 /* ---- beginning */
@@ -186,7 +192,8 @@ static void tell_begun(struct daemon *d, uint32_t service, const char *pids, uns
 		buf_addf(&text, " and %u more", n - TOLD_PIDS);
 	if (inner)
 		buf_addf(&text, " (%d is %d in its container)", first, inner);
-	say_seldom(d, SAY_INFO, "recording", service, buf_failed(&text) ? "recording" : text.data);
+	if (!buf_failed(&text) && !said_lately(d->services[service].begun, sentence_hash(text.data, true)))
+		say(SAY_INFO, "recording", d->c.services[service].name, "%s", text.data);
 }
 
 static void begin_recorder(struct daemon *d, uint32_t service)
@@ -592,7 +599,8 @@ static void tell_lines(struct daemon *d, struct recorder *r)
 
 static void tell_recorder_end(struct daemon *d, const struct recorder *r, int status, bool gone)
 {
-	bool well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 3);
+	bool empty = WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NO_SAMPLE;
+	bool well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || (empty && r->why != RECORDER_RUNS));
 	char text[300];
 
 	if (r->service == WATCHED_NONE)
@@ -608,10 +616,13 @@ static void tell_recorder_end(struct daemon *d, const struct recorder *r, int st
 		return;
 	}
 	if (gone && WIFEXITED(status)) {
-		say_seldom(
-			d, SAY_NOTICE, "short-lived", r->service,
-			"its processes ended before they could be recorded, which takes a second or two to begin: find out why they do, "
-			"or give a longer min_age, or name what starts them, whose children are recorded with it");
+		snprintf(
+			text, sizeof(text),
+			"its processes ended before %s: find out why they do, or give a longer min_age, or name what starts them, "
+			"whose children are recorded with it",
+			empty ? "a sample of them was taken"
+			      : "they could be recorded, which takes a second or two to begin");
+		say_seldom(d, SAY_NOTICE, "short-lived", r->service, text);
 		return;
 	}
 	if (WIFSIGNALED(status))
