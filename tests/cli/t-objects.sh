@@ -33,6 +33,18 @@ check "the rest of the frames is stack, and shown on demand" sh -c '
 	accperf objects -i p.data --from samples --json --stack include | jq -e ".objects | any(.kind == \"stack\" and (.name | startswith(\"stack of \")))" &&
 	! jq -e ".objects | any(.kind == \"stack\")" sampled.json'
 
+# glibc's calloc ends as a jump to memset where the block is large: the block is calloc's all the same
+if need cc; then
+	cat >cleared.c <<-'EOF'
+		#include <stdlib.h>
+		__attribute__((noinline)) char *make_cleared(void) { char *p = calloc(5, 400); for (int i = 0; i < 2000; i++) p[i] = i; return p; }
+		int main(void) { char *p = make_cleared(); int n = 0; for (int i = 0; i < 200000; i++) n += p[i % 2000]; return n == 1; }
+		EOF
+	check "(a program that clears a block)" cc -O1 -o cleared cleared.c
+	accperf exact -q -o cleared.data --objects -- ./cleared 2>/dev/null
+	check "a block that memset ends is calloc's" bash -c 'accperf objects --json -i cleared.data | jq -e "[.objects[] | select(.name | startswith(\"calloc in make_cleared\"))] | length == 1 and .[0].blocks == 1 and .[0].size == 2000 and .[0].read_bytes == 200000"'
+fi
+
 # ---- by function and region, after xQUAD: counted, so to the address ----
 accperf exact -q -o c.data --objects --cycles -- "$WORKLOADS/planted" >/dev/null 2>err || { fail "exact run with cycles"; cat err; }
 accperf objects -i c.data --json >c.json

@@ -387,7 +387,8 @@ typedef struct {
 	UChar barrier; /* 1 signal handler on this stack, 2 on another */
 	struct Path *path;
 	struct Inv *log;
-	ULong alloc_arg[3]; /* of an allocator's call */
+	Fn *alloc;          /* the allocator that it is, or ends */
+	ULong alloc_arg[3]; /* of that call */
 	Clock snap;
 } Frame;
 
@@ -544,6 +545,7 @@ void object_access(Ev *e, Addr a, UInt size, Bool write);
 extern UInt object_of_access; /* of the last one */
 void object_kernel(Addr a, SizeT len, Bool write);
 void object_alloc_enter(Frame *f);
+void object_alloc_goes_on(const Frame *from, Frame *f);
 void object_alloc_leave(Frame *f, Fn *caller);
 void object_mmap(Addr a, SizeT len, Bool anon);
 void object_unmap(Addr a, SizeT len);

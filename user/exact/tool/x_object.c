@@ -10,7 +10,7 @@
 #include "x.h"
 #include "../stream.h"
 
-enum { ALLOC_NONE, ALLOC_MALLOC, ALLOC_CALLOC, ALLOC_REALLOC, ALLOC_MEMALIGN, ALLOC_POSIX, ALLOC_FREE };
+enum { ALLOC_NONE, ALLOC_MALLOC, ALLOC_CALLOC, ALLOC_REALLOC, ALLOC_MEMALIGN, ALLOC_POSIX, ALLOC_FREE, ALLOC_FILL };
 
 typedef struct {
 	UInt id; /* from 1 */
@@ -257,7 +257,8 @@ UInt object_alloc_kind(const HChar *name)
 		if (!VG_(strncmp)(name, known[i].name, n) && (!name[n] || name[n] == '.'))
 			return known[i].kind;
 	}
-	return ALLOC_NONE;
+	/* calloc may end as a jump to it: see object_alloc_goes_on() */
+	return VG_(strstr)(name, "memset") ? ALLOC_FILL : ALLOC_NONE;
 }
 
 static UInt site_object(Addr ip, Fn *caller, const HChar *how, UInt kind)
@@ -278,8 +279,18 @@ static UInt site_object(Addr ip, Fn *caller, const HChar *how, UInt kind)
 	return *id = obj_new(kind, name, caller, 0, 0);
 }
 
+/* An allocator that ends as a jump to what fills the block, and returns it. */
+void object_alloc_goes_on(const Frame *from, Frame *f)
+{
+	if (f->fn->alloc_kind != ALLOC_FILL || !from->alloc)
+		return;
+	f->alloc = from->alloc;
+	VG_(memcpy)(f->alloc_arg, from->alloc_arg, sizeof(f->alloc_arg));
+}
+
 void object_alloc_enter(Frame *f)
 {
+	f->alloc = f->fn->alloc_kind == ALLOC_FILL ? NULL : f->fn;
 	f->alloc_arg[0] = call_args[0];
 	f->alloc_arg[1] = call_args[1];
 	f->alloc_arg[2] = call_args[2];
@@ -303,7 +314,9 @@ void object_alloc_leave(Frame *f, Fn *caller)
 	UInt id;
 	Obj *o;
 
-	switch (f->fn->alloc_kind) {
+	if (!f->alloc)
+		return;
+	switch (f->alloc->alloc_kind) {
 	case ALLOC_MALLOC: size = a[0]; break;
 	case ALLOC_CALLOC: size = a[0] * a[1]; break;
 	case ALLOC_REALLOC: {
@@ -340,7 +353,7 @@ void object_alloc_leave(Frame *f, Fn *caller)
 			tell_block(inner, X.now);
 		}
 	}
-	id = site_object(f->ret, caller, f->fn->name, FMT_OBJ_HEAP);
+	id = site_object(f->ret, caller, f->alloc->name, FMT_OBJ_HEAP);
 	o = &objs[id - 1];
 	o->blocks++;
 	o->bytes += size;

@@ -220,6 +220,7 @@ static inline __attribute__((always_inline)) void enter_as(Thread *t, Fn *fn, Ad
 	f->ret = ret;
 	f->barrier = 0;
 	f->log = NULL;
+	f->alloc = NULL;
 	if (UNLIKELY_(!++inv_counter)) { /* after 2^32 calls: 0 means nobody */
 		inv_counter = 1;
 		lost_invocations++;
@@ -339,14 +340,16 @@ void stack_enter(BB *bb)
 		return;
 	}
 	if (bb->fn != X.fn) {
-		Frame *f = &t->frames[t->depth - 1];
-		Addr sp = f->sp, ret = f->ret;
-		UChar barrier = f->barrier;
+		const Frame from = t->frames[t->depth - 1];
+		Frame *f;
 
 		/* The thread's first frame keeps its place whatever jumps where. */
 		leave_frame(t, False);
-		enter_frame(t, bb->fn, sp, ret);
-		t->frames[t->depth - 1].barrier = barrier;
+		enter_frame(t, bb->fn, from.sp, from.ret);
+		f = &t->frames[t->depth - 1];
+		f->barrier = from.barrier;
+		if (UNLIKELY_(from.alloc))
+			object_alloc_goes_on(&from, f);
 	}
 }
 
