@@ -121,15 +121,16 @@ enum fmt_section {
 	FMT_BURST_REVISIT = 76, /* struct fmt_burst_revisit: whether a word that was read changed later */
 	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
 	/* execution counts, 80..95 */
-	FMT_COUNTS_FUNC = 80,   /* struct fmt_counts_func: the last of an id wins */
-	FMT_COUNTS_NODE = 81,   /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
-	FMT_COUNTS_BLOCK = 82,  /* struct fmt_counts_block: where such code lies */
-	FMT_COUNTS_LINK = 83,   /* struct fmt_counts_link: the last of an id wins */
-	FMT_COUNTS_WINDOW = 84, /* struct fmt_counts_window: what one window saw of one link */
-	FMT_COUNTS_BURST = 85,  /* struct fmt_counts_burst: how one replay went */
-	FMT_SEGMENT = 86,       /* struct fmt_segment: what a thread did between two system calls */
-	FMT_COUNTS_DRAWN = 87,  /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
-	FMT_COUNTS_WENT = 88,   /* struct fmt_counts_went: what one replay ran; all add up */
+	FMT_COUNTS_FUNC = 80,    /* struct fmt_counts_func: the last of an id wins */
+	FMT_COUNTS_NODE = 81,    /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
+	FMT_COUNTS_BLOCK = 82,   /* struct fmt_counts_block: where such code lies */
+	FMT_COUNTS_LINK = 83,    /* struct fmt_counts_link: the last of an id wins */
+	FMT_COUNTS_WINDOW = 84,  /* struct fmt_counts_window: what one window saw of one link */
+	FMT_COUNTS_BURST = 85,   /* struct fmt_counts_burst: how one replay went */
+	FMT_SEGMENT = 86,        /* struct fmt_segment: what a thread did between two system calls */
+	FMT_COUNTS_DRAWN = 87,   /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
+	FMT_COUNTS_WENT = 88,    /* struct fmt_counts_went: what one replay ran; all add up */
+	FMT_COUNTS_REPEATS = 89, /* struct fmt_counts_repeats: of string instructions; the last of a function wins */
 };
 
 struct fmt_process {
@@ -906,4 +907,15 @@ struct fmt_counts_went {
 	float part;
 };
 _Static_assert(sizeof(struct fmt_counts_went) == 12, "fmt_counts_went");
+
+/* How often a function's `rep` instructions went on, beyond the first of each run, in what bursts and verified segments
+ * ran of it. Sums over bursts and stretches of segments: of instructions x, repetitions y, x * x, x * y, y * y, and the
+ * accesses of all repetitions. A function in which none was seen has no record. */
+struct fmt_counts_repeats {
+	uint32_t function; /* id */
+	uint32_t seen;     /* bursts, and stretches of segments, that it ran in */
+	double instructions, repeats, instructions2, both, repeats2;
+	double loads, stores, load_bytes, store_bytes;
+};
+_Static_assert(sizeof(struct fmt_counts_repeats) == 80, "fmt_counts_repeats");
 #endif

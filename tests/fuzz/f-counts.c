@@ -37,6 +37,7 @@ static const struct {
 	{ FMT_SYMBOL, 0 },
 	{ FMT_FUNCTION, sizeof(struct fmt_function) },
 	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went) }, /* kinds of older seeds keep their places */
+	{ FMT_COUNTS_REPEATS, sizeof(struct fmt_counts_repeats) },
 };
 
 static void fold(uint8_t *at, uint32_t below)
@@ -73,6 +74,7 @@ static void put(struct store_writer *w, unsigned kind, uint8_t *rec, unsigned n)
 		fold(rec + offsetof(struct fmt_counts_link, child), 24);
 		fold(rec + offsetof(struct fmt_counts_link, how), 6);
 		break;
+	case FMT_COUNTS_REPEATS:
 	case FMT_COUNTS_DRAWN: fold(rec, 8); break;
 	case FMT_COUNTS_WENT:
 		fold(rec, 8);

@@ -18,6 +18,7 @@
 #include "record/counts_plan.h"
 #include "record/counts_plan_priv.h"
 #include "record/counts_plan_priv.h"
+#include "counts/counts_repeats.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
 
@@ -625,18 +626,23 @@ static bool runtime_place(void *ctx, uint64_t runtime, struct module **m, uint64
 	return runtime >= (uintptr_t)walk && runtime < (uintptr_t)again_site + 16;
 }
 
+static struct emu_count met(uint64_t ip, uint64_t runs)
+{
+	return (struct emu_count){ .ip = ip, .runs = runs };
+}
+
 /* `calls` of walk, each going round `turns` times, one in four of these is a rare one; and half as many of something
  * else. */
 static void burst(const struct world *w, uint64_t time, uint64_t calls, uint64_t turns, bool cut)
 {
 	const struct emu_cut where = { .ip = (uintptr_t)walk_rare, .times = 1 };
 	const struct emu_count ran[] = {
-		{ (uintptr_t)caller, 2 * calls },
-		{ (uintptr_t)walk, calls },
-		{ (uintptr_t)walk_loop, calls * turns },
-		{ (uintptr_t)walk_loop + 3, calls * turns },
-		{ (uintptr_t)walk_rare, calls * turns / 4 },
-		{ 16, 1000 },
+		met((uintptr_t)caller, 2 * calls),
+		met((uintptr_t)walk, calls),
+		met((uintptr_t)walk_loop, calls * turns),
+		met((uintptr_t)walk_loop + 3, calls * turns),
+		met((uintptr_t)walk_rare, calls * turns / 4),
+		met(16, 1000),
 	};
 	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)walk, calls },
 					 { 99, (uintptr_t)walk, 1 },
@@ -667,7 +673,7 @@ static double part_of_caller(double calls, double turns)
 static void segments_add_up(void **state)
 {
 	struct world *w = *state;
-	const struct emu_count once[] = { { (uintptr_t)caller, 2 }, { (uintptr_t)walk, 3 }, { 16, 5 } };
+	const struct emu_count once[] = { met((uintptr_t)caller, 2), met((uintptr_t)walk, 3), met(16, 5) };
 	struct counts_record r;
 	double all = 0, square = 0;
 	struct err e;
@@ -696,6 +702,43 @@ static void segments_add_up(void **state)
 		assert_int_equal(d->stretches, of_caller ? 2 : 1);
 	}
 	assert_true(all == 350 && square == 150.0 * 150 + 200.0 * 200);
+	counts_record_release(&r);
+}
+
+/* Bursts and stretches of segments are pieces alike; who repeated nothing has no record. */
+static void repeats_add_up(void **state)
+{
+	struct world *w = *state;
+	struct emu_count in_burst[] = { met((uintptr_t)caller, 2), met((uintptr_t)walk, 30) };
+	struct emu_count in_segment[] = { met((uintptr_t)walk, 5), met((uintptr_t)walk, 5) };
+	struct plan_burst b = { .time = 2, .ip = (uintptr_t)walk, .count = in_burst, .counts = 2 };
+	struct counts_record r;
+	struct counts_repeats of;
+	struct err e;
+
+	in_burst[1].repeats = 90;
+	in_segment[0].repeats = 20;
+	in_burst[1].loads = in_burst[1].stores = in_segment[0].loads = in_segment[0].stores = 1;
+	in_burst[1].bytes = in_segment[0].bytes = 8;
+	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
+	plan_segment(w->plan, 1000, in_segment, 2, runtime_place, w);
+	plan_segment(w->plan, 1000, in_segment + 1, 1, runtime_place, w);
+	plan_stretch(w->plan, 10);
+	assert_int_equal(plan_write(w->plan), 0);
+	assert_int_equal(store_close(w->store, &e), 0);
+	w->store = NULL;
+	assert_int_equal(counts_record_load(&r, w->path, &e), 0);
+	assert_int_equal(r.dropped, 0);
+	assert_int_equal(r.repeated, 1);
+	assert_int_equal(r.func[r.repeats[0].function].start, vaddr(w, walk));
+	assert_int_equal(r.repeats[0].seen, 2);
+	assert_true(r.repeats[0].instructions2 == 30 * 30 + 15 * 15 && r.repeats[0].both == 30 * 90 + 15 * 20 &&
+		    r.repeats[0].repeats2 == 90 * 90 + 20 * 20);
+	of = counts_repeats_of(&r.repeats[0]);
+	assert_true(fabs(of.times - (1 + 110.0 / 45)) < 1e-9);
+	assert_true(fabs(of.loads - 110.0 / 45) < 1e-9 && fabs(of.store_bytes - 880.0 / 45) < 1e-9);
+	/* pieces of 30 and 15 that are off by 16.7 either way, twice as there are but two, over 45 and what it is */
+	assert_true(fabs(of.log_var - 4 * (50.0 / 3) * (50.0 / 3) / 45 / 45 / of.times / of.times) < 1e-9);
 	counts_record_release(&r);
 }
 
@@ -777,9 +820,8 @@ static void bursts_tell_ratios(void **state)
 static void knots_hang_on_what_runs(void **state)
 {
 	struct world *w = *state;
-	const struct emu_count ran[] = { { (uintptr_t)knot, 10 },
-					 { (uintptr_t)knot_busy, 400 },
-					 { (uintptr_t)knot_on, 390 } };
+	const struct emu_count ran[] = { met((uintptr_t)knot, 10), met((uintptr_t)knot_busy, 400),
+					 met((uintptr_t)knot_on, 390) };
 	struct plan_burst b = { .ended = 1,
 				.ip = (uintptr_t)knot_busy,
 				.pid = 1,
@@ -850,7 +892,7 @@ static void what_calls_itself(void **state)
 	struct world *w = *state;
 	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)again, 7 },
 					 { (uintptr_t)again_site, (uintptr_t)again, 300 } };
-	const struct emu_count ran[] = { { (uintptr_t)again, 307 }, { (uintptr_t)caller, 7 } };
+	const struct emu_count ran[] = { met((uintptr_t)again, 307), met((uintptr_t)caller, 7) };
 	struct plan_burst b = { .ended = 1,
 				.ip = (uintptr_t)again,
 				.pid = 1,
@@ -913,7 +955,8 @@ static void what_calls_itself(void **state)
 static void stubs_are_no_functions(void **state)
 {
 	struct world *w = *state;
-	struct emu_count ran[] = { { (uintptr_t)walk, 1 }, { (uintptr_t)lazy_stub, 1 }, { (uintptr_t)bound_stub, 1 } };
+	struct emu_count ran[] = { met((uintptr_t)walk, 1), met((uintptr_t)lazy_stub, 1),
+				   met((uintptr_t)bound_stub, 1) };
 	struct plan_burst b = { .time = 2, .ip = (uintptr_t)walk, .count = ran, .counts = 3 };
 
 	assert_false(plan_sample(w->plan, w->self, vaddr(w, lazy_stub), 1e6));
@@ -944,6 +987,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lists, begin, end),
 		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
 		cmocka_unit_test_setup_teardown(segments_add_up, begin, end),
+		cmocka_unit_test_setup_teardown(repeats_add_up, begin, end),
 		cmocka_unit_test_setup_teardown(knots_hang_on_what_runs, begin, end),
 		cmocka_unit_test_setup_teardown(what_was_cut_is_doubted, begin, end),
 		cmocka_unit_test_setup_teardown(what_calls_itself, begin, end),

@@ -139,9 +139,34 @@ static void test_written(void **state)
 	emu_free(e);
 }
 
+/* One instruction to the run, and what it repeated beside it. */
+static void test_repeats(void **state)
+{
+	struct emu *e = new_emu();
+
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		struct emu_count count[INSNS];
+
+		run(e, NULL);
+		assert_int_equal(emu_counts(e, count, INSNS), INSNS);
+		for (unsigned i = 0; i < INSNS; i++) {
+			bool repeated = count[i].ip == CODE + 28;
+
+			assert_int_equal(count[i].runs, 1);
+			assert_int_equal(count[i].repeats, repeated ? 2 : 0);
+			assert_int_equal(count[i].loads, 0);
+			assert_int_equal(count[i].stores, repeated);
+			assert_int_equal(count[i].bytes, repeated);
+		}
+	}
+	emu_free(e);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_accesses), cmocka_unit_test(test_written) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_accesses), cmocka_unit_test(test_written),
+					    cmocka_unit_test(test_repeats) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,11 +227,50 @@ static void test_aged(void **state)
 	emu_free(e);
 }
 
+static const uint8_t repeating[] = {
+	0xb9, 0x05, 0,    0,    0, /*  0 mov ecx, 5 */
+	0xf3, 0xaa,                /*  5 rep stosb */
+	0x48, 0x83, 0xc6, 0x20,    /*  7 add rsi, 32 */
+	0x48, 0x8b, 0x1e,          /* 11 mov rbx, [rsi] */
+	0xeb, 0xf0,                /* 14 jmp 0 */
+};
+#define IN_A_PAGE (EMU_PAGE / 32) /* rounds */
+
+/* The repetitions of what is taken back go with it, those before stay. */
+static void test_repeats_taken_back(void **state)
+{
+	struct memory m = { .code = { repeating, sizeof(repeating) } };
+	struct emu_env env = { .code = fake_code, .page = page, .ctx = &m };
+	struct emu *e = emu_new(&env);
+	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_DI] = FIRST, [WREG_SI] = SECOND };
+	struct emu_start start = { .regs = regs, .insns = 5 * 2 * IN_A_PAGE };
+	struct emu_result out;
+
+	assert_non_null(e);
+	for (int changes = 0; changes < 2; changes++) {
+		struct emu_count count[8];
+		uint64_t repeats = 0;
+		size_t n;
+
+		m.changing = changes ? SECOND + EMU_PAGE : 0;
+		assert_int_equal(emu_run(e, &start, &out), 0);
+		assert_int_equal(out.changed, changes);
+		n = emu_counts(e, count, 8);
+		for (size_t i = 0; i < n; i++)
+			repeats += count[i].repeats;
+		assert_int_equal(repeats, 4 * emu_runs_of(e, CODE + 5));
+		assert_in_range(out.insns, 5 * IN_A_PAGE - 5, start.insns - (changes ? 5 : 0));
+	}
+	emu_free(e);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
-					    cmocka_unit_test(test_stack), cmocka_unit_test(test_aged),
-					    cmocka_unit_test(test_taken_back) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
+		cmocka_unit_test(test_stack),      cmocka_unit_test(test_aged),
+		cmocka_unit_test(test_taken_back), cmocka_unit_test(test_repeats_taken_back)
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/counts_repeats.h"
 #include "counts/counts_report.h"
 #include "util/grow.h"
 
@@ -16,6 +17,7 @@ struct maker {
 	struct counts_built built;
 	struct counts_report *out;
 	uint32_t *row_of; /* by function of the record */
+	struct counts_repeats *repeats;
 	bool *want;
 	double *var; /* by node, of the log of its runs */
 	size_t detail;
@@ -92,14 +94,44 @@ static void scale_work(struct counts_row *row, double instructions)
 	row->store_bytes *= by;
 }
 
+static void find_repeats(struct maker *m)
+{
+	for (size_t i = 0; i < m->r->funcs; i++)
+		m->repeats[i] = counts_repeats_of(NULL);
+	for (size_t i = 0; i < m->r->repeated; i++)
+		m->repeats[m->r->repeats[i].function] = counts_repeats_of(&m->r->repeats[i]);
+}
+
+static void add_repeats(struct counts_row *row, const struct counts_repeats *r)
+{
+	row->once = row->instructions;
+	row->loads += row->once * r->loads;
+	row->stores += row->once * r->stores;
+	row->load_bytes += row->once * r->load_bytes;
+	row->store_bytes += row->once * r->store_bytes;
+	row->instructions *= r->times;
+}
+
+static struct counts_figure share_of(const struct counts_group *g, const struct counts_repeats *r, double all)
+{
+	double by = r->times / all, low = log(g->instructions / g->low), high = log(g->high / g->instructions),
+	       var = Z95 * Z95 * r->log_var;
+
+	if (!(r->log_var > 0))
+		return (struct counts_figure){ g->instructions * by, g->low * by, g->high * by };
+	return (struct counts_figure){ g->instructions * by, g->instructions * by * exp(-sqrt(low * low + var)),
+				       g->instructions * by * exp(sqrt(high * high + var)) };
+}
+
 static void fill_rows(struct maker *m)
 {
 	struct counts_report *out = m->out;
 	const struct counts_tree *t = &m->built.tree;
 	double all = 0, time = 0, counted = 0, in_segments = 0;
 
+	find_repeats(m);
 	for (size_t i = 0; i < m->r->funcs; i++) {
-		all += isnan(t->group[i].instructions) ? 0 : t->group[i].instructions;
+		all += isnan(t->group[i].instructions) ? 0 : m->repeats[i].times * t->group[i].instructions;
 		time += m->r->func[i].self_ns;
 		out->samples += t->group[i].samples;
 	}
@@ -118,14 +150,14 @@ static void fill_rows(struct maker *m)
 		row->trust = g->trust;
 		row->by_segments = g->by_segments;
 		row->time = g->samples && time > 0 ? f->self_ns / time : NAN;
-		row->share = all > 0 ? (struct counts_figure){ g->instructions / all, g->low / all, g->high / all }
-				     : unknown;
+		row->share = all > 0 ? share_of(g, &m->repeats[i], all) : unknown;
 		scale_work(row, g->instructions);
+		add_repeats(row, &m->repeats[i]);
 		row->second = unknown;
 		row->calls = row->per_call = NAN;
 		row->how = COUNTS_UNKNOWN;
-		counted += g->trust > 0.5 && !isnan(g->instructions) ? g->instructions / all : 0;
-		in_segments += isnan(g->instructions) ? 0 : g->by_segments * g->instructions;
+		counted += g->trust > 0.5 && !isnan(row->instructions) ? row->instructions / all : 0;
+		in_segments += isnan(row->instructions) ? 0 : g->by_segments * row->instructions;
 	}
 	out->counted = all > 0 ? counted : 0;
 	out->in_segments = all > 0 ? in_segments / all : 0;
@@ -364,7 +396,7 @@ static void take_rate_of_segments(struct counts_report *out)
 	double all = 0, by, low = r->low / r->per_ns, high = r->high / r->per_ns;
 
 	for (size_t i = 0; i < out->row_count; i++)
-		all += out->row[i].instructions > 0 ? out->row[i].instructions : 0;
+		all += out->row[i].once > 0 ? out->row[i].once : 0;
 	if (!r->known || !(all > 0))
 		return;
 	by = r->per_ns * 1e9 / all;
@@ -453,7 +485,8 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	m.row_of = calloc(r->funcs + 1, sizeof(*m.row_of));
 	m.want = calloc(r->nodes + 1, sizeof(*m.want));
 	m.var = calloc(r->nodes + 1, sizeof(*m.var));
-	rc = out->row && m.row_of && m.want && m.var ? counts_record_solve(r, &m.built) : -ENOMEM;
+	m.repeats = calloc(r->funcs + 1, sizeof(*m.repeats));
+	rc = out->row && m.row_of && m.want && m.var && m.repeats ? counts_record_solve(r, &m.built) : -ENOMEM;
 	if (!rc) {
 		fill_rows(&m);
 		rc = sort_functions(&m);
@@ -473,6 +506,7 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	free(m.row_of);
 	free(m.want);
 	free(m.var);
+	free(m.repeats);
 	if (rc) {
 		counts_report_release(out);
 		return err_set(e, rc,

@@ -172,6 +172,27 @@ static int take_drawn(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+static int take_repeats(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+	const struct fmt_counts_repeats *n = rec;
+	size_t i;
+
+	if (!is_amount(n->instructions) || !is_amount(n->repeats) || !(n->instructions2 >= 0 && n->both >= 0) ||
+	    !(n->instructions2 < MAX_SQUARE && n->both < MAX_SQUARE && n->repeats2 >= 0 && n->repeats2 < MAX_SQUARE) ||
+	    !is_amount(n->loads) || !is_amount(n->stores) || !is_amount(n->load_bytes) || !is_amount(n->store_bytes)) {
+		r->dropped++;
+		return 0;
+	}
+	if (!ROOM(r->repeats, r->repeated, r->repeats_cap))
+		return no_room(r->repeated, r->e);
+	i = slot_of(&r->repeats_at, n->function, &r->repeated, r->e);
+	if (i == SIZE_MAX)
+		return -ENOMEM;
+	r->repeats[i] = *n;
+	return 0;
+}
+
 /* Ids, until all functions are known. */
 static int take_went(void *ctx, const void *rec, size_t size)
 {
@@ -209,6 +230,7 @@ static const struct section_row rows[] = {
 	{ FMT_SEGMENT, sizeof(struct fmt_segment), take_segment, NULL },
 	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn), take_drawn, NULL },
 	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went), take_went, NULL },
+	{ FMT_COUNTS_REPEATS, sizeof(struct fmt_counts_repeats), take_repeats, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -306,6 +328,21 @@ static void resolve_drawn(struct counts_record *r)
 		r->dropped += d->function != 0;
 		d->function = UINT32_MAX;
 	}
+}
+
+static void resolve_repeats(struct counts_record *r)
+{
+	size_t out = 0;
+
+	for (size_t i = 0; i < r->repeated; i++) {
+		struct fmt_counts_repeats n = r->repeats[i];
+
+		if (find_index(&r->func_at, n.function, &n.function))
+			r->repeats[out++] = n;
+		else
+			r->dropped++;
+	}
+	r->repeated = out;
 }
 
 static void resolve_went(struct counts_record *r)
@@ -410,6 +447,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	resolve_nodes(r);
 	resolve_links(r);
 	resolve_drawn(r);
+	resolve_repeats(r);
 	resolve_went(r);
 	for (size_t i = 0; i < r->blocks; i++)
 		if (real_node(r, r->block[i].node, &r->block[i].node))
@@ -451,11 +489,13 @@ void counts_record_release(struct counts_record *r)
 	free(r->window);
 	free(r->segment);
 	free(r->drawn);
+	free(r->repeats);
 	free(r->went);
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);
 	map_release(&r->drawn_at);
+	map_release(&r->repeats_at);
 	map_release(&r->went_at);
 	profile_free(r->owned);
 	memset(r, 0, sizeof(*r));

@@ -53,7 +53,7 @@ struct counts_record {
 	size_t links, link_cap;
 	struct fmt_counts_window *window; /* by link, then time; link: an index */
 	size_t windows, window_cap;
-	struct map func_at, node_at, link_at, drawn_at, went_at; /* file's ids -> indices */
+	struct map func_at, node_at, link_at, drawn_at, repeats_at, went_at; /* file's ids -> indices */
 	const struct profile *profile; /* it came from: its modules, whose ids those of functions are */
 	struct profile *owned;         /* by counts_record_load() */
 	uint64_t recording;            /* tells this recording from others; 0: nothing does */
@@ -63,6 +63,8 @@ struct counts_record {
 	size_t segments, segment_cap;
 	struct fmt_counts_drawn *drawn; /* function: an index; UINT32_MAX: of no function */
 	size_t drawns, drawn_cap;
+	struct fmt_counts_repeats *repeats; /* function: an index */
+	size_t repeated, repeats_cap;
 	struct counts_went *went; /* one for each pair */
 	size_t wents, went_cap;
 	uint32_t dropped; /* records that referred to nothing, or made no sense */

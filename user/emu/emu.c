@@ -26,7 +26,7 @@
 
 struct code {
 	struct emu_insn i;
-	uint64_t ip, runs;
+	uint64_t ip, runs, repeats;
 	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
 	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
@@ -59,6 +59,13 @@ struct trail {
 	size_t count, cap;
 };
 
+/* A repeated string instruction of a run. */
+struct again {
+	uint64_t times; /* beyond the first */
+	size_t at;      /* in what ran, in order */
+	struct code *of;
+};
+
 struct emu {
 	struct emu_env env;
 	struct emu_memory *mem;
@@ -86,7 +93,10 @@ struct emu {
 	uint64_t random;
 	bool no_memory;
 	struct trail ran, entered; /* instructions, and calls; not of a segment */
-	struct safe safe[SAFES];   /* of this run */
+	struct again *again;
+	uint32_t agains, again_cap;
+	uint64_t elements;       /* before the instruction that runs now */
+	struct safe safe[SAFES]; /* of this run */
 	uint32_t safes;
 	bool tells; /* of accesses */
 	bool to_entry;
@@ -151,6 +161,7 @@ void emu_free(struct emu *e)
 	free(e->told);
 	free(e->cut);
 	free(e->branch);
+	free(e->again);
 	free(e->ran.place);
 	free(e->entered.place);
 	emu_mem_free(e->mem);
@@ -201,6 +212,22 @@ static void leave_trail(struct emu *e, struct trail *t, uint32_t place)
 		e->no_memory = true;
 }
 
+static void note_repeats(struct emu *e, struct code *c)
+{
+	uint64_t times = e->s.elements - e->elements - 1;
+
+	e->elements = e->s.elements;
+	/* not its own: one that ended on the way was left early */
+	if (!times || !c->i.rep)
+		return;
+	if (!GROW(e->again, e->agains, e->again_cap, 64)) {
+		e->no_memory = true;
+		return;
+	}
+	e->again[e->agains++] = (struct again){ times, e->ran.count, c };
+	c->repeats += times;
+}
+
 static void note_met_code(struct emu *e, struct code *c)
 {
 	if (!c->met) {
@@ -209,11 +236,13 @@ static void note_met_code(struct emu *e, struct code *c)
 			return;
 		}
 		c->met = true;
-		c->runs = 0;
+		c->runs = c->repeats = 0;
 		c->place = e->mets;
 		e->met[e->mets++] = c;
 	}
 	c->runs++;
+	if (e->s.elements != e->elements)
+		note_repeats(e, c);
 	leave_trail(e, &e->ran, c->place);
 }
 
@@ -342,6 +371,8 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 
 static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
 {
+	for (; e->agains && e->again[e->agains - 1].at >= s->insns; e->agains--)
+		e->again[e->agains - 1].of->repeats -= e->again[e->agains - 1].times;
 	while (e->ran.count > s->insns)
 		e->met[e->ran.place[--e->ran.count]]->runs--;
 	while (e->entered.count > s->entries)
@@ -638,6 +669,8 @@ static void set_start(struct emu *e, const struct emu_start *start)
 	e->guessed = false;
 	e->safes = 0;
 	e->ran.count = e->entered.count = 0;
+	e->agains = 0;
+	e->elements = 0;
 	e->no_memory = false;
 	e->guesses = start->guesses;
 	memset(e->pair, 0, sizeof(e->pair));
@@ -746,12 +779,27 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 	return e->no_memory ? -ENOMEM : 0;
 }
 
+static void tell_repeats(const struct code *c, struct emu_count *to)
+{
+	enum emu_op op = c->i.op;
+
+	to->repeats = c->repeats;
+	to->loads = (op == EMU_OP_MOVS || op == EMU_OP_SCAS) + 2 * (op == EMU_OP_CMPS);
+	to->stores = op == EMU_OP_MOVS || op == EMU_OP_STOS;
+	to->bytes = c->i.width;
+}
+
 size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
 {
 	size_t n = 0;
 
-	for (; n < e->mets && n < max; n++)
-		buf[n] = (struct emu_count){ e->met[n]->ip, e->met[n]->runs };
+	for (; n < e->mets && n < max; n++) {
+		const struct code *c = e->met[n];
+
+		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs };
+		if (c->repeats)
+			tell_repeats(c, &buf[n]);
+	}
 	return e->mets;
 }
 

@@ -113,6 +113,8 @@ struct emu_result {
 struct emu_count {
 	uint64_t ip;
 	uint64_t runs;
+	uint64_t repeats;             /* of a repeated string instruction: beyond the first of each run */
+	uint8_t loads, stores, bytes; /* of one repetition; of each of these */
 };
 
 /* A function was entered, by a call or by a jump at its caller's end: where it returns to. */

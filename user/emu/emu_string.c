@@ -76,19 +76,20 @@ enum emu_outcome emu_string(struct emu_state *s, struct emu_memory *m, const str
 		return element(s, m, i, step);
 	if (s->r[WREG_CX] > MOST || s->elements + s->r[WREG_CX] > RUN_MOST)
 		return EMU_O_FAULT;
-	s->elements += s->r[WREG_CX];
 	while (s->r[WREG_CX]) {
 		uint64_t n = compares || step < 0 ? 0 : many(s, m, i);
 		enum emu_outcome rc;
 
 		if (n) {
 			s->r[WREG_CX] -= n;
+			s->elements += n;
 			continue;
 		}
 		rc = element(s, m, i, step);
 		if (rc)
 			return rc;
 		s->r[WREG_CX]--;
+		s->elements++;
 		if (!compares)
 			continue;
 		if (!(s->flags_known & EMU_ZF))

@@ -748,6 +748,7 @@ int plan_write(struct plan *p)
 {
 	plan_replay_flush(p);
 	plan_write_drawn(p);
+	plan_write_repeats(p);
 	for (uint32_t i = 0; i < p->funcs; i++) {
 		struct plan_func *f = &p->func[i];
 

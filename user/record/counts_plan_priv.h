@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c
- * (windows), counts_replay.c (bursts) and counts_segments.c share. Included by these five and by tests. */
+/* What counts_plan.c (functions, graphs, links), counts_choose.c (worth, jobs), counts_result.c (windows),
+ * counts_replay.c (bursts), counts_segments.c and counts_repeats.c (what both repeat) share. Included by these six and
+ * by tests. */
 #ifndef ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 #define ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 
@@ -12,6 +13,8 @@
 /* the first hit comes so soon where a window begins in its code; a hit itself takes 10 to 15 us */
 #define PLAN_WITHIN_NS 20000
 #define PLAN_CALLERS_MAX 64 /* call sites of one function */
+
+enum plan_repeats_of { REPEATS_OF_BURST, REPEATS_OF_STRETCH, REPEATS_OF };
 
 struct plan_func {
 	struct fmt_counts_func rec;
@@ -43,6 +46,10 @@ struct plan_func {
 	unsigned bursts;
 	double drawn_now; /* instructions of verified segments in this stretch */
 	struct fmt_counts_drawn drawn;
+	struct {
+		double instructions, repeats;
+	} repeats_now[REPEATS_OF]; /* in the burst, or the stretch of segments, that is looked at */
+	struct fmt_counts_repeats repeats;
 };
 
 struct plan_link {
@@ -141,6 +148,10 @@ void plan_write_link(struct plan *p, uint32_t link);
 void plan_put(struct plan *p, enum fmt_section section, uint32_t id, const void *rec, size_t size);
 /* What segments told so far (counts_segments.c). */
 void plan_write_drawn(struct plan *p);
+/* Of what ran of a function in one burst, or in one stretch; and the end of that (counts_repeats.c). */
+void plan_repeats_add(struct plan_func *f, enum plan_repeats_of of, const struct emu_count *c);
+void plan_repeats_fold(struct plan_func *f, enum plan_repeats_of of);
+void plan_write_repeats(struct plan *p);
 /* What was measured of it is not to be used, nor more of it measured. */
 void plan_void(struct plan *p, uint32_t link);
 /* Of code that runs round and round without being a loop bursts tell which node runs often enough for the rest to be

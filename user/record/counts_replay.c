@@ -120,6 +120,7 @@ static void count_nodes(struct replayed *r)
 			continue;
 		f->replayed += (double)c->runs;
 		f->ran_now += (double)c->runs;
+		plan_repeats_add(f, REPEATS_OF_BURST, c);
 		n = begins_node(f, c->ip - r->at.bias) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->at.bias)
@@ -382,6 +383,7 @@ int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn plac
 		struct plan_func *f = &p->func[p->passed[k]];
 
 		f->met_now = false;
+		plan_repeats_fold(f, REPEATS_OF_BURST);
 		f->own_now = f->all_now = f->ran_now = f->entered_now = 0;
 		if (f->runs_now)
 			memset(f->runs_now, 0, f->runs.nodes * sizeof(*f->runs_now));

@@ -22,8 +22,13 @@ void plan_segment(struct plan *p, double stands_for, const struct emu_count *cou
 {
 	struct plan_ran at = { .func = PLAN_NONE };
 
-	for (size_t i = 0; i < counts; i++)
-		add_drawn(p, plan_ran_at(p, &at, count[i].ip, place, ctx), stands_for * (double)count[i].runs);
+	for (size_t i = 0; i < counts; i++) {
+		uint32_t f = plan_ran_at(p, &at, count[i].ip, place, ctx);
+
+		add_drawn(p, f, stands_for * (double)count[i].runs);
+		if (f != PLAN_NONE)
+			plan_repeats_add(&p->func[f], REPEATS_OF_STRETCH, &count[i]);
+	}
 }
 
 static void fold_stretch(struct fmt_counts_drawn *to, double own, double all)
@@ -46,6 +51,7 @@ void plan_stretch(struct plan *p, double weight)
 		f->drawn.function = f->rec.id;
 		fold_stretch(&f->drawn, weight * f->drawn_now, weight * all);
 		f->drawn_now = 0;
+		plan_repeats_fold(f, REPEATS_OF_STRETCH);
 	}
 	if (p->drawn_nowhere > 0)
 		fold_stretch(&p->drawn, weight * p->drawn_nowhere, weight * all);
