@@ -41,6 +41,7 @@ d8718da86f222252 motion
 da3e92bcdafd0021 audio
 cf6773583d09a487 json
 513b3a0d38af2ca4 copies
+00000000ad296bdd repeats
 0f6c75936b2c2d42 sixteen
 5ac1bc6e8862d3d3 vm
 0ec0731656937285 wide

@@ -25,6 +25,7 @@
 #define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
 #define STUB_INSNS 3     /* a stub of the linkage table: endbr64, bnd, jmp */
 #define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
+#define STRING_BURSTS 3  /* that met a `rep` instruction, for its bytes a run to be theirs; by hand */
 #define MOST_RUNS 1e18   /* more is the outcome of a damaged file */
 #define LOW_LEAST 1e-3   /* of a figure: an interval down to nothing says no more than one down to there */
 #define PROLOGUE 8       /* instructions in which a frame pointer is set up */
@@ -59,11 +60,13 @@ struct runs {
 	struct flow_balance s;
 	uint32_t elsewhere; /* node of what leaves the known code */
 	size_t node_cap, edge_cap, group_cap;
-	struct map site_sum; /* module, address, kind -> index into sum */
+	struct map site_sum;   /* module, address, kind -> index into sum: of weights */
+	struct map string_sum; /* the same of bytes, of repeated instructions */
 	double *sum;
 	size_t sums, sum_cap;
-	uint32_t *block; /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
-	uint32_t blocks; /* nodes that there were then */
+	struct map burst_at; /* module, address -> index into raw_bursts.site */
+	uint32_t *block;     /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
+	uint32_t blocks;     /* nodes that there were then */
 	bool failed;
 };
 
@@ -516,7 +519,7 @@ static void use_bursts(struct runs *rs)
 	free(told_by);
 }
 
-/* ---- segments ---- */
+/* ---- counts ---- */
 
 static void scale_blocks(struct runs *rs, const struct function *f, double by)
 {
@@ -524,9 +527,23 @@ static void scale_blocks(struct runs *rs, const struct function *f, double by)
 		rs->s.node[f->first_node + k].runs *= by;
 }
 
-/* How much work a function had segments tell without time: the balance may part it among blocks, as bursts may, but
- * has no more to say of how much it is. */
-static void hold_to_segments(struct runs *rs)
+/* The part of a function's time that says nothing of how often it ran: of blocks that repeat something. */
+static double silent_part(const struct runs *rs, const struct function *f)
+{
+	double silent = 0, all = 0;
+
+	for (uint32_t k = 0; k < f->cfg.blocks; k++) {
+		const struct flow_balance_node *n = &rs->s.node[f->first_node + k];
+
+		all += n->time;
+		silent += n->cost > 0 ? 0 : n->time;
+	}
+	return all > 0 ? silent / all : 0;
+}
+
+/* How much work a function had segments tell without time, and of what repeats time tells nothing at all: the balance
+ * may part it among blocks, as bursts may, but has no more to say of how much it is. */
+static void hold_to_counts(struct runs *rs)
 {
 	double counted = 0, all = 0;
 	double *work = calloc(rs->functions + 1, sizeof(*work)), *runs = malloc((rs->s.nodes + 1) * sizeof(*runs));
@@ -545,9 +562,10 @@ static void hold_to_segments(struct runs *rs)
 	}
 	for (uint32_t i = 0; i < rs->functions && !rs->failed && counted > 0; i++) {
 		const struct function *f = &rs->function[i];
+		double part = f->counted > 0 ? fmax(f->by_segments, silent_part(rs, f)) : 0;
 
-		if (work[i] > 0 && work[i] < MOST_RUNS && f->by_segments > 0)
-			scale_blocks(rs, f, 1 - f->by_segments + f->by_segments * f->counted / counted * all / work[i]);
+		if (work[i] > 0 && work[i] < MOST_RUNS && part > 0)
+			scale_blocks(rs, f, 1 - part + part * f->counted / counted * all / work[i]);
 	}
 	free(work);
 	free(runs);
@@ -586,10 +604,10 @@ static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
 	return input_code_key(module, ip) ^ (uint64_t)store << 63;
 }
 
-static double *sum_of_site(struct runs *rs, uint64_t ip, uint32_t module, bool store)
+static double *sum_in(struct runs *rs, struct map *m, uint64_t ip, uint32_t module, bool store)
 {
 	bool added;
-	uint64_t *at = map_put(&rs->site_sum, sum_key(ip, module, store), &added);
+	uint64_t *at = map_put(m, sum_key(ip, module, store), &added);
 
 	if (!at) {
 		rs->failed = true;
@@ -607,15 +625,57 @@ static bool is_timed(const struct in_access *a)
 	return (a->flags & FMT_A_TIME) && (a->flags & FMT_A_DERIVED) && !(a->flags & (FMT_A_REP | FMT_A_CENSUS));
 }
 
+/* A repeated one: the tick that meets it finds what is left of its bytes, in a time that says little of how many. */
+static bool is_string(const struct in_access *a)
+{
+	return (a->flags & FMT_A_TIME) && (a->flags & FMT_A_DERIVED) && (a->flags & FMT_A_REP) &&
+	       !(a->flags & (FMT_A_CENSUS | FMT_A_STACK));
+}
+
+static void find_burst_sites(struct runs *rs)
+{
+	const struct raw_bursts *b = &rs->r->bursts;
+	bool added;
+
+	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
+		uint64_t *at = map_put(&rs->burst_at, input_code_key(b->site[i].module, b->site[i].ip), &added);
+
+		rs->failed |= !at;
+		if (at)
+			*at = i;
+	}
+}
+
+/* Of a repeated instruction, off the stack; NaN: too few bursts met it. */
+static double bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
+{
+	const uint64_t *at = map_get(&rs->burst_at, input_code_key(module, ip));
+	const struct fmt_burst_site *s = at ? &rs->r->bursts.site[*at] : NULL;
+	double bytes;
+
+	if (!s || s->bursts < STRING_BURSTS || !(s->runs > 0))
+		return NAN;
+	bytes = store ? s->store_bytes - s->store_stack : s->load_bytes - s->load_stack;
+	return bytes >= 0 ? bytes / s->runs : NAN;
+}
+
+/* Of its instruction; NULL: it is not weighed anew. */
+static double *sum_of_site(struct runs *rs, const struct in_access *a)
+{
+	const struct site_key *k = intern_get(&rs->r->site_keys, a->site + 1, NULL);
+	struct map *m = is_timed(a) ? &rs->site_sum : is_string(a) ? &rs->string_sum : NULL;
+
+	return m ? sum_in(rs, m, k->ip, k->module, !(a->flags & FMT_A_LOAD)) : NULL;
+}
+
 /* Sums of the recorded weights by instruction; operands of one kind at one instruction share theirs. */
 static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
-		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
-		double *sum = is_timed(&a[i]) ? sum_of_site(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
+		double *sum = sum_of_site(rs, &a[i]);
 
 		if (sum)
-			*sum += a[i].weight;
+			*sum += is_string(&a[i]) ? a[i].weight * a[i].size : a[i].weight;
 	}
 }
 
@@ -651,13 +711,14 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
 		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
-		const double *sum =
-			is_timed(&a[i]) ? sum_of_site(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD)) : NULL;
-		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN;
+		const double *sum = sum_of_site(rs, &a[i]);
+		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN,
+		       wanted = is_string(&a[i]) ? runs * bytes_of_run(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD))
+						 : runs;
 
-		if (!(runs >= 0 && runs < MOST_RUNS))
+		if (!(wanted >= 0 && wanted < MOST_RUNS))
 			continue;
-		a[i].weight *= runs / *sum;
+		a[i].weight *= wanted / *sum;
 		keep_block_of(rs, k->ip, k->module);
 	}
 }
@@ -715,14 +776,14 @@ static bool place_of_module(const struct runs *rs, const struct code_module *m, 
 /* An access that must have happened although no sample met it. Relative to the instruction its address
  * is known all the same. */
 static void add_unsampled_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
-				 const struct dec_mem *o, double runs)
+				 const struct dec_mem *o, uint32_t size, double runs)
 {
 	const struct code_module *m = &rs->module[f->module];
 	struct flow_input *in = rs->r->in;
 	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
 	struct in_access a = { .time = rs->r->last_time,
 			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
-			       .size = o->size,
+			       .size = size,
 			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
 	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
 	uint64_t bias;
@@ -760,7 +821,7 @@ static void add_stub_loads(struct runs *rs, const struct function *f, double uni
 				break;
 			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 &&
 			    d.mem[0].base == WREG_IP)
-				add_unsampled_access(rs, f, at, &d, &d.mem[0], runs);
+				add_unsampled_access(rs, f, at, &d, &d.mem[0], d.mem[0].size, runs);
 			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
 				break;
 			at += d.len;
@@ -787,11 +848,13 @@ static void add_unsampled(struct runs *rs, const struct function *f, double unit
 				break;
 			for (unsigned m = 0; m < d.mem_cnt; m++) {
 				const struct dec_mem *o = &d.mem[m];
-				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP);
+				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP),
+				     store = !(o->flags & DEC_M_LOAD), string = o->flags & DEC_M_REP;
+				double size = string ? bytes_of_run(rs, ip, module, store) : o->size;
 
-				if (!stack && o->size && !(o->flags & DEC_M_REP) &&
-				    !map_get(&rs->site_sum, sum_key(ip, module, !(o->flags & DEC_M_LOAD))))
-					add_unsampled_access(rs, f, ip, &d, o, runs);
+				if (!stack && size >= 1 && size < UINT32_MAX &&
+				    !map_get(string ? &rs->string_sum : &rs->site_sum, sum_key(ip, module, store)))
+					add_unsampled_access(rs, f, ip, &d, o, (uint32_t)lround(size), runs);
 			}
 		}
 	}
@@ -817,6 +880,8 @@ static void release_runs(struct runs *rs)
 	map_release(&rs->call_at);
 	map_release(&rs->pair_at);
 	map_release(&rs->site_sum);
+	map_release(&rs->string_sum);
+	map_release(&rs->burst_at);
 }
 
 int input_runs(struct raw *r)
@@ -840,8 +905,9 @@ int input_runs(struct raw *r)
 	if (!err && !rs.failed && r->bursts.sites)
 		use_bursts(&rs);
 	if (!err && !rs.failed)
-		hold_to_segments(&rs);
+		hold_to_counts(&rs);
 	if (!err && !rs.failed) {
+		find_burst_sites(&rs);
 		add_weights(&rs, in->access, in->access_count);
 		add_weights(&rs, in->blind, in->blind_count);
 		unit = unit_of(&rs);

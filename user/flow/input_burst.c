@@ -28,7 +28,7 @@ static int take_site(void *ctx, const void *rec, size_t size)
 	uint64_t *at;
 
 	if (!s->id || s->id > LARGEST_ID || !sane_amount(s->runs) || !sane_amount(s->load_bytes) ||
-	    !sane_amount(s->load_stack))
+	    !sane_amount(s->load_stack) || !sane_amount(s->store_bytes) || !sane_amount(s->store_stack))
 		return 0;
 	at = map_put(&b->site_at, s->id, &added);
 	if (!at || (added && !GROW(b->site, b->sites, b->site_cap, 256)))
