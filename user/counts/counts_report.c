@@ -114,13 +114,14 @@ static void add_repeats(struct counts_row *row, const struct counts_repeats *r)
 
 static struct counts_figure share_of(const struct counts_group *g, const struct counts_repeats *r, double all)
 {
-	double by = r->times / all, low = log(g->instructions / g->low), high = log(g->high / g->instructions),
-	       var = Z95 * Z95 * r->log_var;
+	double value = g->instructions * r->times / all, var = Z95 * Z95 * r->log_var, low, high;
 
 	if (!(r->log_var > 0))
-		return (struct counts_figure){ g->instructions * by, g->low * by, g->high * by };
-	return (struct counts_figure){ g->instructions * by, g->instructions * by * exp(-sqrt(low * low + var)),
-				       g->instructions * by * exp(sqrt(high * high + var)) };
+		return (struct counts_figure){ value, g->low * r->times / all, g->high * r->times / all };
+	low = log(g->instructions / g->low);
+	high = log(g->high / g->instructions);
+	return (struct counts_figure){ value, value * exp(-sqrt(low * low + var)),
+				       value * exp(sqrt(high * high + var)) };
 }
 
 static void fill_rows(struct maker *m)
