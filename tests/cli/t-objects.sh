@@ -89,6 +89,7 @@ if [ "$(id -u)" = 0 ]; then
 		locals && break
 	done
 	check "recorded: locals are named, also the one a callee reads" locals
+	check "the heap of a program that has just begun is called so" jq -e 'any(.objects[]; .name | startswith("[heap]"))' <(accperf objects -i live.data --json)
 	check "no local is found that is not there" sh -c 'accperf objects -i live.data --json | jq -e "[.objects[] | select(.kind == \"local\" and .share > 0.05) | .name] - [\"table in use_frame\", \"lent in lend\"] == []"'
 	check "recorded: computation, bytes and the stack's share in the report" sh -c 'accperf report -i live.data --json | jq -e "[.functions[] | select(.name == \"use_frame\")][0] |
 		.ops_per_byte != 0 and (.compute == null or .instructions > .compute and .compute_low < .compute) and .stack_share > 0.9 and .access_samples > 0"'

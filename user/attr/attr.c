@@ -14,6 +14,7 @@
 #include "proc/jitmap.h"
 #include "attr/naming.h"
 #include "counters.h"
+#include "util/clock.h"
 #include "util/map.h"
 #include "util/openfile.h"
 #include "util/target_memory.h"
@@ -22,6 +23,7 @@
 #define DEFAULT_FRAMES 256         /* of one stack, unless asked otherwise; by hand */
 #define DEFAULT_STACKS 1000000     /* distinct ones; by hand */
 #define LAST_ANSWERS_MS 2000       /* of file servers, which keep a recording from its end */
+#define HEAP_LOOK_NS 1000000000ull /* from the first look at a heap to the second; then twice as long each; by hand */
 #define JIT_RETRY_NS 1000000000ull /* before a process is asked again for its map of generated code; by hand */
 
 /* The perf map of one process, kept open from its first frame in unnamed code on. */
@@ -146,21 +148,26 @@ static void write_module(struct attr *a, uint32_t id)
 	m->written = true;
 }
 
-static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
+static void put_mapping(struct attr *a, uint32_t pid, const struct mapping *m, const char *name, uint64_t time)
 {
 	struct fmt_mapping rec = {
 		.time = time,
 		.start = m->start,
 		.end = m->end,
 		.pgoff = m->pgoff,
-		.pid = p->pid,
+		.pid = pid,
 		.module = m->module,
 		.prot = m->prot,
-		.name = store_string(a->w, procmaps_name(a->maps, m->name)),
+		.name = store_string(a->w, name),
 	};
 
 	write_module(a, rec.module);
 	put_record(a, FMT_MAPPING, &rec, sizeof(rec));
+}
+
+static void write_mapping(struct attr *a, const struct process *p, const struct mapping *m, uint64_t time)
+{
+	put_mapping(a, p->pid, m, procmaps_name(a->maps, m->name), time);
 }
 
 /* Arguments are often secrets (passwords, tokens): without being asked for none is stored. A process may
@@ -232,6 +239,21 @@ static struct process *process_seen(struct attr *a, uint32_t pid, uint64_t time)
 			write_mapping(a, p, procmap_at(p, i), p->start);
 	}
 	return p;
+}
+
+/* It comes after the program has begun, and grows. */
+static void look_at_heap(struct attr *a, struct process *p, uint64_t now)
+{
+	struct mapping m = { .prot = MAP_READ | MAP_WRITE };
+
+	if (!p->written || p->end || a->o.offline)
+		return;
+	p->heap_wait = p->heap_wait ? 2 * p->heap_wait : HEAP_LOOK_NS;
+	p->heap_look = now + p->heap_wait;
+	if (!procmap_heap(p->pid, &m.start, &m.end) || m.end == p->heap_end)
+		return;
+	p->heap_end = m.end;
+	put_mapping(a, p->pid, &m, "[heap]", now);
 }
 
 int attr_attach(struct attr *a, uint32_t pid, struct err *e)
@@ -378,6 +400,7 @@ static void look_at_answers(struct attr *a)
 
 void attr_tick(struct attr *a, uint64_t now)
 {
+	struct process *p;
 	uint64_t key, *value;
 	size_t pos = 0;
 
@@ -385,6 +408,10 @@ void attr_tick(struct attr *a, uint64_t now)
 		if (((struct jit_state *)(uintptr_t)*value)->map)
 			jitmap_update(((struct jit_state *)(uintptr_t)*value)->map, false);
 	procmap_sweep(a->maps, now, process_gone, a);
+	pos = 0;
+	while (procmap_next(a->maps, &pos, &p))
+		if (now >= p->heap_look)
+			look_at_heap(a, p, now);
 	look_at_answers(a);
 }
 
@@ -715,9 +742,11 @@ int attr_finish(struct attr *a, struct err *e)
 	look_at_answers(a);
 	err = naming_all(a->naming, a->modules, e);
 	pos = 0;
-	while (procmap_next(a->maps, &pos, &p))
+	while (procmap_next(a->maps, &pos, &p)) {
+		look_at_heap(a, p, clock_now());
 		if (p->written && p->end)
 			write_process(a, p);
+	}
 	if (!err && a->n.store_errors)
 		err = err_set(e, -EIO, "the profile lacks records that could not be written");
 	return err;

@@ -24,6 +24,7 @@
 /* Of a process that cannot be read again: as many as it can have (vm.max_map_count, where nobody changed it). */
 #define MOST_MAPPINGS 65536
 #define MAX_MAPS_BYTES (16u << 20) /* more than 100,000 mappings */
+#define HEAP_TEXT 4096             /* of it, in which the heap is: behind the program, whose files come first */
 #define MAPS_PIECE 8192            /* read at a time; the kernel gives a page */
 #define REFRESH_NS 1000000000ull   /* between two readings of one process's list of mappings; by hand */
 #define REFRESH_PER_SECOND 100     /* readings of /proc/PID/maps; by hand */
@@ -429,6 +430,32 @@ static ssize_t read_maps(struct procmaps *p, uint32_t pid)
 	if (len)
 		p->text[len] = '\0';
 	return n;
+}
+
+bool procmap_heap(uint32_t pid, uint64_t *start, uint64_t *end)
+{
+	char path[48], text[HEAP_TEXT];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	for (char *line = text, *nl; n > 0 && (nl = memchr(line, '\n', (size_t)(text + n - line))); line = nl + 1) {
+		struct module_ident id = { .pid = pid };
+		struct mapping m;
+
+		*nl = '\0';
+		if (!maps_line(line, &m, &id) || strcmp(id.path, "[heap]"))
+			continue;
+		*start = m.start;
+		*end = m.end;
+		return true;
+	}
+	return false;
 }
 
 static void each_line(struct procmaps *p, struct process *proc, size_t len, bool exec)

@@ -39,6 +39,8 @@ struct process {
 	struct space *space;
 	uint64_t refreshed; /* when maps were last read, monotonic ns */
 	uint64_t used;      /* time of the last sample or event */
+	/* for attr.c: as it is in the profile; when it is looked at again, and how long behind the last time */
+	uint64_t heap_end, heap_look, heap_wait;
 };
 
 /* Where an address lies. */
@@ -91,6 +93,9 @@ const struct mapping *procmap_at(const struct process *proc, unsigned i);
 /* The same where the same code lies at the same addresses, as in children that only forked; 0: none is known. */
 uint64_t procmap_code(const struct process *proc);
 const char *procmaps_name(const struct procmaps *p, uint32_t name);
+/* The memory that brk() gives, of which no event tells, as /proc/PID/maps has it now; false: none is among its first
+ * lines, where all programs but odd ones have it. */
+bool procmap_heap(uint32_t pid, uint64_t *start, uint64_t *end);
 bool procmap_next(struct procmaps *p, size_t *pos, struct process **proc);
 /* Drops processes that ended more than two seconds before `now`; call now and then. */
 void procmap_sweep(struct procmaps *p, uint64_t now, void (*gone)(void *ctx, struct process *), void *ctx);
