@@ -47,3 +47,9 @@ named() {
 	return $bad
 }
 check "files that documents name are there" named
+
+# what a recorder takes of a CPU stands in one table, and in the manual
+own() { awk -F'[{},]' -v of="$1" '/^\t\{ "(low|default|high)"/ { v = $of * 100; sub(/^0/, "", v); t = t (n++ == 2 ? " or " : n > 1 ? ", " : "") v } END { print t }' user/record/effort.c; }
+manual() { accperf help record | tr -s ' \n' ' ' | grep -qF -- "$1 % of a CPU"; }
+check "the manual says what bursts take of a CPU ($(own 6))" manual "$(own 6)"
+check "and segments ($(own 7))" manual "$(own 7)"
