@@ -32,6 +32,11 @@ described() {
 	return $bad
 }
 check "each section of a profile is described" described
+# what a line of the daemon's log asks for is in the operator's page, and no line that there is not
+said() { cat user/daemon/*.c user/cli/daemon.c | tr '\n' ' ' | grep -oE '\bsay(_[a-z]+)?\([^";]*"[a-z-]+"' | sed 's/.*"\(.*\)"/\1/' | sort -u; }
+explained() { sed -n '/^| event/,/^$/p' user/daemon/OPERATING.md | cut -d'|' -f2 | grep -oE '`[a-z-]+`' | tr -d '`' | sort -u; }
+events() { [ "$(said | wc -l)" -gt 20 ] && diff <(said) <(explained); }
+check "each event of the daemon's log is explained to its operator" events
 narrow() { ! awk 'length > 160 && !/^\|/ && !/^!\[/ && !/^<!-- table/ { print FILENAME ": " FNR ": " length " columns" }' "${taught[@]}" | grep .; }
 check "lines of prose have at most 160 columns" narrow
 need python3 && check "tables are what tests/results says" scripts/tables --check
