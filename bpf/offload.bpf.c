@@ -16,6 +16,7 @@
 #include "regs.bpf.h"
 #include "returns.bpf.h"
 #include "stack.bpf.h"
+#include "whoami.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -49,7 +50,6 @@ typedef struct user_pt_regs regs_t;
 
 static bool (*const session_is_return)(void) = (void *)KERNEL_FUNCTION(KERNEL_SESSION_IS_RETURN);
 
-const volatile __u64 pidns_dev, pidns_ino;     /* 0: processes are named as the initial namespace does */
 const volatile __u64 stack_gap_ns = 200000000; /* between two stacks of one call site */
 __u32 filter_pids;                             /* only those in `targets` */
 __u32 skip_pid;                                /* the profiler, when it probes everybody */
@@ -125,14 +125,8 @@ static const struct probe_hist no_hist;
 
 static __always_inline __u32 whoami(__u32 *tid)
 {
-	struct bpf_pidns_info ns = {};
-	__u64 id;
+	__u64 id = current_id();
 
-	if (pidns_ino && !bpf_get_ns_current_pid_tgid(pidns_dev, pidns_ino, &ns, sizeof(ns))) {
-		*tid = ns.pid;
-		return ns.tgid;
-	}
-	id = bpf_get_current_pid_tgid();
 	*tid = (__u32)id;
 	return id >> 32;
 }

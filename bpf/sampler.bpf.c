@@ -10,6 +10,7 @@
 #include "regs.bpf.h"
 #define RETURNS_READER
 #include "returns.bpf.h"
+#include "whoami.bpf.h"
 #include "follow.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
@@ -205,7 +206,7 @@ static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, _
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), ip = ctx->regs.rip;
+	__u64 id = current_id(), ip = ctx->regs.rip;
 	bool in_kernel = (__s64)ip < 0;
 
 	if (!followed(id)) {

@@ -10,6 +10,7 @@
 #include "control.h"
 #include "entitled.bpf.h"
 #include "regs.bpf.h"
+#include "whoami.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -48,7 +49,7 @@ static __always_inline void note_value(struct watch_slot *s, __u64 addr, __u64 n
 SEC("perf_event")
 int on_hit(struct bpf_perf_event_data *ctx)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), id = bpf_get_current_pid_tgid(), n, limit;
+	__u64 cookie = bpf_get_attach_cookie(ctx), id = current_id(), n, limit;
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 key = cookie & (SLOTS - 1);
 	bool in_kernel = (__s64)ctx->regs.rip < 0;

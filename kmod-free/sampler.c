@@ -93,6 +93,7 @@ static int on_record(void *ctx, void *data, size_t size)
 /* Without the program that some kernels may refuse; both for what the verifier says of the rest. */
 static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 {
+	struct pid_namespace own = targets_pid_namespace();
 	int err;
 
 	s->bpf = sampler_bpf__open_opts(kernel_btf_options());
@@ -100,6 +101,8 @@ static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 		return err_set(e, -errno, "the built-in BPF program cannot be read: %s", strerror(errno));
 	bpf_program__set_autoload(s->bpf->progs.on_kernel_tick, kernel_tick);
 	s->bpf->rodata->stack_limit = s->o.stack_bytes;
+	s->bpf->rodata->pidns_dev = own.dev;
+	s->bpf->rodata->pidns_ino = own.ino;
 	s->bpf->rodata->wake_bytes = s->o.ring_bytes / 4;
 	bpf_map__set_max_entries(s->bpf->maps.ring, s->o.ring_bytes);
 	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);

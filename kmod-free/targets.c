@@ -8,11 +8,11 @@
 #include <linux/magic.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -532,6 +532,15 @@ bool targets_first_pid_namespace(void)
 
 	name[n > 0 ? n : 0] = 0;
 	return !strcmp(name, FIRST_PID_NAMESPACE);
+}
+
+struct pid_namespace targets_pid_namespace(void)
+{
+	struct stat ns;
+
+	if (targets_first_pid_namespace() || stat("/proc/self/ns/pid", &ns))
+		return (struct pid_namespace){ 0 };
+	return (struct pid_namespace){ ns.st_dev, ns.st_ino };
 }
 
 static void close_fd(int *fd)

@@ -9,6 +9,7 @@
 #define ACCPERF_KMOD_FREE_TARGETS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stddef.h>
 
 #include "control.h"
@@ -62,6 +63,10 @@ struct lent_rights targets_lent(void);
 int targets_go(struct targets *t, struct err *e);
 /* What BPF programs call a process is what we call it: we are in no pid namespace of a container. */
 bool targets_first_pid_namespace(void);
+/* What bpf/whoami.bpf.h is told, before it is loaded: our namespace; 0 in the first. */
+struct pid_namespace {
+	uint64_t dev, ino;
+} targets_pid_namespace(void);
 /* Threads of a process now; *tids is malloc'ed. Returns their number or -errno. */
 int targets_threads(int pid, int **tids);
 /* True once every observed process (or the command) has ended. Never true for -a and -G. */

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -826,7 +825,7 @@ static bool has_uring(const char *tracepoint)
 static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 {
 	struct offload_bpf *s = offload_bpf__open_opts(kernel_btf_options());
-	struct stat ns;
+	struct pid_namespace own = targets_pid_namespace();
 	bool now, before;
 	int r;
 
@@ -857,10 +856,8 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	if (u->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.ring, u->opts.ring_bytes);
-	if (!stat("/proc/self/ns/pid", &ns)) {
-		s->rodata->pidns_dev = ns.st_dev;
-		s->rodata->pidns_ino = ns.st_ino;
-	}
+	s->rodata->pidns_dev = own.dev;
+	s->rodata->pidns_ino = own.ino;
 	s->bss->filter_pids = 0;
 	s->bss->lent = targets_lent();
 	s->data->limit_per_window = u->opts.records_per_second / 10;

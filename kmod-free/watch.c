@@ -334,6 +334,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct watch *w = calloc(1, sizeof(*w));
+	struct pid_namespace own = targets_pid_namespace();
 	int err;
 
 	if (!w) {
@@ -357,10 +358,12 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	w->bpf = watch_bpf__open_opts(kernel_btf_options());
 	err = w->bpf ? kernel_btf_fit(w->bpf->obj) : -errno;
-	if (!err)
+	if (!err) {
+		w->bpf->rodata->pidns_dev = own.dev;
+		w->bpf->rodata->pidns_ino = own.ino;
 		w->bpf->bss->lent = targets_lent();
-	if (!err)
 		err = watch_bpf__load(w->bpf);
+	}
 	if (err) {
 		err_set(e, err,
 			"the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "

@@ -93,3 +93,15 @@ cp "$(type -P true)" neighbour-true
 accperf record -q --counts off -o own.data -- "$WORKLOADS/tightloop" --seconds 0.5 >/dev/null 2>own.err
 check "a command's own files are named" bash -c "'$mkp' own.data dump=1 | grep -qa tightloop"
 check "... and none of its neighbours'" bash -c "! '$mkp' own.data dump=1 | grep -qa neighbour-true"
+
+# from a container without the host's processes: numbers there are others than the kernel's
+if unshare -mpf --mount-proc true 2>/dev/null; then
+	cat >inside <<-'EOF'
+		"$1" --loop & target=$!
+		accperf record -q -e soft -F 499 -p $target --duration 2s --offload none -o inside.data 2>inside.err; status=$?
+		kill $target; echo "$target $status"
+	EOF
+	unshare -mpf --mount-proc bash ./inside "$WORKLOADS/tightloop" >inside.out
+	named() { accperf report --per-thread --json -i inside.data 2>/dev/null | jq -e --argjson pid "$(cut -d' ' -f1 inside.out)" '[.threads[].pid] == [$pid] and any(.functions[]; .name == "spin_hot" and .self > .5)' || { cat inside.out inside.err; return 1; }; }
+	check "in a pid namespace of its own a recorder's samples are its target's, with names" named
+else skip "a pid namespace of its own" "unshare is not allowed here"; fi
