@@ -57,6 +57,7 @@ static void sweep_now(struct daemon *d)
 	if (err)
 		say(SAY_ERROR, "disk-unreadable", NULL,
 		    "%s cannot be listed: %s; profiles are not removed until it can", d->keeper.path, strerror(-err));
+	pushes_swept(d);
 	for (uint32_t i = 0; i < d->c.service_count; i++)
 		find_latest(d, i);
 	if (d->keeper.removed > removed)

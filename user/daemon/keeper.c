@@ -207,6 +207,41 @@ static void remove_chosen(struct keeper *k)
 	}
 }
 
+static int by_time_and_name(const void *a, const void *b)
+{
+	const struct kept_file *x = *(struct kept_file *const *)a, *y = *(struct kept_file *const *)b;
+	int order = (x->time > y->time) - (x->time < y->time);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+/* Files of ours have the clock's time of their writing: one of later was written before the clock was set back. */
+static void leave_the_future(struct keeper *k, int64_t now)
+{
+	struct kept_file **late = calloc(k->count + 1, sizeof(*late));
+	size_t n = 0;
+
+	k->swept_at = now;
+	for (size_t i = 0; late && i < k->count; i++)
+		if (!k->files[i].open && k->files[i].time > now + KEEPER_FUTURE_NS)
+			late[n++] = &k->files[i];
+	if (n)
+		qsort(late, n, sizeof(struct kept_file *), by_time_and_name);
+	for (size_t i = 0; i < n; i++) {
+		int64_t to = now + 1 + (int64_t)i; /* ns */
+		struct timespec at[2] = { { .tv_nsec = UTIME_OMIT }, { to / 1000000000, to % 1000000000 } };
+		int fd = open_folder(k->dir, k->folders[late[i]->folder]);
+
+		if (fd >= 0 && !utimensat(fd, late[i]->name, at, AT_SYMLINK_NOFOLLOW)) {
+			late[i]->was = late[i]->time;
+			late[i]->time = to;
+		}
+		if (fd >= 0)
+			close(fd);
+	}
+	free(late);
+}
+
 int keeper_sweep(struct keeper *k, const struct daemon_config *c, bool ages, keeper_writing_fn writing, void *ctx)
 {
 	struct retention r = { .age = c->keep_age,
@@ -223,6 +258,7 @@ int keeper_sweep(struct keeper *k, const struct daemon_config *c, bool ages, kee
 		err = list_files(k, i, writing, ctx);
 	if (err)
 		return err;
+	leave_the_future(k, r.now);
 	k->kept = retention_choose(&r, k->files, k->count);
 	remove_chosen(k);
 	return 0;

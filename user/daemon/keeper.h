@@ -17,7 +17,8 @@
 #include "daemon/retention.h"
 #include "util/err.h"
 
-#define KEEPER_NAME 40 /* of a recorder's files, without the number */
+#define KEEPER_NAME 40              /* of a recorder's files, without the number */
+#define KEEPER_FUTURE_NS 1000000000 /* a file is of the future from there on: less is how a clock is kept right */
 
 struct keeper {
 	int dir;
@@ -28,6 +29,7 @@ struct keeper {
 	size_t folder_count;
 	struct retained kept; /* as of the last sweep */
 	uint64_t removed, refused;
+	int64_t swept_at; /* ns of the time of day */
 };
 
 /* Makes the folder if it is not there, 0700; refuses one that another daemon uses. */
@@ -44,7 +46,10 @@ bool keeper_read_only(const struct keeper *k);
 int64_t keeper_size(const struct keeper *k, const char *service, const char *name, unsigned number);
 /* One of `files`, for reading; -1: it is gone. */
 int keeper_fd(const struct keeper *k, const char *service, const char *file);
-/* Lists all and removes what goes. writing(): files that are being written. */
+/*
+ * Lists all and removes what goes. writing(): files that are being written. A file of the future was written before
+ * the clock was set back: it becomes one of now, in its order, so that what is written from now on is newer.
+ */
 typedef bool (*keeper_writing_fn)(void *ctx, const char *service, const char *file);
 int keeper_sweep(struct keeper *k, const struct daemon_config *c, bool ages, keeper_writing_fn writing, void *ctx);
 void keeper_close(struct keeper *k);

@@ -119,6 +119,36 @@ size_t pushes_waiting(const struct daemon *d, unsigned to)
 	return n;
 }
 
+/* A file that was sent before the clock was set back is where the keeper has put it; what it has removed was sent. */
+static bool moved_back(const struct daemon *d, struct pushed *p)
+{
+	const struct keeper *k = &d->keeper;
+	const struct pushed was = *p;
+
+	if (was.time <= k->swept_at + KEEPER_FUTURE_NS)
+		return false;
+	p->time = k->swept_at;
+	for (size_t i = 0; i < k->count; i++) {
+		struct kept_file before = k->files[i];
+
+		before.time = before.was;
+		if (before.was && !comes_after(&before, &was) && k->files[i].time > p->time)
+			p->time = k->files[i].time;
+	}
+	return true;
+}
+
+void pushes_swept(struct daemon *d)
+{
+	for (unsigned to = 0; to < PUSH_FIGURES; to++) {
+		struct push *p = &d->pushes.to[to];
+
+		moved_back(d, &p->now);
+		if (moved_back(d, &p->last))
+			write_sent(d, to);
+	}
+}
+
 /* f: NULL of figures. */
 static void begin_push(struct daemon *d, unsigned to, const struct kept_file *f, const char *name)
 {

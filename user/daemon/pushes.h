@@ -46,6 +46,8 @@ struct pushes {
 
 /* Finds out what was sent before. */
 void pushes_open(struct daemon *d);
+/* Behind a sweep: what was sent is known by the times that files have now. */
+void pushes_swept(struct daemon *d);
 void pushes_look(struct daemon *d);
 /* Whether what /metrics says is to be taken now, and what it says. */
 bool pushes_want_figures(struct daemon *d);

@@ -14,6 +14,7 @@ struct kept_file {
 	char *name;      /* below the service's folder */
 	unsigned folder; /* the keeper's */
 	int64_t time;    /* last written, ns of the time of day */
+	int64_t was;     /* that, before the clock was set back; 0: it was not */
 	uint64_t bytes;  /* on disk */
 	bool open;       /* being written */
 	bool goes;       /* out */
