@@ -60,3 +60,22 @@ for _ in $(seq 40); do began && break; sleep 0.25; done
 kill -TERM $daemon; wait $daemon
 json() { python3 -c 'import json, re, sys; l = [json.loads(x) for x in open("log")]; assert [x["event"] for x in l] == ["started", "stopped"] and all(x["level"] == "notice" and re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", x["time"]) for x in l), l'; }
 check "each line of its log is JSON where that is asked for" json
+
+# each of the unit's capabilities taken away in turn: without two of them nothing is recorded, which is said by name
+unit_has=$(sed -n 's/^CapabilityBoundingSet=//p' "$TOP/user/daemon/accperf-daemon.service" | tr 'A-Z\n' 'a-z ' | sed 's/cap_//g')
+if [ "$(id -u)" = 0 ] && need setpriv && need jq && setpriv --bounding-set "-all$(printf ',+%s' $unit_has)" --inh-caps=-all true 2>/dev/null && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
+	start "$WORKLOADS/tightloop" --loop; target=$!
+	printf 'storage: {folder: %s/caps, reserve: 0}\nhttp: {listen: none}\nlimits: {scan: 200ms, budget: 90%%, memory: 512M}\nservices: {t: {pid: %s, min_age: 0s, what: time}}\n' "$TMP" $target >caps.yaml
+	without() { # CAPABILITY COMMAND...: until it is so, of a daemon with the others
+		local set=-all c daemon status=1 i; for c in $unit_has; do [ $c = "$1" ] || set+=,+$c; done
+		rm -rf caps; setpriv --bounding-set "$set" --inh-caps=-all accperf daemon --config caps.yaml 2>caps.log & daemon=$!; STARTED+=($daemon)
+		for i in $(seq 240); do "${@:2}" && { status=0; break; }; sleep 0.25; done
+		kill -TERM $daemon; wait $daemon; [ $status = 0 ] || cat caps.log; return $status
+	}
+	lacks() { grep -q "level=error event=recorder service=t msg=\".*$1 is missing" caps.log; }
+	sampled() { local f; for f in caps/t/*; do [ "$(accperf report --fresh --json -i "$f" 2>/dev/null | jq -r '[.functions[] | select(.name == "spin_hot")] | length')" = 1 ] && return 0; done; return 1; }
+	for c in nothing $unit_has; do case $c in
+	bpf | perfmon) check "without CAP_${c^^} nothing is recorded, and that is said" without $c lacks "CAP_${c^^}" ;;
+	*) check "without $c a daemon with the unit's other rights records" without $c sampled ;;
+	esac; done
+else skip "the unit's rights, each taken away" "needs root, setpriv and perf_event_paranoid below 3"; fi
