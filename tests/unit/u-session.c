@@ -191,6 +191,30 @@ static void no_more_parts_than_there_is_room_for(void **state)
 	close_recording(&r);
 }
 
+static int waited_for;
+
+static int fd_of_part(void *part)
+{
+	(void)part;
+	return waited_for;
+}
+
+static void a_part_that_cannot_join_is_released_once(void **state)
+{
+	struct part more = { .name = 'm' };
+	struct source source = part_ops;
+	struct recording r;
+
+	(void)state;
+	open_recording(&r, NULL, 1);
+	source.fd = fd_of_part;
+	waited_for = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(session_add(r.s, &source, &more, &r.e), -EPERM);
+	close(waited_for);
+	close_recording(&r);
+	assert_string_equal(fake.log, "m:release stop a:release ");
+}
+
 static void what_cannot_begin_leaves_an_older_file_alone(void **state)
 {
 	struct session_opts o = { .budget = 0.01, .period_ns = PERIOD, .output = "/nowhere/at/all" };
@@ -946,6 +970,7 @@ int main(void)
 		cmocka_unit_test(a_part_that_cannot_start_says_why),
 		cmocka_unit_test(an_error_ends_the_recording_in_order),
 		cmocka_unit_test(no_more_parts_than_there_is_room_for),
+		cmocka_unit_test(a_part_that_cannot_join_is_released_once),
 		cmocka_unit_test(what_cannot_begin_leaves_an_older_file_alone),
 		cmocka_unit_test(what_was_lost_is_counted_as_lost),
 		cmocka_unit_test(counters_are_written_each_second_and_at_the_end),

@@ -216,10 +216,8 @@ int access_parts_add(struct session *s, const struct access_opts *o, char *degra
 		.s = s, .code = session_code(s), .write = o->accesses && !o->hardware, .hardware = o->hardware
 	};
 	err = session_add(s, &source_timer, p, e);
-	if (err) {
-		free(p);
+	if (err)
 		return err;
-	}
 	if (o->windows)
 		err = left_out(windows_add(s, o, &p->windows, &why), degraded, size, "no watchpoints", &why);
 	if (!err && o->hardware)

@@ -762,10 +762,8 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct count
 		have_windows(p, why);
 	}
 	err = session_add(s, &source_counts, p, &e);
-	if (err) {
-		counts_release(p);
+	if (err)
 		return err_set(why, err, "%s", e.text);
-	}
 	*part = p;
 	if (o->bursts > 0)
 		err = session_add(s, &source_bursts, p, &e);

@@ -210,7 +210,6 @@ int hardware_part_add(struct session *s, const struct access_opts *o, struct win
 	/* an interrupt for each record only where windows wait for it */
 	bool prompt = w && (o->hardware->driver->gives & SOURCE_PROMPT);
 	struct hardware_part *h = calloc(1, sizeof(*h));
-	int err;
 
 	if (!h)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -228,10 +227,6 @@ int hardware_part_add(struct session *s, const struct access_opts *o, struct win
 	h->as_part.second = hardware_on_second;
 	h->as_part.stop = hardware_stop;
 	h->as_part.release = hardware_release;
-	err = session_add(s, &h->as_part, h, e);
-	if (err)
-		free(h);
-	else
-		ledger_use(session_ledger(s), ACCOUNT_HARDWARE);
-	return err;
+	ledger_use(session_ledger(s), ACCOUNT_HARDWARE);
+	return session_add(s, &h->as_part, h, e);
 }

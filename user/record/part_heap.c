@@ -423,10 +423,8 @@ int heap_part_add(struct session *s, const struct heap_opts *o, struct heap_part
 	heap_probes_forget_counts(p->probes);
 	p->hit_ns = fmax(100, price_of(session_prices(s), PRICE_HEAP_HIT));
 	err = session_add(s, &source_heap, p, e);
-	if (err) {
-		heap_release(p);
+	if (err)
 		return err;
-	}
 	ledger_use(session_ledger(s), ACCOUNT_HEAP);
 	*out = p;
 	return 0;

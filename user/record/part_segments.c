@@ -548,11 +548,12 @@ int segments_part_add(struct session *s, double own, struct counts_part *counts,
 				     .own_ns = OWN_ASSUMED_NS,
 				     .chance = clock_now() | 1 };
 	err = prepare_segments(g, e);
-	err = err ? err : session_add(s, &source_segments, g, e);
 	if (err) {
 		segments_part_release(g);
 		return err;
 	}
-	ledger_use(session_ledger(s), ACCOUNT_SEGMENTS);
-	return 0;
+	err = session_add(s, &source_segments, g, e);
+	if (!err)
+		ledger_use(session_ledger(s), ACCOUNT_SEGMENTS);
+	return err;
 }

@@ -487,10 +487,7 @@ int sysio_part_add(struct session *s, struct err *e)
 	if (!c)
 		return e->code;
 	err = session_add(s, &source_syscalls, c, e);
-	if (err) {
-		sysio_part_release(c);
-		return err;
-	}
-	ledger_use(session_ledger(s), ACCOUNT_SYSCALLS);
-	return 0;
+	if (!err)
+		ledger_use(session_ledger(s), ACCOUNT_SYSCALLS);
+	return err;
 }

@@ -245,10 +245,7 @@ int waits_part_add(struct session *s, struct err *e)
 	w->s = s;
 	wait_pace_init(&w->pace, 1e9 / (double)session_period(s), price_assumed(PRICE_WAIT), clock_now());
 	err = session_add(s, &source_waits, w, e);
-	if (err) {
-		waits_release(w);
-		return err;
-	}
-	ledger_use(session_ledger(s), ACCOUNT_WAITS);
-	return 0;
+	if (!err)
+		ledger_use(session_ledger(s), ACCOUNT_WAITS);
+	return err;
 }

@@ -662,10 +662,8 @@ int windows_add(struct session *s, const struct access_opts *o, struct windows *
 	if (!w)
 		return why->code;
 	err = session_add(s, &source_watch, w, why);
-	if (err) {
-		windows_release(w);
+	if (err)
 		return err;
-	}
 	ledger_use(session_ledger(s), ACCOUNT_WATCH);
 	ledger_use(session_ledger(s), ACCOUNT_ARMED);
 	*out = w;

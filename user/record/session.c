@@ -133,15 +133,20 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 
 int session_add(struct session *s, const struct source *source, void *ctx, struct err *e)
 {
-	int err = 0;
+	int err;
 
 	if (s->part_count == MAX_PARTS)
-		return err_set(e, -ENOSPC, "no room for more than %d sources in a recording", MAX_PARTS);
-	s->parts[s->part_count].ops = source;
-	s->parts[s->part_count++].ctx = ctx;
-	if (source->fd)
-		err = wake_on(s, source->fd(ctx));
-	return err ? err_set(e, err, "a source cannot be waited for: %s", strerror(-err)) : 0;
+		err = err_set(e, -ENOSPC, "no room for more than %d sources in a recording", MAX_PARTS);
+	else if (source->fd && (err = wake_on(s, source->fd(ctx))))
+		err_set(e, err, "a source cannot be waited for: %s", strerror(-err));
+	else {
+		s->parts[s->part_count].ops = source;
+		s->parts[s->part_count++].ctx = ctx;
+		return 0;
+	}
+	if (source->release)
+		source->release(ctx);
+	return err;
 }
 
 int session_part_gave(struct session *s, unsigned part, int err)

@@ -59,6 +59,7 @@ struct session_totals {
 };
 
 struct session *session_new(const struct session_opts *o, struct targets *t, struct err *e);
+/* ctx is the session's from here on, in vain, too: the source's release() ends it. */
 int session_add(struct session *s, const struct source *source, void *ctx, struct err *e);
 /* Attaches to the targets and starts the command, if there is one. */
 int session_start(struct session *s, struct err *e);
