@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cycle: uprobe_alg.c and uprobe_cost.c plant probes with the functions of this file, and this file opens and
- * measures with theirs: three files of one object, struct uprobe.
+ * cycle: uprobe_alg.c and uprobe_cost.c plant probes with the functions of this file, which opens and measures with
+ * theirs; uprobe_read.c asks uprobe_alg.c for open calls, too: four files of one object, struct uprobe.
  */
 #include "kmod-free/uprobe.h"
 
@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
@@ -605,196 +604,6 @@ int uprobe_target(struct uprobe *u, int pid, bool wanted)
 	return wanted ? bpf_map_update_elem(fd, &key, &one, BPF_ANY) : bpf_map_delete_elem(fd, &key);
 }
 
-/* ---- reading ---- */
-
-static int on_sample(const struct uprobe_sink *sink, const struct wire_sample *w, size_t size)
-{
-	struct sample s;
-
-	if (size < sizeof(*w) || w->stack_bytes > size - sizeof(*w))
-		return -EBADMSG;
-	s = (struct sample){
-		.kind = SAMPLE_TICK,
-		.valid = SV_TIME | SV_IP | SV_REGS | SV_STACK | SV_CPU,
-		.flags = SF_STACK_CUT,
-		.pid = w->h.pid,
-		.tid = w->h.tid,
-		.cpu = w->h.cpu,
-		.time = w->h.time,
-		.ip = w->regs[WREG_IP],
-		.syscall = -1,
-		.stack = (const uint8_t *)(w + 1),
-		.stack_bytes = w->stack_bytes,
-	};
-	memcpy(s.regs, w->regs, sizeof(s.regs) < sizeof(w->regs) ? sizeof(s.regs) : sizeof(w->regs));
-	if (sink->stack)
-		sink->stack(sink->ctx, &s);
-	return 0;
-}
-
-int uprobe_record(const void *data, size_t size, const struct uprobe_sink *sink)
-{
-	const struct wire_head *h = data;
-	const struct wire_offload *w = data;
-	struct offload_event ev;
-
-	if (size < sizeof(*h))
-		return -EBADMSG;
-	if (h->kind == WIRE_SAMPLE)
-		return on_sample(sink, data, size);
-	if (h->kind != WIRE_OFFLOAD || size < sizeof(*w) || w->probe >= PROBE_MAX || w->events_cnt > PROBE_EVENTS)
-		return -EBADMSG;
-	ev = (struct offload_event){
-		.time = w->h.time,
-		.entry = w->entry,
-		.ret = w->ret,
-		.in = w->in,
-		.out = w->out,
-		.items = w->items,
-		.queue = w->queue,
-		.cpu = w->cpu,
-		.site = w->site,
-		.func = w->func,
-		.events_cnt = w->events_cnt,
-		.pid = w->h.pid,
-		.tid = w->h.tid,
-		.probe = w->probe,
-		.kind = w->kind,
-		.weight = w->weight,
-		.flags = w->flags,
-		.voluntary = w->voluntary,
-		.involuntary = w->involuntary,
-	};
-	memcpy(ev.events, w->events, sizeof(ev.events));
-	sink->event(sink->ctx, &ev);
-	return 0;
-}
-
-static int on_record(void *ctx, void *data, size_t size)
-{
-	struct uprobe *u = ctx;
-
-	if (u->sink)
-		u->malformed += uprobe_record(data, size, u->sink) != 0;
-	return 0;
-}
-
-uint64_t uprobe_malformed(const struct uprobe *u)
-{
-	return u->malformed;
-}
-
-int uprobe_threads_map(const struct uprobe *u)
-{
-	return bpf_map__fd(u->skel->maps.threads);
-}
-
-int uprobe_poll(struct uprobe *u, const struct uprobe_sink *sink)
-{
-	int n;
-
-	u->sink = sink;
-	n = ring_buffer__consume(u->ring);
-	u->sink = NULL;
-	return n;
-}
-
-struct probe_activity uprobe_activity(const struct uprobe *u, uint32_t probe)
-{
-	return (struct probe_activity){
-		.hits = __atomic_load_n(&u->activity[probe].hits, __ATOMIC_RELAXED),
-		.calls = __atomic_load_n(&u->activity[probe].calls, __ATOMIC_RELAXED),
-	};
-}
-
-int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
-		  void *ctx)
-{
-	int fd = bpf_map__fd(u->skel->maps.totals);
-	struct probe_total_key key, *prev = NULL;
-	struct probe_total value;
-
-	while (!bpf_map_get_next_key(fd, prev, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &value))
-			fn(ctx, &key, &value);
-		prev = &key;
-	}
-	return 0;
-}
-
-void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k), void *ctx)
-{
-	int fd = bpf_map__fd(u->skel->maps.threads);
-	struct probe_thread t;
-	uint32_t tid, *prev = NULL;
-
-	while (!bpf_map_get_next_key(fd, prev, &tid)) {
-		prev = &tid;
-		if (bpf_map_lookup_elem(fd, &tid, &t))
-			continue;
-		for (unsigned i = 0; i < PROBE_SLOTS; i++) {
-			const struct probe_slot *s = &t.slots[i];
-			struct probe_total_key k = { .pid = s->pid, .probe = s->probe, .site = s->site };
-
-			if (s->used && s->epoch == u->skel->bss->epochs[s->library % PROBE_LIBS])
-				fn(ctx, &k);
-		}
-	}
-	uprobe_alg_open(u, fn, ctx);
-}
-
-int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
-		 void *ctx)
-{
-	int fd = bpf_map__fd(u->skel->maps.hists);
-	struct probe_hist_key key, *prev = NULL;
-	struct probe_hist value;
-
-	while (!bpf_map_get_next_key(fd, prev, &key)) {
-		if (!bpf_map_lookup_elem(fd, &key, &value))
-			fn(ctx, &key, &value);
-		prev = &key;
-	}
-	return 0;
-}
-
-void uprobe_totals_drop(struct uprobe *u,
-			bool (*drop)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
-			void *ctx)
-{
-	int fd = bpf_map__fd(u->skel->maps.totals);
-	struct probe_total_key key, next;
-	struct probe_total value;
-	bool more = !bpf_map_get_next_key(fd, NULL, &key);
-
-	/* of a key that is gone the next one is the first */
-	for (; more; key = next) {
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (!bpf_map_lookup_elem(fd, &key, &value) && drop(ctx, &key, &value))
-			bpf_map_delete_elem(fd, &key);
-	}
-}
-
-void uprobe_hists_drop(struct uprobe *u,
-		       bool (*drop)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h), void *ctx)
-{
-	int fd = bpf_map__fd(u->skel->maps.hists);
-	struct probe_hist_key key, next;
-	struct probe_hist value;
-	bool more = !bpf_map_get_next_key(fd, NULL, &key);
-
-	for (; more; key = next) {
-		more = !bpf_map_get_next_key(fd, &key, &next);
-		if (!bpf_map_lookup_elem(fd, &key, &value) && drop(ctx, &key, &value))
-			bpf_map_delete_elem(fd, &key);
-	}
-}
-
-uint64_t uprobe_counter(const struct uprobe *u, enum bpf_counter which)
-{
-	return counter_read(u->skel->bss->counters, which);
-}
-
 /* ---- life ---- */
 
 static unsigned perf_uprobe_type(void)
@@ -871,17 +680,8 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	u->exit_link = bpf_program__attach(s->progs.offload_exit);
 	if (!u->exit_link)
 		return err_set(e, -errno, "cannot watch for ending threads: %s", strerror(errno));
-	u->ring = ring_buffer__new(bpf_map__fd(s->maps.ring), on_record, u, NULL);
-	if (!u->ring)
-		return err_set(e, -errno, "cannot map the ring: %s", strerror(errno));
-	u->activity_size = PROBE_MAX * sizeof(struct probe_activity);
-	u->activity_size = (u->activity_size + 4095) & ~(size_t)4095;
-	u->activity = mmap(NULL, u->activity_size, PROT_READ, MAP_SHARED, bpf_map__fd(s->maps.activity), 0);
-	if (u->activity == MAP_FAILED) {
-		u->activity = NULL;
-		return err_set(e, -errno, "cannot map the probes' counters: %s", strerror(errno));
-	}
-	return uprobe_measure(u, e);
+	r = uprobe_read_open(u, e);
+	return r ? r : uprobe_measure(u, e);
 }
 
 static void unload(struct uprobe *u)
@@ -895,17 +695,13 @@ static void unload(struct uprobe *u)
 	}
 	u->libs_cnt = 0;
 	memset(u->taken, 0, sizeof(u->taken));
-	if (u->activity)
-		munmap(u->activity, u->activity_size);
-	u->activity = NULL;
 	bpf_link__destroy(u->exit_link);
 	u->exit_link = NULL;
 	for (int i = 0; i < 2; i++) {
 		bpf_link__destroy(u->uring_links[i]);
 		u->uring_links[i] = NULL;
 	}
-	ring_buffer__free(u->ring);
-	u->ring = NULL;
+	uprobe_read_close(u);
 	offload_bpf__destroy(u->skel);
 	u->skel = NULL;
 }

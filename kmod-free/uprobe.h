@@ -148,10 +148,10 @@ int uprobe_target(struct uprobe *u, int pid, bool wanted);
 
 /* Hits and counted calls of a probe so far: plain memory, no system call. */
 struct probe_activity uprobe_activity(const struct uprobe *u, uint32_t probe);
-int uprobe_totals(struct uprobe *u, void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),
+void uprobe_totals(struct uprobe *u,
+		   void (*fn)(void *ctx, const struct probe_total_key *k, const struct probe_total *t), void *ctx);
+void uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
 		  void *ctx);
-int uprobe_hists(struct uprobe *u, void (*fn)(void *ctx, const struct probe_hist_key *k, const struct probe_hist *h),
-		 void *ctx);
 /* Takes those away that `drop` says: the tables are full one day, and then calls go uncounted. */
 void uprobe_totals_drop(struct uprobe *u,
 			bool (*drop)(void *ctx, const struct probe_total_key *k, const struct probe_total *t),

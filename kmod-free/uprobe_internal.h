@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The insides of the probing engine, shared by uprobe.c (libraries, links), uprobe_cost.c and uprobe_alg.c
- * (AF_ALG). Included by these only.
+ * The insides of the probing engine, shared by uprobe.c (libraries, links), uprobe_read.c (what they leave),
+ * uprobe_cost.c and uprobe_alg.c (AF_ALG). Included by these only.
  */
 #ifndef ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
 #define ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
@@ -58,6 +58,9 @@ struct uprobe {
 	pthread_mutex_t lock;
 };
 
+/* uprobe_read.c: its ring and its counters, once the programs are loaded; 0, or -errno with a sentence. */
+int uprobe_read_open(struct uprobe *u, struct err *e);
+void uprobe_read_close(struct uprobe *u);
 /* uprobe_cost.c: 0, or -errno with a sentence when probes do not work here. */
 int uprobe_measure(struct uprobe *u, struct err *e);
 /* A place in the table of libraries, and so many probes in a row, which are then taken; -errno. Lock held. */
