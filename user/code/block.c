@@ -8,6 +8,7 @@
 #include "code/eval.h"
 #include "code/block_starts.h"
 #include "format.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/map.h"
 
@@ -470,25 +471,17 @@ int block_previous(struct block_cache *c, const struct block_code *code, uint64_
 {
 	const struct function *f = cached_function_of(c, code, code_ip - 1);
 	uint8_t bytes[DEC_MAX_BYTES];
-	uint32_t lo = 0, hi, want;
-	size_t have;
+	uint32_t want;
+	size_t have, next;
 
 	if (!f || !f->usable)
 		return -ENODATA;
 	want = (uint32_t)(code_ip - f->leaders.start);
 	/* the last instruction that begins before code_ip; it must end there */
-	hi = f->leaders.count;
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if ((f->leaders.insn[mid] & LEADERS_OFFSET) < want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	next = BISECT(i, f->leaders.count, (f->leaders.insn[i] & LEADERS_OFFSET) < want);
+	if (!next)
 		return -ENODATA;
-	*addr = f->leaders.start + (f->leaders.insn[lo - 1] & LEADERS_OFFSET);
+	*addr = f->leaders.start + (f->leaders.insn[next - 1] & LEADERS_OFFSET);
 	have = code->read(code->ctx, *addr, bytes, sizeof(bytes));
 	if (dec_decode(bytes, have, insn) || *addr + insn->len != code_ip)
 		return -ENODATA;

@@ -5,6 +5,7 @@
 
 #include "abi.h"
 #include "code/block_starts.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define TABLE_ENTRIES_MAX (1u << 20) /* of one function: hostile code names the same table everywhere */
@@ -34,22 +35,13 @@ static int read_body(const struct block_code *code, uint64_t start, uint64_t end
 
 int leaders_index(const struct leaders *l, uint64_t addr)
 {
-	uint32_t lo = 0, hi = l->count, want;
+	uint32_t want = (uint32_t)(addr - l->start);
+	size_t at;
 
 	if (addr < l->start || addr >= l->end)
 		return -1;
-	want = (uint32_t)(addr - l->start);
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2, off = l->insn[mid] & LEADERS_OFFSET;
-
-		if (off == want)
-			return (int)mid;
-		if (off < want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return -1;
+	at = BISECT(i, l->count, (l->insn[i] & LEADERS_OFFSET) < want);
+	return at < l->count && (l->insn[at] & LEADERS_OFFSET) == want ? (int)at : -1;
 }
 
 /* false: the target is inside but no instruction begins there: overlapping code */

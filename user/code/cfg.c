@@ -6,6 +6,7 @@
 #include "abi.h"
 #include "code/cfg_priv.h"
 #include "code/block_starts.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 #include "util/map.h"
 
@@ -39,17 +40,16 @@ struct builder {
 
 static uint32_t block_of_insn(const struct cfg *c, uint32_t insn)
 {
-	uint32_t lo = 0, hi = c->blocks;
+	size_t behind = BISECT(i, c->blocks, c->block[i].insn <= insn);
 
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
+	return behind ? (uint32_t)behind - 1 : 0;
+}
 
-		if (c->block[mid].insn <= insn)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+const struct cfg_call *cfg_call_at(const struct cfg *c, uint32_t insn)
+{
+	size_t at = BISECT(i, c->calls, c->call[i].insn < insn);
+
+	return at < c->calls && c->call[at].insn == insn ? &c->call[at] : NULL;
 }
 
 uint32_t cfg_block_at(const struct cfg *c, uint64_t addr)

@@ -101,6 +101,8 @@ void cfg_release(struct cfg *c);
 
 /* Block around an address, CFG_NONE if no instruction begins there. */
 uint32_t cfg_block_at(const struct cfg *c, uint64_t addr);
+/* The call that the instruction is, NULL if it is none: calls are in the order of instructions. */
+const struct cfg_call *cfg_call_at(const struct cfg *c, uint32_t insn);
 static inline uint64_t cfg_insn_addr(const struct cfg *c, uint32_t insn)
 {
 	return c->start + c->insn[insn];

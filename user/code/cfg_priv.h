@@ -4,6 +4,7 @@
 #define ACCPERF_CODE_CFG_PRIV_H
 
 #include "code/cfg.h"
+#include "util/bisect.h"
 
 /* Targets of the indirect jump at instruction `insn`, as instruction indices, at most
  * CODE_TABLE_MAX; 0: no table was recognised. */
@@ -11,22 +12,12 @@ uint32_t cfg_table_find(const struct cfg *c, const struct block_code *code, uint
 /* Index of the instruction at addr, CFG_NONE if none starts there. */
 static inline uint32_t cfg_insn_at(const struct cfg *c, uint64_t addr)
 {
-	uint32_t lo = 0, hi = c->insns, want;
+	uint32_t want = (uint32_t)(addr - c->start), at;
 
 	if (addr < c->start || addr >= c->end)
 		return CFG_NONE;
-	want = (uint32_t)(addr - c->start);
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->insn[mid] == want)
-			return mid;
-		if (c->insn[mid] < want)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return CFG_NONE;
+	at = (uint32_t)BISECT(i, c->insns, c->insn[i] < want);
+	return at < c->insns && c->insn[at] == want ? at : CFG_NONE;
 }
 /* Dominators, loops, exits: everything after the edges. */
 int cfg_loops_find(struct cfg *c);

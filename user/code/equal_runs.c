@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "code/equal_runs.h"
+#include "util/bisect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -257,20 +258,12 @@ void runs_release(struct runs *r)
 
 static uint32_t insn_around(const struct cfg *c, uint64_t addr)
 {
-	uint32_t lo = 0, hi = c->insns, want;
+	size_t behind;
 
-	if (addr < c->start || addr >= c->end || !hi)
+	if (addr < c->start || addr >= c->end || !c->insns)
 		return CFG_NONE;
-	want = (uint32_t)(addr - c->start);
-	while (hi - lo > 1) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->insn[mid] <= want)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	behind = BISECT(i, c->insns, c->insn[i] <= addr - c->start);
+	return behind ? (uint32_t)behind - 1 : 0;
 }
 
 uint32_t runs_node_at(const struct runs *r, uint64_t addr)
@@ -285,22 +278,13 @@ uint32_t runs_node_at(const struct runs *r, uint64_t addr)
 
 const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_addr)
 {
-	uint32_t i = insn_around(&r->cfg, return_addr - 1), lo = 0, hi = r->cfg.calls;
+	uint32_t insn = insn_around(&r->cfg, return_addr - 1);
+	const struct cfg_call *call;
 
-	if (i == CFG_NONE)
+	if (insn == CFG_NONE)
 		return NULL;
-	/* calls are listed in the order of instructions */
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (r->cfg.call[mid].insn == i)
-			return r->cfg.call[mid].tail ? NULL : &r->cfg.call[mid];
-		if (r->cfg.call[mid].insn < i)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	call = cfg_call_at(&r->cfg, insn);
+	return call && !call->tail ? call : NULL;
 }
 
 /* Past it, and what would be the first element is what it ends with. */

@@ -161,19 +161,9 @@ struct flow {
 
 static uint32_t spoiled_at(const struct cfg *c, uint32_t insn)
 {
-	uint32_t lo = 0, hi = c->calls;
+	const struct cfg_call *call = cfg_call_at(c, insn);
 
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (c->call[mid].insn == insn)
-			return c->call[mid].spoils;
-		if (c->call[mid].insn < insn)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return CFG_CALLER_SAVED;
+	return call ? call->spoils : CFG_CALLER_SAVED;
 }
 
 static int run_block(struct flow *f, uint32_t block, struct state *s)

@@ -14,6 +14,7 @@
 #include "code/cfg.h"
 #include "proc/module.h"
 #include "flow/input_priv.h"
+#include "util/bisect.h"
 #include "util/normal.h"
 #include "volume/flow_balance.h"
 
@@ -158,20 +159,12 @@ static uint32_t function_around(struct runs *rs, uint32_t module, uint64_t addr)
 /* The block that holds the instruction around addr. */
 static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
 {
-	uint32_t lo = 0, hi = c->insns, block;
+	uint32_t behind = (uint32_t)BISECT(i, c->insns, cfg_insn_addr(c, (uint32_t)i) <= addr), block;
 
-	while (lo < hi) {
-		uint32_t mid = (lo + hi) / 2;
-
-		if (cfg_insn_addr(c, mid) <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo)
+	if (!behind)
 		return CFG_NONE;
-	*insn = lo - 1;
-	block = cfg_block_at(c, cfg_insn_addr(c, lo - 1));
+	*insn = behind - 1;
+	block = cfg_block_at(c, cfg_insn_addr(c, behind - 1));
 	return block < c->blocks ? block : CFG_NONE;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow/input_priv.h"
+#include "util/bisect.h"
 #include "util/map.h"
 
 #define OVERLAPS_MOST 64 /* blocks behind one that are looked at: they lie apart, but for mistakes */
@@ -80,21 +81,13 @@ static int by_pid_begin(const void *a, const void *b)
 /* ns of the process's turns before a time. */
 static double seen_until(const struct build *b, uint32_t pid, uint64_t time)
 {
-	size_t lo = 0, hi = b->seen_count;
+	size_t behind =
+		BISECT(i, b->seen_count, b->seen[i].pid < pid || (b->seen[i].pid == pid && b->seen[i].begin < time));
 	const struct seen_time *t;
 
-	while (lo < hi) { /* the first turn behind */
-		size_t mid = (lo + hi) / 2;
-
-		t = &b->seen[mid];
-		if (t->pid < pid || (t->pid == pid && t->begin < time))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || b->seen[lo - 1].pid != pid)
+	if (!behind || b->seen[behind - 1].pid != pid)
 		return 0;
-	t = &b->seen[lo - 1];
+	t = &b->seen[behind - 1];
 	return t->before + (double)((time < t->end ? time : t->end) - t->begin);
 }
 

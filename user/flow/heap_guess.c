@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "flow/heap.h"
+#include "util/bisect.h"
 
 #define PAGE 4096u          /* bytes */
 #define BLOCKS_LOOKED_AT 64 /* on either side */
@@ -45,18 +46,7 @@ static void add_voice(struct voices *v, const struct heap *h, const struct heap_
 /* The first block of the process that begins behind addr. */
 static size_t first_behind(const struct heap *h, uint32_t pid, uint64_t addr)
 {
-	size_t lo = 0, hi = h->block_count;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		const struct heap_block *b = &h->block[mid];
-
-		if (b->pid < pid || (b->pid == pid && b->addr <= addr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(i, h->block_count, h->block[i].pid < pid || (h->block[i].pid == pid && h->block[i].addr <= addr));
 }
 
 static void hear(struct voices *v, const struct heap *h, const struct heap_block *b, uint64_t addr, uint64_t time)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define GRANULE_BITS 2     /* what is told apart: words of 4 bytes */
@@ -100,17 +101,7 @@ static void gather_stores(struct place *p, const struct flow_input *in, bool sta
 
 static size_t first_at(const struct place *p, uint64_t granule)
 {
-	size_t lo = 0, hi = p->count;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (p->seen[mid].granule < granule)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return BISECT(i, p->count, p->seen[i].granule < granule);
 }
 
 static int most_first(const void *a, const void *b)

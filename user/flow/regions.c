@@ -20,22 +20,22 @@
 #define MAX_REGIONS 16384  /* mappings of all processes; by hand */
 #define MAX_GLOBALS 200000 /* variables with a symbol; by hand */
 
+/* The first of the process, or of those behind it, that ends behind addr. */
+static size_t region_ending_after(const struct flow_input *in, uint32_t pid, uint64_t addr)
+{
+	const struct in_region *r = in->region;
+
+	return BISECT(i, in->region_count, r[i].pid < pid || (r[i].pid == pid && r[i].end <= addr));
+}
+
 static int insert_region(struct raw *r, struct in_region n)
 {
 	struct flow_input *in = r->in;
-	size_t lo = 0, hi = in->region_count;
+	size_t lo;
 
 	if (n.start >= n.end || in->region_count + 2 > MAX_REGIONS)
 		return 0;
-	while (lo < hi) { /* the first region that ends after n starts */
-		size_t mid = (lo + hi) / 2;
-		const struct in_region *m = &in->region[mid];
-
-		if (m->pid < n.pid || (m->pid == n.pid && m->end <= n.start))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	lo = region_ending_after(in, n.pid, n.start);
 	if (!GROW_TO(in->region, in->region_count + 2, in->region_cap, 256))
 		return err_set(r->e, -ENOMEM, "out of memory");
 	/* what is there gives way: keep what sticks out on both sides */
@@ -435,17 +435,8 @@ int input_regions(struct raw *r)
 
 const struct in_region *in_region_at(const struct flow_input *in, uint32_t pid, uint64_t addr)
 {
-	size_t lo = 0, hi = in->region_count;
+	size_t lo = region_ending_after(in, pid, addr);
 
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-		const struct in_region *m = &in->region[mid];
-
-		if (m->pid < pid || (m->pid == pid && m->end <= addr))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
 	return lo < in->region_count && in->region[lo].pid == pid && in->region[lo].start <= addr ? &in->region[lo]
 												  : NULL;
 }

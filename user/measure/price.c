@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "util/bisect.h"
 #include "util/clock.h"
 
 #define CALLS 512       /* of a turn */
@@ -133,17 +134,8 @@ struct piece {
 static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
 {
 	double before[PIECES_BEFORE];
-	unsigned low = 0, high = count, hit;
+	unsigned hit = (unsigned)BISECT(i, count, piece[i].ended < at);
 
-	while (low < high) {
-		unsigned mid = (low + high) / 2;
-
-		if (piece[mid].ended < at)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	hit = low;
 	if (hit < PIECES_BEFORE + 1 || hit + PIECES_AFTER > count)
 		return NAN;
 	for (unsigned i = 0; i < PIECES_BEFORE; i++)

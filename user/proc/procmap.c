@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/bisect.h"
 #include "util/buf.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -112,17 +113,7 @@ static struct space *space_own(struct process *p)
 /* First mapping that ends above addr. */
 static unsigned space_find(const struct space *s, uint64_t addr)
 {
-	unsigned lo = 0, hi = s->count;
-
-	while (lo < hi) {
-		unsigned mid = lo + (hi - lo) / 2;
-
-		if (s->maps[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return (unsigned)BISECT(i, s->count, s->maps[i].end <= addr);
 }
 
 static bool same_mapping(const struct mapping *a, const struct mapping *b)

@@ -8,6 +8,7 @@
 #include "proc/module.h"
 #include "profile/profile_priv.h"
 #include "symbol/symbols.h"
+#include "util/bisect.h"
 #include "util/grow.h"
 
 #define KEPT_MOST 100000 /* functions; then it begins anew */
@@ -40,18 +41,9 @@ void profile_keep_names(bool on)
 /* How many lie before that place or at it. */
 static uint32_t kept_before(uint32_t module, uint64_t addr)
 {
-	uint32_t low = 0, high = kept.count;
+	const struct kept_function *f = kept.functions;
 
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		const struct kept_function *f = &kept.functions[mid];
-
-		if (f->module < module || (f->module == module && f->from <= addr))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return (uint32_t)BISECT(i, kept.count, f[i].module < module || (f[i].module == module && f[i].from <= addr));
 }
 
 static const struct kept_function *kept_function_at(const struct profile_module *m, uint64_t addr)

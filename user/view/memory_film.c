@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "util/bisect.h"
 #include "view/memory_film.h"
 
 #include <errno.h>
@@ -83,16 +84,9 @@ static int find_pages(struct film *f)
 
 static uint32_t row_of_page(const struct film *f, uint64_t page)
 {
-	size_t lo = 0, hi = f->pages;
+	size_t lo = BISECT(i, f->pages, f->page[i] <= page);
 
-	while (hi - lo > 1) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (f->page[mid] <= page)
-			lo = mid;
-		else
-			hi = mid;
-	}
+	lo -= lo > 0;
 	return (uint32_t)(lo * ROWS / (f->pages > ROWS ? f->pages : ROWS));
 }
 
