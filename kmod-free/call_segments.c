@@ -14,7 +14,6 @@
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/sampler_record.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/targets.h"
 #include "kmod-free/wanted_pages.h"
 #include "segment.skel.h"
@@ -72,8 +71,6 @@ static int open_program(struct call_segments *s, int targets_fd, uint32_t most)
 {
 	int err = 0;
 
-	libbpf_set_print(libbpf_silent);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	counters_prepare();
 	s->bpf = segment_bpf__open_opts(kernel_btf_options());
 	if (!s->bpf)
@@ -83,8 +80,7 @@ static int open_program(struct call_segments *s, int targets_fd, uint32_t most)
 		err = bpf_map__reuse_fd(s->bpf->maps.targets, targets_fd);
 	else if (most)
 		err = bpf_map__set_max_entries(s->bpf->maps.targets, most);
-	err = err ? err : kernel_btf_fit(s->bpf->obj);
-	err = err ? err : segment_bpf__load(s->bpf);
+	err = err ? err : kernel_btf_load(s->bpf->skeleton);
 	if (err)
 		return err;
 	s->feed.pages = calloc(1, sizeof(*s->feed.pages));

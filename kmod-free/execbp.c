@@ -20,7 +20,6 @@
 #include "execbp.skel.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/refresh_quirk.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
@@ -62,14 +61,10 @@ struct execbp *execbp_new(struct err *e)
 	x->timer = -1;
 	x->cpus = (unsigned)get_nprocs_conf();
 	x->cpus = x->cpus <= EXECBP_CPUS ? x->cpus : 0;
-	libbpf_set_print(libbpf_silent);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	x->bpf = execbp_bpf__open_opts(kernel_btf_options());
-	err = x->bpf ? kernel_btf_fit(x->bpf->obj) : -errno;
-	if (!err)
+	if (x->bpf)
 		x->bpf->bss->lent = targets_lent();
-	if (!err)
-		err = execbp_bpf__load(x->bpf);
+	err = x->bpf ? kernel_btf_load(x->bpf->skeleton) : -errno;
 	if (err) {
 		err_set(e, err,
 			"the BPF program for execute breakpoints cannot be loaded: %s; it needs CAP_BPF and "

@@ -42,7 +42,7 @@ static void make_room(int targets_fd)
 	uint64_t state;
 	uint32_t key;
 
-	/* looked at first, taken out then: who walks a table that loses what he stands on begins anew, which ends */
+	/* looked at first, taken out then: a walk whose entry goes begins anew, perhaps for ever */
 	for (uint32_t *last = NULL; looked++ < LOOKED_AT_MOST && !bpf_map_get_next_key(targets_fd, last, &key);
 	     last = &key)
 		if (!bpf_map_lookup_elem(targets_fd, &key, &state) && exists_no_more(key, state) &&

@@ -18,7 +18,6 @@
 #include "heap.skel.h"
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
@@ -67,16 +66,13 @@ static int open_programs(struct heap_probes *h)
 {
 	int err;
 
-	libbpf_set_print(libbpf_silent);
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	counters_prepare();
 	h->bpf = heap_bpf__open_opts(kernel_btf_options());
 	if (!h->bpf)
 		return -errno;
 	bpf_program__set_expected_attach_type(h->bpf->progs.heap_place, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	h->bpf->bss->lent = targets_lent();
-	err = kernel_btf_fit(h->bpf->obj);
-	err = err ? err : heap_bpf__load(h->bpf);
+	err = kernel_btf_load(h->bpf->skeleton);
 	if (err)
 		return err;
 	h->ring = ring_buffer__new(bpf_map__fd(h->bpf->maps.ring), take_record, h, NULL);

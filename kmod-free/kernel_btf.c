@@ -411,6 +411,12 @@ static int prepare_iterator(struct bpf_program *prog, struct bpf_prog_load_opts 
 	return o->attach_btf_id ? bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING) : -ESRCH;
 }
 
+/* libbpf prints to stderr unless told otherwise; what went wrong is said by struct err here. */
+static int print_nothing(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return 0;
+}
+
 const struct bpf_object_open_opts *kernel_btf_options(void)
 {
 	static struct bpf_object_open_opts o = { .sz = sizeof(o) };
@@ -418,6 +424,7 @@ const struct bpf_object_open_opts *kernel_btf_options(void)
 							    .prog_prepare_load_fn = prepare_iterator };
 	static int registered;
 
+	libbpf_set_print(print_nothing);
 	if (!registered)
 		registered = libbpf_register_prog_handler(SEC_ITERATES_TASKS, BPF_PROG_TYPE_RAW_TRACEPOINT,
 							  BPF_TRACE_ITER, &iterator);
@@ -459,7 +466,7 @@ static int place_functions(struct bpf_program *prog)
 	return err;
 }
 
-int kernel_btf_fit(struct bpf_object *obj)
+static int fit(struct bpf_object *obj)
 {
 	struct bpf_program *prog;
 	AUTO_BUF(types);
@@ -473,4 +480,11 @@ int kernel_btf_fit(struct bpf_object *obj)
 	}
 	bpf_object__for_each_program(prog, obj) if (!err) err = place_functions(prog);
 	return err;
+}
+
+int kernel_btf_load(struct bpf_object_skeleton *s)
+{
+	int err = fit(*s->obj);
+
+	return err ? err : bpf_object__load_skeleton(s);
 }

@@ -6,7 +6,7 @@
  * types that it names, with all that they hold by value, and the numbers of functions are put in place. Where the
  * kernel's types cannot be read libbpf looks for them as it always does.
  *
- * To load another object: open it with kernel_btf_options(), kernel_btf_fit() it, load it. To call another kernel
+ * To load another object: open it with kernel_btf_options(), kernel_btf_load() it. To call another kernel
  * function: an entry in control.h and its name in functions[]. Included by what loads programs, and by tests.
  */
 #ifndef ACCPERF_KERNEL_BTF_H
@@ -17,12 +17,13 @@
 
 struct bpf_object;
 struct bpf_object_open_opts;
+struct bpf_object_skeleton;
 struct buf;
 
-/* For opening an object; good until the next call. */
+/* For opening an object; good until the next call. libbpf prints nothing from then on. */
 const struct bpf_object_open_opts *kernel_btf_options(void);
-/* After opening, before loading. */
-int kernel_btf_fit(struct bpf_object *obj);
+/* Loads what was opened: 0 or -errno. */
+int kernel_btf_load(struct bpf_object_skeleton *s);
 /* The memory that the kernel's types take, if any, where nothing more will be loaded soon. */
 void kernel_btf_release(void);
 

@@ -17,7 +17,6 @@
 #include "kmod-free/perfev.h"
 #include "kmod-free/sampler_record.h"
 #include "kmod-free/wanted_pages.h"
-#include "kmod-free/silent.h"
 #include "sampler.skel.h"
 #include "util/grow.h"
 #include "util/rights.h"
@@ -106,8 +105,7 @@ static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 	s->bpf->rodata->wake_bytes = s->o.ring_bytes / 4;
 	bpf_map__set_max_entries(s->bpf->maps.ring, s->o.ring_bytes);
 	bpf_map__set_max_entries(s->bpf->maps.scratch, (uint32_t)cpus);
-	err = kernel_btf_fit(s->bpf->obj);
-	err = err ? err : sampler_bpf__load(s->bpf);
+	err = kernel_btf_load(s->bpf->skeleton);
 	if (!err)
 		return 0;
 	if (!kernel_tick)
@@ -128,9 +126,7 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 	}
 	s->o = *o;
 	s->cgroup_fd = s->kernel_tick = -1;
-	libbpf_set_print(libbpf_silent);
 	counters_prepare();
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	cpus = libbpf_num_possible_cpus();
 	if (cpus <= 0) {
 		err_set(e, cpus, "cannot tell how many CPUs there may be: %s", strerror(-cpus));

@@ -27,8 +27,7 @@ struct stray_watch *stray_watch_new(struct err *e)
 		err = -errno;
 	} else {
 		w->bpf->bss->ours = (uint32_t)getpid();
-		err = kernel_btf_fit(w->bpf->obj);
-		err = err ? err : stray_bpf__load(w->bpf);
+		err = kernel_btf_load(w->bpf->skeleton);
 		err = err ? err : stray_bpf__attach(w->bpf);
 	}
 	if (!err)

@@ -15,7 +15,6 @@
 #include "kmod-free/followed.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/sysio.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/targets.h"
 #include "sysio.skel.h"
@@ -105,15 +104,10 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 		err_set(e, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	libbpf_set_print(libbpf_silent);
 	counters_prepare();
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	s->bpf = sysio_bpf__open_opts(kernel_btf_options());
 	err = s->bpf ? prepare(s->bpf, o) : -errno;
-	if (!err)
-		err = kernel_btf_fit(s->bpf->obj);
-	if (!err)
-		err = sysio_bpf__load(s->bpf);
+	err = err ? err : kernel_btf_load(s->bpf->skeleton);
 	if (err) {
 		err_set(e, err,
 			"system calls cannot be observed: loading the BPF program failed: %s; it needs CAP_BPF and "

@@ -22,7 +22,6 @@
 
 #include "kmod-free/close_together.h"
 #include "kmod-free/kernel_btf.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/targets.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
@@ -670,8 +669,7 @@ static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 	s->bss->filter_pids = 0;
 	s->bss->lent = targets_lent();
 	s->data->limit_per_window = u->opts.records_per_second / 10;
-	r = kernel_btf_fit(s->obj);
-	r = r ? r : offload_bpf__load(s);
+	r = kernel_btf_load(s->skeleton);
 	if (r == -EPERM)
 		return err_set(e, r, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON");
 	if (r)
@@ -709,13 +707,12 @@ static void unload(struct uprobe *u)
 struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 {
 	static const enum uprobe_mode modes[] = { UPROBE_SESSION, UPROBE_MULTI, UPROBE_PERF };
-	libbpf_print_fn_t print = libbpf_set_print(libbpf_silent);
 	struct uprobe *u = calloc(1, sizeof(*u));
 	int r = -ENODEV;
 
 	if (!u) {
 		err_set(e, -ENOMEM, "out of memory");
-		goto out;
+		return NULL;
 	}
 	pthread_mutex_init(&u->lock, NULL);
 	u->opts = *o;
@@ -743,8 +740,6 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 	} else if (u->pid_filter_broken) {
 		u->skel->bss->filter_pids = 1;
 	}
-out:
-	libbpf_set_print(print);
 	return u;
 }
 

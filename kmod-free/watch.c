@@ -21,7 +21,6 @@
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/refresh_quirk.h"
-#include "kmod-free/silent.h"
 #include "kmod-free/syscalls.h"
 #include "kmod-free/targets.h"
 #include "kmod-free/watch.h"
@@ -353,17 +352,14 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 		err_set(e, -EINVAL, "watchpoints: 1 to %d slots, 1 to %d hits", WATCH_SLOTS, WATCH_MAX_HITS);
 		goto fail;
 	}
-	libbpf_set_print(libbpf_silent);
 	counters_prepare();
-	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	w->bpf = watch_bpf__open_opts(kernel_btf_options());
-	err = w->bpf ? kernel_btf_fit(w->bpf->obj) : -errno;
-	if (!err) {
+	if (w->bpf) {
 		w->bpf->rodata->pidns_dev = own.dev;
 		w->bpf->rodata->pidns_ino = own.ino;
 		w->bpf->bss->lent = targets_lent();
-		err = watch_bpf__load(w->bpf);
 	}
+	err = w->bpf ? kernel_btf_load(w->bpf->skeleton) : -errno;
 	if (err) {
 		err_set(e, err,
 			"the BPF program for watchpoints cannot be loaded: %s; it needs CAP_BPF and CAP_PERFMON "
