@@ -68,10 +68,7 @@ static int show_roofline(const struct advise_cmd *o, const struct advised_profil
 	else
 		roofline_text(&v, &style, &out);
 	free(at);
-	if (buf_failed(&out))
-		return err_set(e, -ENOMEM, "out of memory");
-	return o->output ? pager_save(&out, o->output, e)
-			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
 static const char *input_name(const void *ctx, size_t i)
@@ -107,10 +104,7 @@ static int show_advice(const struct advise_cmd *o, const struct filter *f, const
 		advise_svg(&v, &out);
 	else
 		advise_text(&v, &style, &out);
-	if (buf_failed(&out))
-		return err_set(e, -ENOMEM, "out of memory");
-	return o->output ? pager_save(&out, o->output, e)
-			 : pager_write(&out, o->pager && !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, o->pager && !o->stdio && !o->json && !o->svg, e);
 }
 
 static int tell_missing(const struct advise_cmd *o, const struct advised_profile *a)

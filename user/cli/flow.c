@@ -117,8 +117,7 @@ static int show_flow(const struct flow_cmd *o, struct flow_view v, struct err *e
 		return err_set(e, -ENOMEM, "out of memory");
 	if (o->svg)
 		return graphviz_draw(&out, &svg, e) ? e->code : pager_save(&svg, o->output, e);
-	return o->output ? pager_save(&out, o->output, e)
-			 : pager_write(&out, !o->stdio && !o->json && !o->xml && !o->dot, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->xml && !o->dot, e);
 }
 
 /* The matrix with the row of computation, or the call tree. */
@@ -153,7 +152,7 @@ static int show_figure(const struct flow_cmd *o, struct flow_view v, const struc
 		err = err_set(e, -ENOMEM, "out of memory");
 	if (err)
 		return err;
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->svg, e);
 }
 
 static const char *nth_name(const void *ctx, size_t i)

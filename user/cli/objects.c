@@ -45,7 +45,7 @@ static int show_map(const struct objects_cmd *o, const struct flow_input *in, co
 		object_map_svg(in, &out);
 	else
 		object_map_text(in, style, &out);
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->svg, e);
 }
 
 static int show_film(const struct objects_cmd *o, const struct flow_input *in, struct err *e)
@@ -60,7 +60,7 @@ static int show_film(const struct objects_cmd *o, const struct flow_input *in, s
 			o->input);
 	if (err)
 		return err_set(e, err, "out of memory");
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, false, e);
+	return pager_give(&out, o->output, false, e);
 }
 
 static int show_heap(const struct objects_cmd *o, const struct flow_input *in, const struct text_style *style,
@@ -75,7 +75,7 @@ static int show_heap(const struct objects_cmd *o, const struct flow_input *in, c
 		heap_sites_json(&v, &out);
 	else
 		heap_sites_text(&v, style, &out);
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json, e);
 }
 
 static const struct objects_cmd defaults = {
@@ -173,7 +173,7 @@ static int show_objects(const struct objects_cmd *o, struct objects_view *v, str
 	else
 		objects_text(v, style, &out);
 	obj->row_count = all;
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->svg, e);
 }
 
 /* Each of these is a list or a picture of its own. */

@@ -116,9 +116,7 @@ static int show_growth(const struct scale_cmd *o, const struct growth_shown *v, 
 		growth_svg(v, &out);
 	else
 		growth_text(v, &style, &out);
-	if (buf_failed(&out))
-		return err_set(e, -ENOMEM, "out of memory");
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->svg, e);
 }
 
 static int cmd_scale(void *opts, int argc, char **argv)

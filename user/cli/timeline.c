@@ -98,8 +98,7 @@ static int cmd_timeline(void *opts, int argc, char **argv)
 			timeline_json(&v, &out);
 		else
 			timeline_text(&v, &style, &out);
-		err = o->output ? pager_save(&out, o->output, &e)
-				: pager_write(&out, !o->stdio && !o->csv && !o->svg && !o->json, &e);
+		err = pager_give(&out, o->output, !o->stdio && !o->csv && !o->svg && !o->json, &e);
 		timeline_release(&t);
 		if (*in.missing) {
 			log_warn("%s: %s", o->input, in.missing);

@@ -84,9 +84,7 @@ static int show_wall(const struct wall_cmd *o, const struct wall_shown *v, struc
 		wall_svg(v, &out);
 	else
 		wall_text(v, &style, &out);
-	if (buf_failed(&out))
-		return err_set(e, -ENOMEM, "out of memory");
-	return o->output ? pager_save(&out, o->output, e) : pager_write(&out, !o->stdio && !o->json && !o->svg, e);
+	return pager_give(&out, o->output, !o->stdio && !o->json && !o->svg, e);
 }
 
 static unsigned views_of(const char *name)

@@ -144,3 +144,8 @@ int pager_save(const struct buf *data, const char *path, struct err *e)
 
 	return err ? err : pager_end(&f, pager_part(&f, data, e), e);
 }
+
+int pager_give(const struct buf *text, const char *path, bool pager, struct err *e)
+{
+	return path ? pager_save(text, path, e) : pager_write(text, pager, e);
+}

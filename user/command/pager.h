@@ -27,6 +27,9 @@ void pager_copy_to(struct pager_copy *copy);
  * file of mode 0600 in the place of an older one; a terminal, /dev/null and /dev/stdout are written to. */
 int pager_save(const struct buf *data, const char *path, struct err *e);
 
+/* To that file, or with NULL to stdout. */
+int pager_give(const struct buf *text, const char *path, bool pager, struct err *e);
+
 /* The same in parts: after pager_begin() any number of pager_part(), then pager_end(), whatever failed. */
 struct pager_file {
 	struct newfile file;

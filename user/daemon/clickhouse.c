@@ -10,15 +10,6 @@
 #include "util/clean.h"
 #include "util/openfile.h"
 
-static bool good_word(const char *text, const char *more)
-{
-	for (; *text; text++)
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *text) &&
-		    !strchr(more, *text))
-			return false;
-	return true;
-}
-
 static int read_user(struct clickhouse *c, const char *path, struct err *e)
 {
 	char text[256], *colon;
@@ -49,7 +40,7 @@ int clickhouse_read(struct clickhouse *c, const char *url, const char *user_file
 		return err_set(e, -EINVAL, "--clickhouse wants http://HOST:PORT or http://HOST:PORT/DATABASE");
 	if (*c->server.path)
 		snprintf(c->database, sizeof(c->database), "%s", c->server.path + 1);
-	if (!good_word(c->database, ""))
+	if (!post_has_only(c->database, ""))
 		return err_set(e, -EINVAL, "--clickhouse wants http://HOST:PORT or http://HOST:PORT/DATABASE");
 	return user_file ? read_user(c, user_file, e) : 0;
 }

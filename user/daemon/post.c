@@ -16,7 +16,7 @@
 #define ANSWER_MOST (64u << 20) /* bytes: three kilobytes for each of the rows that are asked for at most */
 #define MS_NS 1000000ull
 
-static bool has_only(const char *text, const char *more)
+bool post_has_only(const char *text, const char *more)
 {
 	for (; *text; text++)
 		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", *text) &&
@@ -40,13 +40,14 @@ int post_read(struct post_server *s, const char *url)
 	memcpy(s->host, at, (size_t)(colon - at));
 	memcpy(s->port, colon + 1, (size_t)(slash - colon - 1));
 	snprintf(s->path, sizeof(s->path), "%s", slash[0] && slash[1] ? slash : "");
-	return has_only(s->host, ".-:[]") && has_only(s->port, "") && has_only(s->path, ".-/") ? 0 : -EINVAL;
+	return post_has_only(s->host, ".-:[]") && post_has_only(s->port, "") && post_has_only(s->path, ".-/") ? 0
+													      : -EINVAL;
 }
 
 void post_escape(const char *text, struct buf *out)
 {
 	for (; *text; text++)
-		if (has_only((char[]){ *text, 0 }, ".-"))
+		if (post_has_only((char[]){ *text, 0 }, ".-"))
 			buf_addch(out, *text);
 		else
 			buf_addf(out, "%%%02X", (unsigned char)*text);

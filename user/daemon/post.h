@@ -7,6 +7,7 @@
 #ifndef ACCPERF_DAEMON_POST_H
 #define ACCPERF_DAEMON_POST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "util/buf.h"
@@ -41,6 +42,8 @@ void post_release(struct post_answer *a);
 unsigned post_status(char *answer, size_t len, size_t *body_at, size_t *body_len);
 /* Whether a later try may succeed where a server answers so. Pure. */
 int post_code(unsigned status);
+/* Letters of ASCII, digits, _ and what is in `more` alone. */
+bool post_has_only(const char *text, const char *more);
 /* As part of a query. */
 void post_escape(const char *text, struct buf *out);
 

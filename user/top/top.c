@@ -18,6 +18,7 @@
 #include "top/screen.h"
 #include "util/clock.h"
 #include "util/rights.h"
+#include "util/signals.h"
 #include "view/text.h"
 #include "view/top.h"
 
@@ -361,21 +362,6 @@ static bool ended_by_signal(int fd)
 	return stop;
 }
 
-static int open_top_signals(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	sigaddset(&set, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 /* What the recorder had to say becomes the last line, once; what ended it is told at the end. */
 static void look_at_recorder(struct live *l)
 {
@@ -493,7 +479,7 @@ static int cmd_top(void *opts, int argc, char **argv)
 	if (o->filter)
 		snprintf(l.view.filter, sizeof(l.view.filter), "%s", o->filter);
 	say_target(o, l.target, sizeof(l.target));
-	sigfd = open_top_signals();
+	sigfd = signals_open(SIGQUIT);
 	if (sigfd < 0) {
 		err_set(&e, -errno, "signals cannot be read: %s", strerror(errno));
 		return cli_fail(&e, EXIT_FAILED);
