@@ -100,7 +100,7 @@ static bool add_edge_triggered(struct sleeper *s, int fd)
 	return fd >= 0 && !epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev);
 }
 
-/* What a hit costs that wakes: NAN where there is no CPU besides ours for who sleeps. */
+/* What a hit costs that wakes a sleeper; NAN: there is no CPU besides ours for that. */
 static double waking_hit(struct tried *t)
 {
 	struct sleeper s = { .epoll = epoll_create1(EPOLL_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };

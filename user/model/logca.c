@@ -247,7 +247,7 @@ double logca_share(const struct logca *p, enum logca_letter letter, double g)
 
 /*
  * With t0 the gain from more work per byte is no sum of three powers: T0 counts too. It is smooth and
- * changes its mind at most twice, so eight samples an octave and bisection between them suffice.
+ * changes its direction at most twice, so eight samples an octave and bisection between them suffice.
  */
 static int cut_sampled(const struct logca *p, enum logca_letter letter, double lo, double hi, double iv[2][2])
 {

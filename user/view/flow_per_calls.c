@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls of a function: counted by the exact engine; else by probes, which count each call while they are in
- * place; else by execution counts, whose interval is wider. Whoever cannot tell says why.
+ * place; else by execution counts, whose interval is wider. What cannot tell says why.
  */
 #include "view/flow_per_calls.h"
 
