@@ -87,7 +87,7 @@ enum heap_role {
 	HEAP_POSIX = 4,   /* the block where the first argument says, bytes in the third */
 	HEAP_FREE = 5,    /* the block in the first argument */
 	HEAP_HANDED = 6, /* no function: a jump to what clears the block, which is its first argument, and returns it */
-	HEAP_ROLES
+	HEAP_ROLES = 7
 };
 #define HEAP_COOKIE(role, arg) ((role) | (__u64)(arg) << 8)
 #define HEAP_COOKIE_ROLE(cookie) ((cookie)&0xff)

@@ -132,7 +132,7 @@ struct wire_offload {
 };
 _Static_assert(sizeof(struct wire_offload) == 32 + 13 * 8 + 32, "wire_offload");
 
-/* Keys and values of the in-kernel aggregates, read by kmod-free/uprobe.c. */
+/* Keys and values of the in-kernel aggregates, read by kmod-free/uprobe_read.c. */
 struct probe_total_key {
 	__u32 pid, probe;
 	__u64 site; /* 0: all sites for which there was no room */

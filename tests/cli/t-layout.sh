@@ -72,7 +72,7 @@ check "one header grows arrays" one_growing_array
 
 # What is on disk keeps its number when an enumerator is put before it.
 numbered() {
-	! sed 's:/\*.*\*/::; s:/\*.*::' include/format.h user/emu/emu.h | awk '
+	! sed 's:/\*.*\*/::; s:/\*.*::' include/*.h user/store/*.h user/emu/emu.h user/symbol/symbols.h | awk '
 		/^enum .*{/ { name = $2; inside = 1; sub(/.*{/, "") }
 		inside {
 			line = $0; sub(/}.*/, "", line)
@@ -80,7 +80,7 @@ numbered() {
 			for (i = 1; i <= n; i++)
 				if (item[i] ~ /[A-Z]/ && item[i] !~ /=/) print name ": " item[i]
 		}
-		/}/ { inside = 0 }' | grep -E '^(fmt_|emu_end)'
+		/}/ { inside = 0 }' | grep -E '^(fmt_|emu_end|heap_role|probe_apart|symbol_origin)'
 }
 check "enumerators of the file format state their numbers" numbered
 

@@ -53,7 +53,7 @@ static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 				s->alike[i] / s->group[f->alike_group[i]] * s->any[f->alike_group[i]];
 }
 
-/* Whoever wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
+/* Code that wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
 static void look_further(const struct fit *f, struct scratch *s)
 {
 	const struct bursts *b = &f->bursts;
