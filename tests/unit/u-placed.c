@@ -12,9 +12,12 @@
 #include "advise/placed.h"
 
 /* 1e9 operations a second; from 8e9 bytes a second in the nearest cache to 1e9 in memory. */
-static const struct roofline roof = { "a machine, 2 cores",
-				      1e9,
-				      { { 16384, 8e9 }, { 262144, 4e9 }, { 4194304, 2e9 }, { 67108864, 1e9 } } };
+static const struct roofline roof = {
+	"a machine, 2 cores",
+	1e9,
+	9e8,
+	{ { 16384, 8e9, 5e9 }, { 262144, 4e9, 4e9 }, { 4194304, 2e9, 2e9 }, { 67108864, 1e9, 1e9 } }
+};
 
 static struct flow_func func(const char *name, double ops, double bytes, double ns)
 {
@@ -38,6 +41,7 @@ static void functions_are_placed(void **state)
 	struct flow f = { .funcs = funcs, .func_count = 6, .speed_low = .9, .speed_high = 1.1 };
 	struct placed *p;
 
+	funcs[1].moved_variance = pow(1e6 * log(2) / 1.96, 2);
 	assert_int_equal(place_functions(&f, &roof, &p), 4);
 	/* by time */
 	assert_string_equal(p[0].name, "streams");
@@ -48,9 +52,14 @@ static void functions_are_placed(void **state)
 	assert_true(fabs(p[0].ops_per_byte - .01) < 1e-9 && fabs(p[0].ops_per_s - 1e8) < 1);
 	/* .01 a byte of 8e9 bytes a second are 8e7: it does more, as its bytes may come faster than by plain loads */
 	assert_true(fabs(p[0].part - 1.25) < 1e-9);
+	/* nothing is known of how well its bytes are, so the part has no ends */
+	assert_true(isnan(p[0].part_low) && isnan(p[0].part_high));
 	assert_int_equal(p[1].bound, PLACED_COMPUTATION);
 	assert_true(fabs(p[1].part - .5) < 1e-9);
 	assert_true(fabs(p[1].low - 4.5e8) < 1 && fabs(p[1].high - 5.5e8) < 1);
+	/* 4 [2..8] operations a byte: the roof is the core's, at most 1e9, usually 9e8 */
+	assert_true(fabs(p[1].per_byte_low - 2) < .01 && fabs(p[1].per_byte_high - 8) < .01);
+	assert_true(fabs(p[1].part_low - .45) < 1e-9 && fabs(p[1].part_high - 5.5 / 9) < 1e-9);
 	assert_int_equal(p[2].bound, PLACED_DEPENDS);
 	assert_true(isnan(p[3].ops_per_s) && isnan(p[3].part) && p[3].bound == PLACED_DEPENDS);
 	free(p);
@@ -80,6 +89,7 @@ static void a_roof_is_kept(void **state)
 	assert_true(roofline_read(text.data, &back));
 	assert_string_equal(back.machine, roof.machine);
 	assert_true(back.ops_per_s == 1e9 && back.level[3].bytes == 67108864 && back.level[3].bytes_per_s == 1e9);
+	assert_true(back.usual_ops == 9e8 && back.level[0].usual_bytes == 5e9);
 	/* a few digits less of the last figure are a figure, too */
 	for (size_t n = 0; n + 12 < text.len; n++) {
 		char *cut = strndup(text.data, n);
@@ -88,11 +98,19 @@ static void a_roof_is_kept(void **state)
 		free(cut);
 	}
 	assert_false(roofline_read("", &back));
-	assert_false(roofline_read("accperf.peaks/1\nm\nops nan\n", &back));
-	assert_false(roofline_read("accperf.peaks/1\nm\nops 1\nlevel 1 1\nlevel 1 1\nlevel 1 -1\nlevel 1 1\n", &back));
-	assert_true(roofline_read("accperf.peaks/1\nm\nops 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\n", &back));
+	assert_false(roofline_read("accperf.peaks/2\nm\nops nan 1\n", &back));
+	assert_false(roofline_read("accperf.peaks/2\nm\nops 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 -1\nlevel 1 1 1\n",
+				   &back));
+	assert_true(roofline_read("accperf.peaks/2\nm\nops 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\n",
+				  &back));
+	/* the fastest pass is no slower than the middle one */
+	assert_false(roofline_read("accperf.peaks/2\nm\nops 1 2\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\n",
+				   &back));
+	/* what an older version kept is measured anew */
+	assert_false(roofline_read("accperf.peaks/1\nm\nops 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\n", &back));
 	assert_false(
-		roofline_read("accperf.peaks/1\nm\nops 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\nlevel 1 1\nmore", &back));
+		roofline_read("accperf.peaks/2\nm\nops 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\nlevel 1 1 1\nmore",
+			      &back));
 }
 
 static void a_machine_has_a_roof(void **state)
@@ -100,9 +118,10 @@ static void a_machine_has_a_roof(void **state)
 	struct roofline r;
 
 	assert_true(roofline_measure("here", &r));
-	assert_true(r.ops_per_s > 1e7 && r.ops_per_s < 1e13);
+	assert_true(r.ops_per_s > 1e7 && r.ops_per_s < 1e13 && r.usual_ops <= r.ops_per_s);
 	for (int l = 0; l < ROOFLINE_LEVELS; l++)
-		assert_true(r.level[l].bytes_per_s > 1e7 && r.level[l].bytes_per_s < 1e14);
+		assert_true(r.level[l].bytes_per_s > 1e7 && r.level[l].bytes_per_s < 1e14 &&
+			    r.level[l].usual_bytes <= r.level[l].bytes_per_s);
 }
 
 int main(void)

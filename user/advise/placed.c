@@ -11,6 +11,12 @@ double placed_roof(const struct roofline *r, int level, double ops_per_byte)
 	return fmin(r->ops_per_s, ops_per_byte * r->level[level].bytes_per_s);
 }
 
+/* What the middle pass left of it. */
+static double placed_usual(const struct roofline *r, int level, double ops_per_byte)
+{
+	return fmin(r->usual_ops, ops_per_byte * r->level[level].usual_bytes);
+}
+
 const char *placed_bound_str(enum placed_bound b)
 {
 	switch (b) {
@@ -48,7 +54,14 @@ static struct placed place_one(const struct flow *f, const struct flow_func *n, 
 			    .high = ops.high / ns * 1e9 };
 
 	p.bound = bound_at(roof, p.ops_per_byte);
-	p.part = roof && !isnan(p.ops_per_byte) ? p.ops_per_s / placed_roof(roof, 0, p.ops_per_byte) : NAN;
+	p.part = p.part_low = p.part_high = NAN;
+	if (roof && !isnan(p.ops_per_byte)) {
+		p.part = p.ops_per_s / placed_roof(roof, 0, p.ops_per_byte);
+		if (!isnan(p.per_byte_low) && !isnan(p.per_byte_high)) {
+			p.part_low = p.low / placed_roof(roof, 0, p.per_byte_high);
+			p.part_high = p.high / placed_usual(roof, 0, p.per_byte_low);
+		}
+	}
 	return p;
 }
 

@@ -22,7 +22,8 @@ struct placed {
 	double self_ns; /* NaN: unknown, as all of these */
 	double ops_per_byte, per_byte_low, per_byte_high;
 	double ops_per_s, low, high;
-	double part; /* of the most that the machine allows at so many operations a byte; NaN */
+	/* of the most that the machine allows at so many operations a byte; its ends hold those of all three */
+	double part, part_low, part_high;
 	enum placed_bound bound;
 };
 

@@ -61,7 +61,7 @@ struct flow_func {
 	double unit_bytes;   /* that these load and store off the stack */
 	bool part_of_others; /* its bytes stand with whoever called it */
 	double load_bytes, store_bytes, stack_bytes;
-	double moved_variance; /* of those that are not the stack's, by the accesses that were drawn; NaN: unknown */
+	double moved_variance; /* of those that are not the stack's, by the accesses drawn or by counts; NaN: unknown */
 	double self_ns, calls;
 	double array_share;        /* of the distinct addresses: part in objects of a kilobyte and more; NaN unknown */
 	double samples;            /* of loads and stores; NaN: counted, or unknown */

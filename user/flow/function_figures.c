@@ -54,14 +54,19 @@ static void add_counted_figures(const struct flow_input *in, uint32_t f, struct 
 	fn->by_counts = true;
 	fn->instructions = c->total;
 	fn->compute = c->compute;
-	fn->compute_low = fn->compute_high = NAN;
+	/* of one function's blocks some may be counted too high and others too low: that stands in no total, and each
+	 * of its figures may be off by as much as the whole */
+	fn->compute_low = c->compute * c->low / c->total;
+	fn->compute_high = c->compute * c->high / c->total;
 	fn->loads = c->loads;
 	fn->stores = c->stores;
 	/* what samples tell is the stack's part of them */
 	fn->stack_bytes *= sampled > 0 ? (c->load_bytes + c->store_bytes) / sampled : NAN;
-	fn->moved_variance = NAN;
 	fn->load_bytes = c->load_bytes;
 	fn->store_bytes = c->store_bytes;
+	fn->moved_variance =
+		pow((fn->load_bytes + fn->store_bytes - fn->stack_bytes) * (c->high - c->low) / (2 * Z95 * c->total),
+		    2);
 	fn->calls = c->calls;
 }
 

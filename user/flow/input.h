@@ -201,8 +201,9 @@ struct in_function_time {
 /* What a function executed, by counts that were measured; for the whole recording. */
 struct in_counted {
 	double instructions, compute, loads, stores, load_bytes, store_bytes, calls;
-	double total; /* instructions, by whatever is known; those above only of what has a graph */
-	double trust; /* how much of it is by counts: 0..1; see IN_TRUSTED */
+	double total;     /* instructions, by whatever is known; those above only of what has a graph */
+	double low, high; /* 95 % of total, as a part of all functions' */
+	double trust;     /* how much of it is by counts: 0..1; see IN_TRUSTED */
 };
 
 /* Parts of all that was sampled; 1: all, NaN: nothing was. */

@@ -78,6 +78,8 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 			continue;
 		/* what time decides stands in the same unit: instructions, no longer nominal ones */
 		to->total += g->instructions * seconds;
+		to->low += g->low * seconds;
+		to->high += g->high * seconds;
 		if (!(work[i].instructions > 0))
 			continue;
 		add_counted(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
@@ -104,6 +106,8 @@ static void scale_counted(struct flow_input *in, double by)
 		c->store_bytes *= by;
 		c->calls = NAN;
 		c->total *= by;
+		c->low *= by;
+		c->high *= by;
 	}
 }
 

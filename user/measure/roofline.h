@@ -2,7 +2,9 @@
 /*
  * What one core of this machine can do at most: arithmetic and logical instructions a second, and bytes a second read
  * by plain loads from as much memory as fits each level of caches. The roof that `accperf advise --roofline` holds
- * functions against. Included by user/advise, user/view, user/cli, tests. Owns nothing.
+ * functions against. Each is the fastest of some passes; "usual" is the middle one: what other programs, or changes of
+ * the machine's speed, leave of it lies between the two. Included by user/advise, user/view, user/cli, tests. Owns
+ * nothing.
  */
 #ifndef ACCPERF_MEASURE_ROOFLINE_H
 #define ACCPERF_MEASURE_ROOFLINE_H
@@ -15,10 +17,10 @@
 
 struct roofline {
 	char machine[256]; /* that it was measured on; "": nothing is known */
-	double ops_per_s;
+	double ops_per_s, usual_ops;
 	struct roofline_level {
 		double bytes; /* of the memory that was read */
-		double bytes_per_s;
+		double bytes_per_s, usual_bytes;
 	} level[ROOFLINE_LEVELS];
 };
 

@@ -7,8 +7,9 @@
 #include "util/json.h"
 #include "view/svg.h"
 
-#define CURVE 49 /* points of a roof's line, evenly in the logarithm; by hand */
-#define SHOWN 24 /* functions of a picture */
+#define CURVE 49  /* points of a roof's line, evenly in the logarithm; by hand */
+#define SHOWN 24  /* functions of a picture */
+#define SHOWS .99 /* of a figure: what is nearer to it reads alike in three digits; by hand */
 
 static void add_roof_rate(struct buf *out, double v, const char *unit)
 {
@@ -18,6 +19,16 @@ static void add_roof_rate(struct buf *out, double v, const char *unit)
 	for (; v >= 1000 && u + 1 < sizeof(scale) / sizeof(scale[0]); u++)
 		v /= 1000;
 	buf_addf(out, "%.3g %s%s/s", v, scale[u], unit);
+}
+
+/* ", 17.2 in the middle of its passes": what it usually has, where that shows. */
+static void add_usual(struct buf *out, double most, double usual, const char *unit)
+{
+	if (usual < most * SHOWS) {
+		buf_addstr(out, " (usually ");
+		add_roof_rate(out, usual, unit);
+		buf_addch(out, ')');
+	}
 }
 
 static void add_level(struct buf *out, const struct roofline_level *l)
@@ -36,38 +47,46 @@ static void roof_text(const struct roofline_view *v, struct buf *out)
 	}
 	buf_addstr(out, "One core at most: ");
 	add_roof_rate(out, v->roof->ops_per_s, "ops");
+	add_usual(out, v->roof->ops_per_s, v->roof->usual_ops, "ops");
 	buf_addstr(out, ", arithmetic and logical instructions; by loads of 16 bytes from\n");
 	for (int l = 0; l < ROOFLINE_LEVELS; l++) {
 		buf_addstr(out, "  ");
 		add_level(out, &v->roof->level[l]);
 		buf_addstr(out, ": ");
 		add_roof_rate(out, v->roof->level[l].bytes_per_s, "B");
+		add_usual(out, v->roof->level[l].bytes_per_s, v->roof->level[l].usual_bytes, "B");
 		buf_addf(out, ", enough from %.3g ops/byte on\n", v->roof->ops_per_s / v->roof->level[l].bytes_per_s);
 	}
 }
 
-static void row_text(const struct placed *p, unsigned name, struct buf *out)
+/* A figure and its ends: none where it was counted, "?" where they are unknown; "-": it is itself unknown. */
+static void range_text(struct buf *out, double v, double low, double high, double unit, unsigned width)
 {
 	char text[64];
 
-	text_name(out, p->name, name - 1, name);
-	snprintf(text, sizeof(text), isnan(p->ops_per_byte) ? "-" : "%.3g", p->ops_per_byte);
-	text_pad_left(out, text, 9);
-	snprintf(text, sizeof(text), isnan(p->ops_per_s) ? "-" : "%.3g", p->ops_per_s / 1e9);
-	text_pad_left(out, text, 9);
-	if (isnan(p->low) || isnan(p->high))
+	if (isnan(v))
 		snprintf(text, sizeof(text), "-");
+	else if (isnan(low) || isnan(high))
+		snprintf(text, sizeof(text), " %.3g [?]", v / unit);
+	else if (low == high)
+		snprintf(text, sizeof(text), " %.3g", v / unit);
 	else
-		snprintf(text, sizeof(text), "%.2g..%.2g", p->low / 1e9, p->high / 1e9);
-	text_pad_left(out, text, 14);
-	snprintf(text, sizeof(text), isnan(p->part) ? "-" : "%.1f%%", 100 * p->part);
-	text_pad_left(out, text, 9);
+		snprintf(text, sizeof(text), " %.3g [%.2g..%.2g]", v / unit, low / unit, high / unit);
+	text_pad_left(out, text, width);
+}
+
+static void row_text(const struct placed *p, unsigned name, struct buf *out)
+{
+	text_name(out, p->name, name - 1, name);
+	range_text(out, p->ops_per_byte, p->per_byte_low, p->per_byte_high, 1, 20);
+	range_text(out, p->ops_per_s, p->low, p->high, 1e9, 19);
+	range_text(out, p->part, p->part_low, p->part_high, .01, 18);
 	buf_addf(out, "  %s\n", placed_bound_str(p->bound));
 }
 
 void roofline_text(const struct roofline_view *v, const struct text_style *style, struct buf *out)
 {
-	unsigned name = style->width > 100 ? 50 : 34;
+	unsigned name = style->width > 110 ? 40 : 24;
 	bool unknown = false;
 
 	roof_text(v, out);
@@ -81,16 +100,21 @@ void roofline_text(const struct roofline_view *v, const struct text_style *style
 		return;
 	}
 	text_name(out, "function", name - 1, name);
-	buf_addstr(out, " ops/byte   Gops/s      interval  of roof  bound by\n");
+	text_pad_left(out, "ops/byte", 20);
+	text_pad_left(out, "Gops/s", 19);
+	text_pad_left(out, "% of roof", 18);
+	buf_addstr(out, "  bound by\n");
 	for (size_t i = 0; i < v->count && i < v->rows; i++) {
 		row_text(&v->at[i], name, out);
 		unknown = unknown || isnan(v->at[i].ops_per_s);
 	}
 	if (v->count > v->rows)
 		buf_addf(out, "%zu more: --all\n", v->count - v->rows);
-	buf_addstr(out,
-		   "\nbytes: loaded and stored, the stack's left out; of roof: of what the nearest cache would allow;\n"
-		   "depends: on the level that its bytes come from, which no sample tells\n");
+	buf_addstr(
+		out,
+		"\nbytes: loaded and stored, the stack's left out; of roof: of what the nearest cache would allow;\n"
+		"depends: on the level that its bytes come from, which no sample tells; [ends]: of 95 %, and of roof with\n"
+		"what its passes differed by\n");
 	if (unknown)
 		buf_addstr(
 			out,
@@ -162,11 +186,13 @@ void roofline_json(const struct roofline_view *v, struct buf *out)
 	json_str(&j, "machine", v->roof ? v->roof->machine : NULL);
 	json_str(&j, "why_no_roof", v->roof ? NULL : v->why_no_roof);
 	json_f64(&j, "ops_per_s", v->roof ? v->roof->ops_per_s : NAN);
+	json_f64(&j, "usual_ops_per_s", v->roof ? v->roof->usual_ops : NAN);
 	json_arr(&j, "levels");
 	for (int l = 0; l < ROOFLINE_LEVELS && v->roof; l++) {
 		json_obj(&j, NULL);
 		json_f64(&j, "bytes", v->roof->level[l].bytes);
 		json_f64(&j, "bytes_per_s", v->roof->level[l].bytes_per_s);
+		json_f64(&j, "usual_bytes_per_s", v->roof->level[l].usual_bytes);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -185,6 +211,8 @@ void roofline_json(const struct roofline_view *v, struct buf *out)
 		json_f64(&j, "ops_per_s_low", p->low);
 		json_f64(&j, "ops_per_s_high", p->high);
 		json_f64(&j, "part_of_roof", p->part);
+		json_f64(&j, "part_of_roof_low", p->part_low);
+		json_f64(&j, "part_of_roof_high", p->part_high);
 		json_str(&j, "bound", placed_bound_str(p->bound));
 		json_end(&j);
 	}
@@ -199,11 +227,11 @@ const char roofline_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.roofline/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"machine\",\"ops_per_s\",\"levels\",\"functions\"],\"additionalProperties\":false,\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.roofline/1\"},\"machine\":" TEXT ",\"why_no_roof\":" TEXT ",\"ops_per_s\":" NUM
-	","
+	",\"usual_ops_per_s\":" NUM ","
 	"\"levels\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"bytes\",\"bytes_per_s\"],\"properties\":{\"bytes\":" NUM
-	",\"bytes_per_s\":" NUM
+	",\"bytes_per_s\":" NUM ",\"usual_bytes_per_s\":" NUM
 	"}}},\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"ops_per_byte\",\"ops_per_s\",\"bound\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"self_ns\":" NUM
 	",\"ops_per_byte\":" NUM ",\"ops_per_byte_low\":" NUM ",\"ops_per_byte_high\":" NUM ",\"ops_per_s\":" NUM
-	",\"ops_per_s_low\":" NUM ",\"ops_per_s_high\":" NUM ",\"part_of_roof\":" NUM
-	",\"bound\":{\"enum\":[\"memory\",\"depends\",\"computation\",\"unknown\"]}}}}}}";
+	",\"ops_per_s_low\":" NUM ",\"ops_per_s_high\":" NUM ",\"part_of_roof\":" NUM ",\"part_of_roof_low\":" NUM
+	",\"part_of_roof_high\":" NUM ",\"bound\":{\"enum\":[\"memory\",\"depends\",\"computation\",\"unknown\"]}}}}}}";

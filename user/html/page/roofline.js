@@ -32,13 +32,11 @@ function picture(roof) {
 
 export function rooflinePanel(roof) {
 	const known = roof.functions.filter((f) => f.ops_per_s > 0 && f.ops_per_byte > 0).length, image = picture(roof);
-	// as far off as its operations a second
-	const ofRoof = (end) => (f) => (f[end] === null || !(f.ops_per_s > 0) ? null : f.part_of_roof * f[end] / f.ops_per_s);
 	const columns = [
 		{ key: "name", title: "function", kind: "text" },
-		{ key: "ops_per_byte", title: "ops/byte", kind: "number", low: "ops_per_byte_low", high: "ops_per_byte_high", whyRange: "it goes by execution counts, which tell no interval", help: "arithmetic and logical instructions a byte loaded and stored, the stack's left out" },
+		{ key: "ops_per_byte", title: "ops/byte", kind: "number", low: "ops_per_byte_low", high: "ops_per_byte_high", whyRange: "too little of its code was read", help: "arithmetic and logical instructions a byte loaded and stored, the stack's left out" },
 		{ key: "ops_per_s", title: "operations", kind: "rate", low: "ops_per_s_low", high: "ops_per_s_high", why: "takes amounts, which record --counts auto measures" },
-		{ key: "part_of_roof", title: "of the roof", kind: "share", low: ofRoof("ops_per_s_low"), high: ofRoof("ops_per_s_high"), wide: true, help: "of what the nearest cache would allow", why: "its operations a second or the roof are unknown" },
+		{ key: "part_of_roof", title: "of the roof", kind: "share", low: "part_of_roof_low", high: "part_of_roof_high", wide: true, help: "of what the nearest cache would allow", why: "its operations a second or the roof are unknown" },
 		{ key: "bound", title: "bound by", kind: "text", help: "depends: on the level that its bytes come from, which no sample tells" },
 	];
 	return el("div", {},
