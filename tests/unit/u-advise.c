@@ -370,9 +370,21 @@ static void calls_shorter_than_a_probe(void **state)
 	f = function(&m, "brief", 3500, 2e5, 4 * KB, 4 * KB);
 	sizes(f, 4 * KB, NAN, 1, 8 * KB, NAN);
 	f->ns_per_call = (struct figure){ 3500, 0, 7000 };
+	f->beside = (struct figure){ 0, -3500, 3500 };
 	f->calls_per_s = (struct figure){ 2e3, 2e3, NAN };
 	judge(&m);
 	verdict(&m, "brief", VERDICT_UNKNOWN, "a probe costs more than such a call takes (3.5 us)");
+	end(&m);
+	/* the same interval, of few calls of all lengths: more of them tell more */
+	begin(&m);
+	device(&m, "board", 100000, 0.01, 10);
+	f = function(&m, "various", 350000, 2e5, 4 * KB, 4 * KB);
+	sizes(f, 4 * KB, NAN, 1, 8 * KB, NAN);
+	f->ns_per_call = (struct figure){ 350000, 3500, 700000 };
+	f->beside = (struct figure){ 0, -1500, 0 };
+	f->calls_per_s = (struct figure){ 20, 20, NAN };
+	judge(&m);
+	verdict(&m, "various", VERDICT_UNKNOWN, "record 60 s more or use --effort high");
 	end(&m);
 }
 

@@ -349,12 +349,16 @@ static void gaining(const struct candidate *c, struct advise_option *o, const st
 	of_sizes(c, o, p);
 }
 
-/* The calls' time is what leaves most of the interval open, and a probe knows it no better however long it records. */
+/* The calls' time is what leaves most of the interval open, and a probe knows it no better however long it records, as
+ * what it leaves in them is most of that; else they were too few. */
 static bool too_short_to_time(const struct candidate *c, const struct figure *s)
 {
 	const struct figure *t = &c->ns_per_call;
+	const struct advise_function *f = c->probed;
+	double of_probe =
+		f ? f->beside.high - f->beside.low + f->cold * (f->argument_in.value + f->argument_out.value) : 0;
 
-	return c->probed && t->value > 0 && t->high - t->low > t->value &&
+	return f && t->value > 0 && t->high - t->low > t->value && of_probe > MOST_OUTSIDE * (t->high - t->low) &&
 	       (!(t->low > 0) || log(t->high / t->low) > MOST_OUTSIDE * log(s->high / s->low));
 }
 
