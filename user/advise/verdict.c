@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "model/limits.h"
+#include "offload/api.h"
 #include "offload/operation.h"
 #include "util/grow.h"
 
@@ -379,20 +380,38 @@ static void spans_one(const struct candidate *c, struct advise_option *o, const 
 			    advise_times(x, s));
 }
 
+/* The argument that says how many bytes a function of a known API takes; 0, or -ENOENT: no single one does. */
+static int bytes_argument(const char *symbol, unsigned *argument)
+{
+	unsigned n;
+	const struct offload_row *row = offload_rows(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (!strcmp(row[i].symbol, symbol) && row[i].spec.in.op == PX_ARG) {
+			*argument = row[i].spec.in.a;
+			return 0;
+		}
+	return -ENOENT;
+}
+
 /* No verdict on what the calls may be. */
 static void other_work(const struct candidate *c, const struct catalogue_entry *a, const char *which,
 		       struct advise_option *o)
 {
 	const struct figure *s = &o->p.speedup;
 	const char *slash = strchr(a->name, '/');
-	char x[64];
+	char x[64], bytes[16] = "bytes=..";
+	unsigned argument;
 
+	if (!bytes_argument(c->name, &argument))
+		snprintf(bytes, sizeof(bytes), "bytes=arg%u", argument);
 	set_verdict(o, VERDICT_UNKNOWN, "cannot tell: %s its calls ran is not recorded, and the device does one; ",
 		    which);
 	if (figure_known(s))
 		add_text(o, "were it that one, %s on the function; ", advise_times(x, s));
-	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(bytes=..,name=%s)'",
-		 c->probed && c->probed->object ? c->probed->object : "FILE", c->name, slash ? slash + 1 : a->name);
+	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(%s,name=%s)'",
+		 c->probed && c->probed->object ? c->probed->object : "FILE", c->name, bytes,
+		 slash ? slash + 1 : a->name);
 }
 
 static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
