@@ -140,8 +140,9 @@ static void open_work(void **state)
 	m.in.cpu_per_s = 2e9;
 	judge(&m);
 	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, "which cipher its calls ran is not recorded");
-	/* a command to copy, with the argument that has its bytes */
+	/* a command to copy, with the argument that has its bytes, and a name that leads back to the function */
 	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, ":EVP_EncryptUpdate(bytes=arg4,name=");
+	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, ":EVP_EncryptUpdate)'");
 	verdict(&m, "EVP_EncryptUpdate", VERDICT_UNKNOWN, "were it that one");
 	verdict(&m, "aes_encrypt", VERDICT_UNKNOWN, "which mode of the cipher");
 	verdict(&m, "aes_cbc_encrypt", VERDICT_UNKNOWN, "no device of the catalogue does this");

@@ -409,9 +409,10 @@ static void other_work(const struct candidate *c, const struct catalogue_entry *
 		    which);
 	if (figure_known(s))
 		add_text(o, "were it that one, %s on the function; ", advise_times(x, s));
-	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(%s,name=%s)'",
+	/* what stands behind the colon of a name is the function that samples are of */
+	add_text(o, "if it is, record with --offload-probe '%.40s:%.40s(%s,name=%s:%.40s)'",
 		 c->probed && c->probed->object ? c->probed->object : "FILE", c->name, bytes,
-		 slash ? slash + 1 : a->name);
+		 slash ? slash + 1 : a->name, c->name);
 }
 
 static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
