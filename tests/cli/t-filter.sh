@@ -81,3 +81,14 @@ done
 check "advise --pid: such a process as though recorded alone" bash -c "accperf advise '$G/live-forks.prof' --pid $pid 2>/dev/null >part; grep -q '^# filtered: [0-9.]*% of the time shown (pid $pid); shares are of these processes alone$' part && ! grep -q '^# filtered: 100' part"
 check "diff --comm: of one process in both, that part is compared" bash -c "accperf diff '$G/live-forks.prof' '$G/live-forks.prof' --pid $flow_pid --json 2>/dev/null | jq -e '.filter.shown < .999 and ([.functions[].base] | add | . > .99 and . < 1.01)'"
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"
+# what is known of the whole alone, as bursts' writers are, is known of a part that is the whole
+for prof in live-jpeg live-turns live-zlib; do
+	check "flow --pid of the only process of $prof: as without" same "$G/$prof.prof" flow
+done
+# who names a function wants to see it, whatever time it takes of its own
+accperf report a.data --json | jq -r '[.functions[] | select(.self == 0 and .inclusive > 0.5)][0].name' >above
+check "report --symbol of a function without time of its own has its row" bash -c "[ -s above ] && f=\$(cat above) && accperf report a.data --symbol \"\$f\" >shown && grep -qF \" \$f\" shown && ! grep -q 'not shown' shown"
+check "... unless a limit says otherwise" bash -c "! accperf report a.data --symbol \"\$(cat above)\" --percent-limit 1 | grep -v '^#' | grep -qF \" \$(cat above)\""
+check "--dso takes a file with its folders" bash -c "accperf report a.data --dso /usr/lib/x86_64-linux-gnu/libz.so.1.2.13 | grep -q 'filtered: 71.0% of the time shown (dso libz.so.1.2.13)'"
+none=$(comm -23 <(accperf report "$G/live-zlib.prof" --json 2>/dev/null | jq -r '.functions[] | select(.self > 0).name' | sort) <(accperf objects "$G/live-zlib.prof" --json -n 1000 2>/dev/null | jq -r '.functions[].name, .objects[].readers[].function, .objects[].writers[].function' | sort) | head -n 1)
+check "objects --symbol of a function without accesses: the filter left none, it does not say that there are none" bash -c "[ -n '$none' ] && accperf objects '$G/live-zlib.prof' --symbol '$none' 2>why; grep -q 'no sampled access is of the processes and functions that were asked for' why"

@@ -52,6 +52,7 @@ static void each_reason(void **state)
 	struct advise_function *f = function(&m, "reads", 1e4, 1e4, 4 * KB, KB);
 	f->kernel = .05;
 	f->kernel_call = "read";
+	f->kernel_most = f->kernel * 0.75;
 	function(&m, "sort", 1e4, 1e4, 4 * KB, KB)->calls_back = "compare";
 	function(&m, "tiny", 100, 1e6, 128, 8);
 	function(&m, "inner", 1e4, 1e4, 4 * KB, KB)->inlined = true;
@@ -64,7 +65,7 @@ static void each_reason(void **state)
 	judge(&m);
 	assert_int_equal(m.advice.count, 0);
 	assert_int_equal(m.candidates.count, 8);
-	says(named(&m, "reads")->reason, "system call inside: read");
+	says(named(&m, "reads")->reason, "system call inside: read takes 3.8% of the time in it and below, others 1.2%");
 	says(named(&m, "sort")->reason, "callback: it calls back into compare");
 	says(named(&m, "tiny")->reason, "too short a call: 100 ns, and the quickest device (slow) takes 1000 ns");
 	says(named(&m, "inner")->reason, "inlined everywhere");

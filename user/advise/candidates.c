@@ -230,6 +230,10 @@ static void say_uncounted(const struct advise_input *in, const struct advise_fun
 static bool reason_of(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
 {
 	double ns = ns_per_call(in, f), bytes = (f->in + f->out) / f->calls_per_s.value;
+	char others[48] = "";
+
+	if (f->kernel_call && f->kernel - f->kernel_most >= 0.0005) /* .1 % when rounded */
+		snprintf(others, sizeof(others), ", others %.1f%%", 100 * (f->kernel - f->kernel_most));
 
 	if (f->system)
 		return SAY("the kernel's own work");
@@ -239,8 +243,9 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 	if (begins(f->name))
 		return SAY("where a program or a thread begins: called once, and what it does lies below");
 	if (f->kernel > SYSTEM * f->share.value && !known_work(f))
-		return SAY("system call inside: %s takes %.1f%% of the time in it and below",
-			   f->kernel_call ? f->kernel_call : "input and output", 100 * f->kernel);
+		return SAY("system call inside: %s takes %.1f%% of the time in it and below%s",
+			   f->kernel_call ? f->kernel_call : "input and output",
+			   100 * (f->kernel_call ? f->kernel_most : f->kernel), others);
 	if (f->calls_back && !known_work(f))
 		return SAY("callback: it calls back into %s", f->calls_back);
 	if (f->inlined)

@@ -37,7 +37,8 @@ struct advise_function {
 	double compute;          /* arithmetic and logical instructions per second, with all it calls */
 	double array_share;      /* of the distinct addresses: in objects of a kilobyte and more */
 	double kernel;           /* share of its time in system calls that do input and output; 0: none seen */
-	const char *kernel_call; /* the most frequent; NULL: none */
+	double kernel_most;      /* of it, the share of the call that takes most */
+	const char *kernel_call; /* that one; NULL: none */
 	const char *calls_back;  /* a function of another object that it calls back into; NULL */
 	bool inlined;            /* never seen as a call of its own */
 	bool system;             /* the kernel's, or a pseudo-function */

@@ -297,6 +297,9 @@ struct walk {
 	bool *in_program; /* by function: its object is the one that stacks begin in */
 	size_t count;
 	double total;
+	struct intern calls; /* names of system calls */
+	struct map kernel;   /* by row and name: share of the time, a double's bits */
+	bool failed;
 };
 
 static int walk_begin(struct walk *w, const char *program)
@@ -347,6 +350,27 @@ static void walk_release(struct walk *w)
 	free(w->large);
 	free(w->below);
 	free(w->in_program);
+	intern_release(&w->calls);
+	map_release(&w->kernel);
+}
+
+static void kernel_part(struct walk *w, struct advise_function *above, size_t row, const char *call, double share)
+{
+	uint32_t id = intern_str(&w->calls, call, NULL);
+	uint64_t *at = id ? map_put(&w->kernel, (uint64_t)row << 32 | id, NULL) : NULL;
+	double sum;
+
+	if (!at) {
+		w->failed = true;
+		return;
+	}
+	memcpy(&sum, at, sizeof(sum)); /* all bits zero are 0.0 */
+	sum += share;
+	memcpy(at, &sum, sizeof(sum));
+	if (sum > above->kernel_most) {
+		above->kernel_most = sum;
+		above->kernel_call = call;
+	}
 }
 
 /* One stack, leaf first, each function once. */
@@ -372,7 +396,7 @@ static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char
 			continue;
 		if (call) {
 			above->kernel += share;
-			above->kernel_call = call;
+			kernel_part(w, above, row, call, share);
 		}
 		for (size_t k = 0; k < i; k++)
 			if (w->index[once[k]])
@@ -422,7 +446,7 @@ static int nestings(struct gathered *g)
 				   weight[c->stack] / w.total);
 		weight[c->stack] = 0;
 	}
-	err = err ? err : walk_end(&w);
+	err = err ? err : w.failed ? -ENOMEM : walk_end(&w);
 	free(weight);
 	free(path.ids);
 	walk_release(&w);

@@ -203,7 +203,8 @@ static int show_report(const struct report_cmd *o, const struct filter *f, const
 		.by = !strcmp(o->by, "dso")    ? ROLLUP_DSO
 		      : !strcmp(o->by, "comm") ? ROLLUP_COMM
 					       : ROLLUP_PID,
-		.limit = o->json && !o->limit_given ? 0 : o->limit / 100,
+		/* who names functions wants to see them */
+		.limit = (o->json || o->filter.by[FILTER_SYMBOL].count) && !o->limit_given ? 0 : o->limit / 100,
 	};
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct trust_evidence evidence;

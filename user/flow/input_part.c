@@ -69,6 +69,29 @@ static void leave_out_accesses(struct raw *r, struct in_part *all, struct in_par
 	r->local_count = locals;
 }
 
+/* Is anything of another process or thread than is asked for? */
+static bool leaves_some_out(const struct raw *r)
+{
+	const struct flow_input *in = r->in;
+
+	for (size_t i = 0; i < r->p->cell_count; i++) {
+		const struct profile_thread *t = &r->p->threads[r->p->cells[i].thread];
+
+		if (!input_wants(r, t->pid, t->tid))
+			return true;
+	}
+	for (size_t i = 0; i < in->access_count; i++)
+		if (!input_wants(r, in->access[i].pid, in->access[i].tid))
+			return true;
+	for (size_t i = 0; i < in->blind_count; i++)
+		if (!input_wants(r, in->blind[i].pid, in->blind[i].tid))
+			return true;
+	for (size_t i = 0; i < in->sysio_count; i++)
+		if (!input_wants(r, in->sysio[i].pid, in->sysio[i].tid))
+			return true;
+	return false;
+}
+
 void input_leave_out(struct raw *r)
 {
 	struct flow_input *in = r->in;
@@ -77,6 +100,11 @@ void input_leave_out(struct raw *r)
 
 	if (!flow_input_in_part(&r->o))
 		return;
+	if (!leaves_some_out(r)) { /* what is known of the whole alone is known of this part, too */
+		r->o.filter = NULL;
+		r->o.tid = 0;
+		return;
+	}
 	leave_out_accesses(r, &all, &left);
 	for (size_t i = 0; i < in->blind_count; i++) {
 		const struct in_access *a = &in->blind[i];

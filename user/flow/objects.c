@@ -10,6 +10,7 @@
 #include "flow/estimators.h"
 #include "flow/object_functions.h"
 #include "flow/object_ranges.h"
+#include "symbol/demangle.h"
 #include "util/buf.h"
 #include "util/grow.h"
 
@@ -101,7 +102,10 @@ static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o
 
 		if (!r)
 			return -ENOMEM;
-		snprintf(r->name, sizeof(r->name), "%s", *s->name ? s->name : "(unnamed)");
+		if (s->kind == FMT_OBJ_GLOBAL && *s->name)
+			demangle(s->name, r->name, sizeof(r->name));
+		else
+			snprintf(r->name, sizeof(r->name), "%s", *s->name ? s->name : "(unnamed)");
 		r->kind = kind_name(s->kind);
 		r->function = s->function;
 		r->size = s->size ? (double)s->size : NAN;
@@ -302,7 +306,7 @@ static int add_unnamed_range(struct tally *t, const struct object_ranges *ranges
 	if (isnan(r->size))
 		snprintf(r->name, sizeof(r->name), "%s, %u places", where, places);
 	else
-		snprintf(r->name, sizeof(r->name), "%s 0x%llx+%.0f", where, (unsigned long long)r->addr, r->size);
+		snprintf(r->name, sizeof(r->name), "%s 0x%llx", where, (unsigned long long)r->addr);
 	t->out->inferred++;
 	return 0;
 }
@@ -473,6 +477,8 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 		return err_set(
 			e, -ENODATA,
 			"the exact engine was not asked which objects are used: `accperf exact --objects -- COMMAND`");
+	if (!in->x_use_count && !in->access_count && in->kept.accesses < 1)
+		return err_set(e, -ENODATA, "no sampled access is of the processes and functions that were asked for");
 	if (!in->x_use_count && !in->access_count)
 		return err_set(e, -ENODATA,
 			       "the profile holds no memory accesses; record with `accperf record` or `accperf exact`");

@@ -41,9 +41,19 @@ static int add_list_name(struct filter_list *l, const char *s, size_t n)
 	return l->at[l->count++] ? 0 : -ENOMEM;
 }
 
+/* Of a path; objects go by their files' names. */
+static size_t folders_length(const char *s, size_t n)
+{
+	size_t i = *s == '/' ? n : 0;
+
+	while (i > 0 && s[i - 1] != '/')
+		i--;
+	return i < n ? i : 0;
+}
+
 static int add_list_names(struct filter_list *l, enum filter_by by, const char *text)
 {
-	size_t before = l->count, n;
+	size_t before = l->count, n, folders;
 	int err = 0;
 
 	for (const char *s = text; *s && !err; s += n + (s[n] != 0)) {
@@ -52,7 +62,8 @@ static int add_list_names(struct filter_list *l, enum filter_by by, const char *
 			continue;
 		if (by == FILTER_PID && strspn(s, "0123456789") != n)
 			return -EINVAL;
-		err = add_list_name(l, s, n);
+		folders = by == FILTER_DSO ? folders_length(s, n) : 0;
+		err = add_list_name(l, s + folders, n - folders);
 	}
 	return err ? err : l->count > before ? 0 : -EINVAL;
 }
