@@ -58,3 +58,16 @@ assert d["amounts_known"] and d["amounts_note"] is None
 assert all(e["bytes"] is not None for e in d["edges"])' flow --json -i "$exact"
 folds_nothing() { accperf flow --sort unique -i "$TOP/tests/golden/live-pipeline.prof" >unique.txt && grep -q '^produce ' unique.txt && ! grep -q 'small fields' unique.txt; }
 check what_is_read_an_unknown_number_of_times_is_no_small_field folds_nothing
+# the text tells the same parts as JSON, beside each function
+parts_of_functions() {
+	accperf flow --stdio --rows 200 -i "$assumed" 2>/dev/null | sed -n '/^function .*IN UMA/,/^$/p' >functions.txt
+	json '
+import math, re
+text = {l[:27].strip(): re.findall(r"([\d.]+) %", l[27:]) for l in open("functions.txt").read().splitlines()[1:] if l}
+told = [(f, text[f["name"]]) for f in d["functions"] if f["name"] in text and f["in_share"] is not None and f["out_share"] is not None]
+assert len(told) >= 5, len(told)
+for f, t in told:
+    assert len(t) == 2 and abs(float(t[0]) - 100 * f["in_share"]) < .051 and abs(float(t[1]) - 100 * f["out_share"]) < .051, (f["name"], t)' \
+		flow --json -i "$assumed"
+}
+check "flow tells what part of all bytes a function has in and out" parts_of_functions

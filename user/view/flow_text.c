@@ -176,6 +176,19 @@ static void show_edges(const struct flow_view *v, const struct text_style *s, st
 	buf_addch(out, '\n');
 }
 
+/* Without an interval; of a system call, the bytes that were taken stand for what it read. */
+static void value_or_part(struct buf *out, const struct flow *f, double bytes, double taken, unsigned columns)
+{
+	AUTO_BUF(b);
+
+	if (flow_has_amounts(f) || !isfinite(bytes) || !(flow_whole(f) > 0)) {
+		text_amount(out, flow_amount(f, bytes), columns);
+		return;
+	}
+	buf_addf(&b, "%.1f %%", 100 * flow_share(f, (struct flow_range){ bytes, bytes, bytes }, taken).value);
+	text_pad_left(out, b.data ? b.data : "", columns);
+}
+
 static void show_functions(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
@@ -192,10 +205,10 @@ static void show_functions(const struct flow_view *v, const struct text_style *s
 		const struct flow_func *fn = &f->funcs[r[i].func];
 
 		text_name(out, fn->name, 27, 28);
-		text_amount(out, flow_amount(f, fn->in), 9);
+		value_or_part(out, f, fn->in, flow_is_call(fn) ? fn->in : 0, 9);
 		buf_addstr(out, fn->in_uma_bound ? " >" : "  ");
 		text_amount(out, fn->in_uma, 9);
-		text_amount(out, flow_amount(f, fn->out), 10);
+		value_or_part(out, f, fn->out, fn->taken, 10);
 		buf_addstr(out, fn->out_uma_bound ? " >" : "  ");
 		text_amount(out, fn->out_uma, 9);
 		buf_addch(out, '\n');
@@ -277,19 +290,6 @@ static void amount_or_part(struct buf *out, const struct flow *f, struct flow_ra
 	half(out, of.value, of.low, of.high);
 }
 
-/* What stays inside has no interval. */
-static void local_or_part(struct buf *out, const struct flow *f, double bytes, unsigned columns)
-{
-	AUTO_BUF(b);
-
-	if (flow_has_amounts(f) || !isfinite(bytes) || !(flow_whole(f) > 0)) {
-		text_amount(out, flow_amount(f, bytes), columns);
-		return;
-	}
-	buf_addf(&b, "%.1f %%", 100 * bytes / flow_whole(f));
-	text_pad_left(out, b.data, columns);
-}
-
 /* Functions with all they call, by what passes between them and the rest. */
 static void show_inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
@@ -323,7 +323,7 @@ static void show_inclusive(const struct flow_view *v, const struct text_style *s
 			       fn->inc.in_taken, 9);
 		amount_or_part(out, f, (struct flow_range){ fn->inc.out, fn->inc.out_low, fn->inc.out_high },
 			       fn->inc.out_taken, 10);
-		local_or_part(out, f, fn->inc.local, 10);
+		value_or_part(out, f, fn->inc.local, 0, 10);
 		text_amount(out, flow_amount(f, fn->inc.load_bytes), 9);
 		if (distinct) {
 			text_amount(out, fn->inc.in_uma, 10);
