@@ -65,7 +65,8 @@ static void each_reason(void **state)
 	judge(&m);
 	assert_int_equal(m.advice.count, 0);
 	assert_int_equal(m.candidates.count, 8);
-	says(named(&m, "reads")->reason, "system call inside: read takes 3.8% of the time in it and below, others 1.2%");
+	says(named(&m, "reads")->reason,
+	     "system call inside: read takes 3.8% of the time in it and below, others 1.2%");
 	says(named(&m, "sort")->reason, "callback: it calls back into compare");
 	says(named(&m, "tiny")->reason, "too short a call: 100 ns, and the quickest device (slow) takes 1000 ns");
 	says(named(&m, "inner")->reason, "inlined everywhere");
