@@ -12,6 +12,7 @@
 #include "returns.bpf.h"
 #include "whoami.bpf.h"
 #include "follow.bpf.h"
+#include "thread_clock.bpf.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -180,6 +181,7 @@ static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, _
 	x->s.kernel_ip = kernel_ip;
 	x->s.syscall = -1;
 	x->s.switches = task->nvcsw + task->nivcsw;
+	x->s.ran = thread_clock_ns(x->s.h.time);
 	/* An interrupt from user mode leaves the user's registers in the same place as a system call
 	 * does, so one path serves both; reading them through ctx would trip the verifier. */
 	r = (struct pt_regs *)bpf_task_pt_regs(task);

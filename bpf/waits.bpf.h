@@ -80,6 +80,7 @@ static __always_inline void tell_leaving(struct scratch *x, struct task_struct *
 	if (x->s.syscall >= 0 || !ready)
 		x->s.h.flags |= WIRE_F_KERNEL;
 	x->s.switches = task->nvcsw + task->nivcsw;
+	x->s.ran = 0;
 	take_registers(x, task, &user);
 	x->s.pages = x->s.pages_ns = 0;
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= 2 * (__u64)wake_bytes) {

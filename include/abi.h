@@ -76,6 +76,7 @@ struct wire_sample {
 	__u64 kernel_ip; /* where in the kernel, or 0 */
 	__s64 syscall;   /* number while in a system call, else -1 */
 	__u64 switches;  /* of the thread so far, wanted by itself or not */
+	__u64 ran;       /* the thread's CPU time, ns from a beginning of its own; 0: unknown */
 	__u64 regs[WREG_MAX];
 	__u32 stack_bytes;     /* that follow, from regs[WREG_SP] upwards */
 	__u32 code_hash;       /* wire_code_hash() of the bytes at regs[WREG_IP]; 0: could not be read */
@@ -97,7 +98,7 @@ static inline __attribute__((always_inline)) __u32 wire_code_hash(const __u64 *w
 	}
 	return (__u32)(h >> 32) | 1;
 }
-_Static_assert(sizeof(struct wire_sample) == 32 + 32 + 8 * WREG_MAX + 24, "wire_sample");
+_Static_assert(sizeof(struct wire_sample) == 32 + 40 + 8 * WREG_MAX + 24, "wire_sample");
 
 struct wire_back {
 	struct wire_head h;

@@ -119,6 +119,9 @@
 /* The target, or its machine, was not met by them as by timers: from then on timers were alone. */
 #define COUNTER_TICKS_GIVEN_UP                                                                                         \
 	"ticks of the kernel given up: the target moves in step with them, or timers are too many"
+/* As their own clocks tell: these had ticks of timers only. Each is written where there are any. */
+#define COUNTER_IN_STEP "threads in step with the kernel's ticks: sampled by timers alone"
+#define COUNTER_TICKS_REFUSED "ticks of the kernel that are no samples: more than their thread's CPU time has room for"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Files of the target on file systems that wait for a server: what lies in them has no names. */

@@ -49,6 +49,7 @@ enum sample_valid {
 	SV_PROT = 1u << 14,
 	SV_SWITCHES = 1u << 15,
 	SV_PAGES = 1u << 16, /* SAMPLE_TICK: page[], as memory was then; asked for by sampler_want_pages() */
+	SV_RAN = 1u << 17,
 };
 
 enum sample_flag {
@@ -88,6 +89,7 @@ struct sample {
 	uint64_t ip;
 	uint64_t period;   /* in the unit of the kind */
 	uint64_t switches; /* SAMPLE_TICK, with SV_SWITCHES: context switches of the thread since its birth */
+	uint64_t ran;      /* SAMPLE_TICK, with SV_RAN: CPU time of the thread, ns from a beginning of its own */
 	uint64_t addr, size;
 	uint64_t data_src, phys, page_size;
 	uint32_t latency;

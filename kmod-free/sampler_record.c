@@ -81,6 +81,8 @@ int sampler_record(struct sampler_feed *s, const void *data, size_t size)
 	out.time = w->h.time;
 	out.period = w->period;
 	out.switches = w->switches;
+	out.ran = w->ran;
+	out.valid |= w->ran ? SV_RAN : 0;
 	memcpy(out.regs, w->regs, sizeof(out.regs));
 	out.ip = w->regs[WREG_IP];
 	out.code_hash = w->code_hash;

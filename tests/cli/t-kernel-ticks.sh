@@ -31,6 +31,23 @@ stand_for() {
 }
 asked() { work -F 99 && [ "$(counter ticks.data "$ticks")" = 0 ]; }
 
+# A fortieth of a CPU, at beats that each tick of the kernel's meets where it has 250 a second; what it is told is then
+# sixfold what it used, and more. How much it used is its own clock's.
+in_step() {
+	local from to told
+	"$WORKLOADS/instep" at250 --seconds 60 >/dev/null 2>&1 & target=$!
+	from=$(cut -d' ' -f1 /proc/$target/schedstat)
+	accperf record -q --counts off --no-windows --duration 4 -p $target -o step.data
+	to=$(cut -d' ' -f1 /proc/$target/schedstat)
+	kill $target; wait $target 2>/dev/null
+	told=$(accperf export --collapsed -o - -i step.data 2>/dev/null | awk '{ s += $NF } END { print s + 0 }')
+	echo "told $told ns of $((to - from)), ticks refused: $(counter step.data "$refused")"
+	# the first few ticks, a sample of the timer's, and twice what was used
+	awk -v told="$told" -v was=$((to - from)) 'BEGIN { exit !(told < 2 * was + 1e8) }'
+}
+refused="ticks of the kernel that are no samples: more than their thread's CPU time has room for"
+
 check "they come" come
+check "one that moves in step with them is told no more than it used" in_step
 check "and with the timer's stand for the CPU time that was used" stand_for
 check "a rate that was asked for is kept: there are none" asked

@@ -557,6 +557,29 @@ static void ticks_in_step_are_given_up(void **state)
 	close_recording(&r);
 }
 
+static void ticks_that_have_no_room_are_no_samples(void **state)
+{
+	struct recording r;
+	struct seen p;
+
+	(void)state;
+	open_recording(&r, NULL, 1);
+	fake.kernel_ticks = true;
+	start(&r);
+	for (unsigned i = 0; i < 100; i++) {
+		struct sample *m = plant(EPOCH + MS + i, 1);
+
+		m->flags |= SF_KERNEL_TICK, m->valid |= SV_RAN;
+		m->ran = MS + i * MS / 10;
+	}
+	poll_at(&r, EPOCH + 100 * MS);
+	finish(&r);
+	assert_in_range(session_totals(r.s)->samples, 1, 8);
+	read_profile(&p, r.path[0]);
+	assert_int_equal(counter(&p, COUNTER_IN_STEP, NULL), 1);
+	close_recording(&r);
+}
+
 /* Ticks of one thread that switched `switches` times between any two. */
 static void plant_switching(unsigned n, uint64_t switches, uint64_t at)
 {
@@ -982,6 +1005,7 @@ int main(void)
 		cmocka_unit_test(each_tick_is_booked_and_earns),
 		cmocka_unit_test(the_kernels_own_ticks_cost_no_interrupt),
 		cmocka_unit_test(ticks_in_step_are_given_up),
+		cmocka_unit_test(ticks_that_have_no_room_are_no_samples),
 		cmocka_unit_test(ticks_that_turn_out_dearer_come_less_often),
 		cmocka_unit_test(timers_of_threads_cost_at_each_switch),
 		cmocka_unit_test(a_thread_has_four_breakpoints),

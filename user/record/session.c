@@ -264,6 +264,7 @@ int session_start(struct session *s, struct err *e)
 	if (!err)
 		store_meta(s->store, "timers", sampler_by_thread(s->sampler, &why) ? "threads" : "cpus");
 	s->ticking = !err && sampler_kernel_ticks(s->sampler);
+	s->by_clock.kernel_ns = kernel_tick_ns();
 	if (!err)
 		put_sampling_rate(s, s->began);
 	if (!err && sampler_by_thread(s->sampler, &why)) {
@@ -363,12 +364,33 @@ static void look_at_ticks(struct session *s)
 	put_sampling_rate(s, clock_now());
 }
 
-static int take_queued(void *ctx, const struct sample *m)
+/* What a tick stands for, where the kernel's come, too; false: it is no sample. */
+static bool weigh(struct session *s, struct sample *m)
+{
+	bool in_step;
+
+	if (m->kind == SAMPLE_EXIT)
+		thread_ticks_exit(&s->by_clock, m->tid);
+	if (m->kind != SAMPLE_TICK || !s->ticking)
+		return true;
+	m->period = thread_ticks_seen(&s->by_clock, m, s->period_ns, &in_step);
+	/* a thread that is known to be in step tells nothing of the others */
+	if (!in_step)
+		tick_agreement_seen(&s->agreement, m, (double)s->period_ns / (double)s->by_clock.kernel_ns);
+	return m->period;
+}
+
+static int take_queued(void *ctx, const struct sample *queued)
 {
 	struct session *s = ctx;
+	struct sample weighed = *queued;
+	const struct sample *m = &weighed;
 	struct located at = { 0 };
-	int err = lives_event(&s->lives, m);
+	int err;
 
+	if (!weigh(s, &weighed))
+		return 0;
+	err = lives_event(&s->lives, m);
 	if (err)
 		return err;
 	switch (m->kind) {
@@ -381,8 +403,6 @@ static int take_queued(void *ctx, const struct sample *m)
 					.flags = m->flags & SF_KERNEL ? FMT_S_KERNEL : 0 };
 
 		count_switches(s, m);
-		if (s->ticking)
-			tick_agreement_seen(&s->agreement, m, (double)s->period_ns / (double)kernel_tick_ns());
 		if (m->flags & SF_KERNEL_TICK)
 			s->kernel_ticks++;
 		else
@@ -651,6 +671,7 @@ void session_free(struct session *s)
 	store_abandon(s->store);
 	map_release(&s->hinted);
 	lives_release(&s->lives);
+	thread_ticks_release(&s->by_clock);
 	switch_rate_release(&s->switches);
 	counted_release(&s->counted);
 	if (s->epoll >= 0)

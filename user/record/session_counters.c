@@ -68,6 +68,10 @@ void session_write_counters(struct session *s)
 		session_level(s, "context switches per second of CPU time",
 			      (uint64_t)(switch_rate_of(&s->switches) * 1e9));
 	session_level(s, "longest time that records waited to be written, us", s->waited_ns / 1000);
+	if (s->by_clock.threads)
+		session_count(s, COUNTER_IN_STEP, s->by_clock.threads, false);
+	if (s->by_clock.refused)
+		session_count(s, COUNTER_TICKS_REFUSED, s->by_clock.refused, false);
 	session_count(s, "samples without windows, as hardware breakpoints were not to be used", s->missed, false);
 	attr_lasting_counters(s->attr, write_attribution, s);
 	attr_name_counters(attr_naming(s->attr), session_write_naming, s->store);

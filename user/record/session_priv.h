@@ -12,6 +12,7 @@
 #include "record/on_time.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
+#include "record/thread_ticks.h"
 #include "record/tick_agreement.h"
 #include "record/tick_forecast.h"
 #include "measure/cost_wakeups.h"
@@ -65,6 +66,7 @@ struct session {
 	uint64_t kernel_ticks; /* samples that these brought */
 	bool ticking;          /* they come, and are not given up */
 	struct tick_agreement agreement;
+	struct thread_ticks by_clock;
 	uint64_t wanted;      /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries;       /* to find it */
