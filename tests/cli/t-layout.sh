@@ -10,10 +10,10 @@ include user/util
 bpf kmod-free
 user/measure
 user/store
+user/code
 user/proc
 user/symbol
 user/attr
-user/code
 user/emu
 user/profile
 user/counts

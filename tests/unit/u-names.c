@@ -21,6 +21,12 @@
 #include "symbol/symtab.h"
 #include "proc/syscalls.h"
 
+/* Assembly as it is often written: without sizes, and without call frame information. */
+__asm__(".pushsection .text.nosize, \"ax\", @progbits\n"
+	".globl planted_nosize\nplanted_nosize: xor %eax, %eax\nje 1f\nret\n1: inc %eax\nret\n"
+	".p2align 4, 0xcc\n.Lplanted_unnamed: inc %eax\nret\n"
+	".popsection\n");
+
 static void jit_text(void **state)
 {
 	static const char text[] = "1000 100 first\n0x1100 0x10 second one\nrubbish\n1000 0 empty\n1080 20 newer\n"
@@ -410,8 +416,8 @@ __asm__(".pushsection .text.planted, \"ax\", @progbits\n"
 	"	.popsection\n");
 
 struct names {
-	unsigned seen, origin[2];
-	char name[2][64];
+	unsigned seen, origin[4];
+	char name[4][64];
 };
 
 static void on_name(void *ctx, size_t i, const struct symbol_frame *chain, unsigned n, enum symbol_origin origin)
@@ -438,6 +444,28 @@ static uint64_t own_symbol(const char *name, uint64_t *text_end)
 	symtab_release(&t);
 	close(fd);
 	return at;
+}
+
+/* Its name reaches as far as what it leads to; what lies behind has a name of its own, one for all of it. */
+static void a_symbol_without_size_ends(void **state)
+{
+	struct symbols *s = symbols_new(false, true);
+	struct module *m = module_open_path("/proc/self/exe", NULL, 0, NULL);
+	struct names got = { 0 };
+	uint64_t end = 0, at = own_symbol("planted_nosize", &end), addrs[] = { at, at + 5, at + 16, at + 18 };
+
+	assert_true(m && at);
+	assert_int_equal(symbols_resolve(s, m, addrs, 4, on_name, &got), 0);
+	assert_int_equal(got.seen, 4);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_string_equal(got.name[i], "planted_nosize");
+		assert_int_equal(got.origin[i], SYM_TABLE);
+	}
+	assert_int_equal(got.origin[2], SYM_FLOW);
+	assert_string_equal(got.name[2], got.name[3]);
+	assert_string_not_equal(got.name[2], got.name[0]);
+	module_close_path(m);
+	symbols_free(s);
 }
 
 /* What debug information does not name it need not be read for again. */
@@ -489,6 +517,7 @@ int main(void)
 		cmocka_unit_test(stripped_ends),
 		cmocka_unit_test(cache_round_trip),
 		cmocka_unit_test(nameless_is_remembered),
+		cmocka_unit_test(a_symbol_without_size_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

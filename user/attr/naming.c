@@ -19,7 +19,7 @@ struct naming {
 	struct map *wanted; /* [module id]: addresses -> 1: named already; [0] of no module */
 	uint32_t wanted_cap;
 	struct intern functions;
-	uint64_t named[SYM_KERNEL + 1], unknown;
+	uint64_t named[SYM_FLOW + 1], unknown;
 	bool failed;
 };
 
@@ -280,6 +280,7 @@ void naming_counters(const struct naming *n, void (*put)(void *ctx, const char *
 	put(ctx, "addresses named by debug information", n->named[SYM_DWARF], false);
 	put(ctx, "addresses named by symbol tables", n->named[SYM_TABLE], false);
 	put(ctx, "addresses named by function bounds", n->named[SYM_FDE], false);
+	put(ctx, "addresses named by where control flow ends", n->named[SYM_FLOW], false);
 	put(ctx, "addresses named by offset only", n->named[SYM_OFFSET] - n->unknown, true);
 	put(ctx, "addresses in unnamed code", n->unknown, true);
 	put(ctx, "files with damaged debug information", s->dwarf_failed, true);

@@ -419,6 +419,16 @@ bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, 
 	return true;
 }
 
+void ehframe_between(const struct ehframe *f, uint64_t vaddr, uint64_t *end, uint64_t *start)
+{
+	size_t lo = f ? BISECT(mid, f->count, f->base + f->functions[mid].start <= vaddr) : 0;
+
+	if (lo)
+		*end = f->base + f->functions[lo - 1].start + f->functions[lo - 1].len;
+	if (f && lo < f->count)
+		*start = f->base + f->functions[lo].start;
+}
+
 /* ---- frame programs ---- */
 
 struct cfi_state {

@@ -65,6 +65,8 @@ size_t ehframe_count(const struct ehframe *f); /* for tests */
 uint64_t ehframe_start(const struct ehframe *f, size_t i);
 /* Bounds of the function around vaddr. */
 bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, uint64_t *end);
+/* Around vaddr, which is in none: the end of the function before and the start of the next, as far as there are any. */
+void ehframe_between(const struct ehframe *f, uint64_t vaddr, uint64_t *end, uint64_t *start);
 /* The rules at vaddr; false: no function there, or its program is not understood. */
 bool ehframe_row(const struct ehframe *f, uint64_t vaddr, struct cfi_row *row);
 

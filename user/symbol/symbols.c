@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "symbol/symbols.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "code/pieces.h"
 #include "symbol/contained_child.h"
 #include "symbol/debugfile.h"
 #include "symbol/demangle.h"
@@ -32,6 +34,8 @@ struct job {
 	struct symbols *s;
 	struct module *m;
 	const struct ehframe *eh;
+	struct code_pieces pieces; /* where that says nothing */
+	uint64_t *begins; /* by position in sorted, while symbol tables are read: of the function; 0: unknown */
 	struct symcache *cache;
 	const uint64_t *addrs; /* as the caller gave them */
 	size_t *order;         /* positions of the addresses still unnamed, by ascending address */
@@ -96,18 +100,43 @@ static void compact(struct job *j)
 	j->count = kept;
 }
 
+/* The function around addr, without its name; 0: not known. */
+static enum symbol_origin function_around(struct job *j, uint64_t addr, uint64_t *start)
+{
+	uint64_t end, from = 0, to = 0, before, behind;
+
+	if (j->eh && ehframe_function(j->eh, addr, start, &end))
+		return SYM_FDE;
+	for (unsigned i = 0; i < j->m->segment_count && !to; i++) {
+		const struct module_segment *g = &j->m->segments[i];
+
+		if ((g->flags & PF_X) && addr >= g->vaddr && addr - g->vaddr < g->filesz) {
+			from = g->vaddr;
+			to = g->vaddr + g->filesz;
+		}
+	}
+	before = from;
+	behind = to;
+	ehframe_between(j->eh, addr, &before, &behind);
+	j->pieces.read = module_code_read;
+	j->pieces.ctx = j->m;
+	j->pieces.from = before > from ? before : from;
+	j->pieces.to = behind < to ? behind : to;
+	return to && j->m->machine == EM_X86_64 && code_piece(&j->pieces, addr, start, &end) ? SYM_FLOW : 0;
+}
+
 /* What no file names gets the bounds of its function, or its own address: never "unknown". */
 static void name_by_bounds(struct job *j, size_t i)
 {
 	char name[MAX_NAME];
 	struct symbol_frame f = { .name = name };
-	uint64_t start, end;
-	bool bounds = j->eh && ehframe_function(j->eh, j->sorted[i], &start, &end);
+	uint64_t start = j->sorted[i];
+	enum symbol_origin by = function_around(j, start, &start);
 
-	snprintf(name, sizeof(name), "%s+0x%llx", j->m->object, (unsigned long long)(bounds ? start : j->sorted[i]));
-	j->fn(j->ctx, j->order[i], &f, 1, bounds ? SYM_FDE : SYM_OFFSET);
-	j->s->counters.fde += bounds;
-	j->s->counters.offset += !bounds;
+	snprintf(name, sizeof(name), "%s+0x%llx", j->m->object, (unsigned long long)start);
+	j->fn(j->ctx, j->order[i], &f, 1, by ? by : SYM_OFFSET);
+	j->s->counters.fde += by == SYM_FDE;
+	j->s->counters.offset += !by;
 }
 
 static void from_cache(struct job *j)
@@ -308,12 +337,10 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 	symtab_sort(&t);
 	for (size_t i = 0; i < j->count; i++) {
 		const struct symtab_entry *e = symtab_find(&t, j->sorted[i]);
-		uint64_t start, end;
 
-		/* a symbol without a size says nothing about code that call frame information
-		 * shows to be another function */
-		if (!e ||
-		    (!e->sized && j->eh && ehframe_function(j->eh, j->sorted[i], &start, &end) && start > e->start))
+		/* a symbol without a size says nothing about code that is another function by call frame
+		 * information, or by what control flow reaches */
+		if (!e || (!e->sized && j->begins[i] > e->start))
 			continue;
 		send_chain(d, i, &(struct dwfl_frame){ .name = symtab_name(&t, e) }, 1);
 	}
@@ -325,8 +352,17 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate, bool keep)
 {
 	struct file_job d = { .j = j, .file = { own, separate }, .origin = SYM_TABLE, .keep = keep };
+	bool whole;
 
-	if (!j->count || !read_apart(&d, produce_symbols) || !keep)
+	j->begins = j->count ? calloc(j->count, sizeof(*j->begins)) : NULL;
+	if (!j->begins)
+		return;
+	for (size_t i = 0; i < j->count; i++)
+		function_around(j, j->sorted[i], &j->begins[i]);
+	whole = read_apart(&d, produce_symbols);
+	free(j->begins);
+	j->begins = NULL;
+	if (!whole || !keep)
 		return;
 	for (size_t i = 0; i < j->count; i++)
 		symcache_put(j->cache, j->sorted[i], NULL, 0, SYM_OFFSET);
@@ -363,6 +399,7 @@ static void resolve_file(struct job *j)
 	}
 	for (size_t i = 0; i < j->count; i++)
 		name_by_bounds(j, i);
+	code_pieces_release(&j->pieces);
 	debugfile_close(&separate);
 	debugfile_close(&own);
 	symcache_close(j->cache);

@@ -2,7 +2,8 @@
 /*
  * (module, address) -> functions with inlining, in batches. In this order: DWARF of the file, of
  * its gnu_debuglink, of its build-id path, of debuginfod (only if DEBUGINFOD_URLS is set); .symtab
- * and .dynsym of any of these; bounds from .eh_frame, giving `object+0xstart`; `object+0xaddr`.
+ * and .dynsym of any of these; bounds from .eh_frame, or by control flow where it has none, giving `object+0xstart`;
+ * `object+0xaddr`.
  * Never "[unknown]". Results from DWARF are cached by build-id and content. Files are read in
  * contained children. Included by user/attr, cli (files whose recording was killed before it was
  * named), tests.
@@ -19,7 +20,15 @@
 #include "proc/module.h"
 #include "util/err.h"
 
-enum symbol_origin { SYM_DWARF = 1, SYM_TABLE = 2, SYM_FDE = 3, SYM_OFFSET = 4, SYM_JIT = 5, SYM_KERNEL = 6 };
+enum symbol_origin {
+	SYM_DWARF = 1,
+	SYM_TABLE = 2,
+	SYM_FDE = 3,
+	SYM_OFFSET = 4,
+	SYM_JIT = 5,
+	SYM_KERNEL = 6,
+	SYM_FLOW = 7
+};
 
 struct symbol_frame {
 	const char *name;      /* demangled; never NULL */

@@ -15,7 +15,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAGIC 0x3230434d59534341ull /* "ACSYMC02": changes with the layout */
+#define MAGIC 0x3330434d59534341ull /* "ACSYMC03": changes with the layout, and with what names are given for */
 #define MAX_FILE (32u << 20)        /* bytes; more is not kept; by hand */
 #define MAX_TOTAL (256ull << 20)    /* bytes of all files, the oldest of which go first; by hand */
 
