@@ -27,22 +27,22 @@ static double against(double came, double due)
 	return due - came + (came > 0 ? came * log(came / due) : 0);
 }
 
-static double too_many(const struct thread_clock *c, double came)
+static double met_too_often(const struct thread_clock *c, double came)
 {
 	return came > ROOM * c->due ? against(came, ROOM * c->due) : 0;
 }
 
 /* Where timers' ticks are lost as the kernel's are, no CPU had time for either. */
-static double too_few(const struct thread_clock *c)
+static double met_too_seldom(const struct thread_clock *c)
 {
 	double due = fmin(c->due, c->timers_due) / ROOM;
 
 	return c->came < due ? against(c->came, due) : 0;
 }
 
-static void judge(struct thread_ticks *t, struct thread_clock *c)
+static void look_for_step(struct thread_ticks *t, struct thread_clock *c)
 {
-	double off = fmax(too_many(c, c->came), too_few(c));
+	double off = fmax(met_too_often(c, c->came), met_too_seldom(c));
 
 	if (!c->in_step && off > NEVER) {
 		c->in_step = true;
@@ -59,7 +59,8 @@ static void judge(struct thread_ticks *t, struct thread_clock *c)
 	}
 }
 
-/* A timer's: for as much as is not accounted for, but for none too little to be a sample, nor for too much at once. */
+/* A timer's: for as much as is not accounted for, but for none too little to be a sample, nor for more than timers'
+ * alone would; of a thread in step twice that, as what it has had of the kernel's is made up for. */
 static double worth(const struct thread_clock *c, double nominal, double timer)
 {
 	double room = c->in_step ? 0 : COMBS * nominal, missing = (double)(c->last - c->base) - c->given - nominal;
@@ -68,7 +69,7 @@ static double worth(const struct thread_clock *c, double nominal, double timer)
 		nominal += missing - room;
 	else if (missing < -room)
 		nominal += missing + room;
-	return fmin(2 * timer, nominal);
+	return fmin(c->in_step ? 2 * timer : timer, nominal);
 }
 
 uint64_t thread_ticks_seen(struct thread_ticks *t, const struct sample *m, uint64_t timer_ns, bool *in_step)
@@ -92,9 +93,9 @@ uint64_t thread_ticks_seen(struct thread_ticks *t, const struct sample *m, uint6
 		c->came++;
 	else
 		c->timers_due += (double)timer_ns / (double)t->kernel_ns;
-	judge(t, c);
+	look_for_step(t, c);
 	*in_step = c->in_step;
-	if (kernel && (c->in_step || too_many(c, c->came) > SELDOM)) {
+	if (kernel && (c->in_step || met_too_often(c, c->came) > SELDOM)) {
 		t->refused++;
 		return 0;
 	}

@@ -101,7 +101,7 @@ static void compact(struct job *j)
 }
 
 /* The function around addr, without its name; 0: not known. */
-static enum symbol_origin function_around(struct job *j, uint64_t addr, uint64_t *start)
+static enum symbol_origin nameless_bounds(struct job *j, uint64_t addr, uint64_t *start)
 {
 	uint64_t end, from = 0, to = 0, before, behind;
 
@@ -131,7 +131,7 @@ static void name_by_bounds(struct job *j, size_t i)
 	char name[MAX_NAME];
 	struct symbol_frame f = { .name = name };
 	uint64_t start = j->sorted[i];
-	enum symbol_origin by = function_around(j, start, &start);
+	enum symbol_origin by = nameless_bounds(j, start, &start);
 
 	snprintf(name, sizeof(name), "%s+0x%llx", j->m->object, (unsigned long long)start);
 	j->fn(j->ctx, j->order[i], &f, 1, by ? by : SYM_OFFSET);
@@ -358,7 +358,7 @@ static void from_symtab(struct job *j, const struct debugfile *own, const struct
 	if (!j->begins)
 		return;
 	for (size_t i = 0; i < j->count; i++)
-		function_around(j, j->sorted[i], &j->begins[i]);
+		nameless_bounds(j, j->sorted[i], &j->begins[i]);
 	whole = read_apart(&d, produce_symbols);
 	free(j->begins);
 	j->begins = NULL;
