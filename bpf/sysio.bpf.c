@@ -52,10 +52,10 @@ struct msghdr { /* user space's */
 };
 
 struct share {
-	__u64 burst, ns;
+	__u64 stretch, ns;
 };
 
-/* What the burst under way has cost on each CPU. */
+/* What the stretch under way has cost on each CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -67,11 +67,11 @@ struct {
 __u32 every = 1; /* one call in so many is reported, drawn at random */
 /* What this costs a target, ns, as measured: a call that goes by, and one that is reported. */
 __u32 pass_ns = 200, take_ns = 450;
-__u64 limit_ns; /* what a burst may cost on each CPU before it falls silent; 0: no limit */
-__u64 burst;    /* number of the burst */
+__u64 limit_ns; /* what a stretch may cost on each CPU before it falls silent; 0: no limit */
+__u64 stretch;  /* number of the stretch */
 __u64 from;     /* when it begins: attaching takes its time; ~0: never, or it is over */
 __u64 group_id; /* of the control group, where one is followed */
-/* Read by user space, which zeroes it for each burst. */
+/* Read by user space, which zeroes it for each stretch. */
 __u64 over_at; /* when the limit was reached */
 /* enum sysio_sum, of those followed: of threads that have ended, and by the last sum_up() of those that live. */
 __u64 ended[SYSIO_SUMS], living[SYSIO_SUMS];
@@ -236,8 +236,8 @@ static __always_inline void charge(__u64 ns)
 
 	if (!here)
 		return;
-	if (here->burst != burst) {
-		here->burst = burst;
+	if (here->stretch != stretch) {
+		here->stretch = stretch;
 		here->ns = 0;
 	}
 	count_n(SC_SPENT, ns);

@@ -68,7 +68,7 @@
 	X(SC_TAKEN, NULL, 0)                                                                                           \
 	/* ns of the targets' time, by the costs set */                                                                \
 	X(SC_SPENT, NULL, 0)                                                                                           \
-	/* bytes of calls that came by during bursts: of what the kernel adds to a thread's rchar and wchar */         \
+	/* bytes of calls that came by during stretches: of what the kernel adds to a thread's rchar and wchar */      \
 	X(SC_READ, NULL, 0)                                                                                            \
 	X(SC_WRITTEN, NULL, 0)                                                                                         \
 	X(SC_SEEN, "system calls that move memory", 0)                                                                 \

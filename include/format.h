@@ -64,26 +64,26 @@ _Static_assert(sizeof(struct fmt_replaced) == 16, "fmt_replaced");
 
 enum fmt_section {
 	/* core, 1..31 */
-	FMT_META = 1,         /* variable: key NUL value NUL; later wins */
-	FMT_STRING = 2,       /* variable: u32 id, bytes */
-	FMT_PROCESS = 3,      /* struct fmt_process */
-	FMT_MODULE = 4,       /* struct fmt_module */
-	FMT_STACK = 5,        /* variable: struct fmt_stack, frames leaf first */
-	FMT_SAMPLE = 6,       /* struct fmt_sample */
-	FMT_ACCESS = 7,       /* struct fmt_access */
-	FMT_WINDOW = 8,       /* variable: struct fmt_window, then its hits */
-	FMT_SYSIO = 9,        /* struct fmt_sysio */
-	FMT_FUNCTION = 10,    /* struct fmt_function */
-	FMT_SYMBOL = 11,      /* variable: struct fmt_symbol, then its inline chain */
-	FMT_COUNTER = 12,     /* struct fmt_counter: cumulative, the last of a name wins */
-	FMT_RATE = 13,        /* struct fmt_rate: from here on this rate is in force */
-	FMT_COST = 14,        /* struct fmt_cost: cumulative, the last wins */
-	FMT_MAPPING = 15,     /* struct fmt_mapping */
-	FMT_OBJECT = 16,      /* struct fmt_object: data objects */
-	FMT_SYSIO_BURST = 17, /* struct fmt_sysio_burst: while system calls were observed */
-	FMT_WAIT = 18,        /* struct fmt_wait: a thread was off the CPU */
-	FMT_REPLACED = 19,    /* struct fmt_replaced: the file's last; what of it does not count */
-	FMT_END = 31,         /* struct fmt_end: the recording ended in order */
+	FMT_META = 1,           /* variable: key NUL value NUL; later wins */
+	FMT_STRING = 2,         /* variable: u32 id, bytes */
+	FMT_PROCESS = 3,        /* struct fmt_process */
+	FMT_MODULE = 4,         /* struct fmt_module */
+	FMT_STACK = 5,          /* variable: struct fmt_stack, frames leaf first */
+	FMT_SAMPLE = 6,         /* struct fmt_sample */
+	FMT_ACCESS = 7,         /* struct fmt_access */
+	FMT_WINDOW = 8,         /* variable: struct fmt_window, then its hits */
+	FMT_SYSIO = 9,          /* struct fmt_sysio */
+	FMT_FUNCTION = 10,      /* struct fmt_function */
+	FMT_SYMBOL = 11,        /* variable: struct fmt_symbol, then its inline chain */
+	FMT_COUNTER = 12,       /* struct fmt_counter: cumulative, the last of a name wins */
+	FMT_RATE = 13,          /* struct fmt_rate: from here on this rate is in force */
+	FMT_COST = 14,          /* struct fmt_cost: cumulative, the last wins */
+	FMT_MAPPING = 15,       /* struct fmt_mapping */
+	FMT_OBJECT = 16,        /* struct fmt_object: data objects */
+	FMT_SYSIO_STRETCH = 17, /* struct fmt_sysio_stretch: while system calls were observed */
+	FMT_WAIT = 18,          /* struct fmt_wait: a thread was off the CPU */
+	FMT_REPLACED = 19,      /* struct fmt_replaced: the file's last; what of it does not count */
+	FMT_END = 31,           /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
 	FMT_X_RUN = 32,        /* struct fmt_x_run: what was measured, totals; the last wins */
 	FMT_X_FUNC = 33,       /* struct fmt_x_func: per function, self and inclusive */
@@ -126,10 +126,10 @@ enum fmt_section {
 	FMT_COUNTS_BLOCK = 82,   /* struct fmt_counts_block: where such code lies */
 	FMT_COUNTS_LINK = 83,    /* struct fmt_counts_link: the last of an id wins */
 	FMT_COUNTS_WINDOW = 84,  /* struct fmt_counts_window: what one window saw of one link */
-	FMT_COUNTS_BURST = 85,   /* struct fmt_counts_burst: how one replay went */
+	FMT_COUNTS_BURST = 85,   /* struct fmt_counts_burst: how one burst went */
 	FMT_SEGMENT = 86,        /* struct fmt_segment: what a thread did between two system calls */
 	FMT_COUNTS_DRAWN = 87,   /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
-	FMT_COUNTS_WENT = 88,    /* struct fmt_counts_went: what one replay ran; all add up */
+	FMT_COUNTS_WENT = 88,    /* struct fmt_counts_went: what one burst ran; all add up */
 	FMT_COUNTS_REPEATS = 89, /* struct fmt_counts_repeats: of string instructions; the last of a function wins */
 };
 
@@ -298,7 +298,7 @@ _Static_assert(sizeof(struct fmt_window_calls) == 32, "fmt_window_calls");
 
 enum fmt_sysio_flags {
 	FMT_IO_STACK = 1,   /* all of it between stack pointer and stack base; the exact engine tells */
-	FMT_IO_READ = 2,    /* the kernel counts it among what was read: fmt_sysio_burst.moved[0], */
+	FMT_IO_READ = 2,    /* the kernel counts it among what was read: fmt_sysio_stretch.moved[0], */
 	FMT_IO_WRITTEN = 4, /* or written: moved[1] */
 };
 enum fmt_sysio_dir { FMT_IO_KERNEL_WRITES = 1, FMT_IO_KERNEL_READS = 2, FMT_IO_MAPS = 3 };
@@ -315,25 +315,25 @@ struct fmt_sysio {
 };
 _Static_assert(sizeof(struct fmt_sysio) == 56, "fmt_sysio");
 
-enum fmt_sysio_burst_flags {
+enum fmt_sysio_stretch_flags {
 	FMT_IOB_MOVED = 1, /* the kernel tells `moved` */
 	FMT_IOB_RAN = 2,   /* and the CPU times below */
 };
 
 /* From `begin` to `end` all system calls of the targets were observed; it stands for `weight` times its length, which
- * the weights of its FMT_SYSIO records hold already. Weight 0: no burst, but the time since the last. */
-struct fmt_sysio_burst {
+ * the weights of its FMT_SYSIO records hold already. Weight 0: no stretch, but the time since the last. */
+struct fmt_sysio_stretch {
 	uint64_t begin, end; /* ns */
-	uint64_t span_ns;    /* since the record before this one, or since the first burst began */
+	uint64_t span_ns;    /* since the record before this one, or since the first stretch began */
 	double weight;
 	uint64_t seen[2];  /* bytes read and written by calls that came by, of those that the kernel counts itself, */
-	uint64_t moved[2]; /* and by all of them since the record before this one, whether a burst was on or not */
-	uint32_t flags;    /* enum fmt_sysio_burst_flags */
+	uint64_t moved[2]; /* and by all of them since the record before this one, whether a stretch was on or not */
+	uint32_t flags;    /* enum fmt_sysio_stretch_flags */
 	uint32_t pad;
-	uint64_t ran_ns, ran_all_ns; /* CPU time of the targets: in the burst, and since the record before this one */
+	uint64_t ran_ns, ran_all_ns; /* CPU time of the targets: in the stretch, and since the record before this one */
 	uint64_t spent_ns;           /* of both: what it cost them to be observed */
 };
-_Static_assert(sizeof(struct fmt_sysio_burst) == 96, "fmt_sysio_burst");
+_Static_assert(sizeof(struct fmt_sysio_stretch) == 96, "fmt_sysio_stretch");
 
 enum fmt_function_flags { FMT_FN_BARE = 1 /* named by an address: neither symbol nor bounds */ };
 

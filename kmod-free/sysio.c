@@ -204,7 +204,7 @@ int sysio_attach(struct sysio *s, struct err *e)
 void sysio_open(struct sysio *s, uint64_t from, uint64_t limit_ns)
 {
 	s->bpf->bss->limit_ns = limit_ns;
-	s->bpf->bss->burst++;
+	s->bpf->bss->stretch++;
 	s->bpf->bss->over_at = 0;
 	__atomic_store_n(&s->bpf->bss->from, from, __ATOMIC_SEQ_CST);
 }

@@ -23,7 +23,7 @@ struct sysio_stats {
 	uint64_t spent_ns;                /* by the targets, by the costs set */
 	uint64_t malformed;               /* records that could not be right */
 	uint64_t not_observed;            /* processes for which the set of targets had no room */
-	uint64_t moved[2];                /* bytes that calls seen in bursts added to what sysio_sums() tells */
+	uint64_t moved[2];                /* bytes that calls seen in stretches added to what sysio_sums() tells */
 };
 
 /* What observation costs, ns, beyond the call itself. */
@@ -61,14 +61,14 @@ void sysio_set_costs(struct sysio *s, const struct sysio_costs *c);
  * not, and their CPU time: of all their threads, those that have ended since the first question, too. Goes through all
  * threads of the machine. False: this kernel does not tell. */
 bool sysio_sums(struct sysio *s, uint64_t sums[SYSIO_SUMS]);
-/* A burst at once and without an end: sysio_attach() and sysio_open(). */
+/* A stretch at once and without an end: sysio_attach() and sysio_open(). */
 int sysio_start(struct sysio *s, uint64_t limit_ns, struct err *e);
 int sysio_attach(struct sysio *s, struct err *e);
-/* Begins a burst, once attached: calls that end from `from` (ns, monotonic clock) on. When it has cost the
+/* Begins a stretch, once attached: calls that end from `from` (ns, monotonic clock) on. When it has cost the
  * targets `limit_ns` on some CPU (0: no limit) it falls silent and sysio_fd() becomes readable. While attached every
  * system call of the machine takes the kernel's slower path; while paused no process pays anything. */
 void sysio_open(struct sysio *s, uint64_t from, uint64_t limit_ns);
-/* Ends it at once, attached or not: what comes by from now on is not of this burst. */
+/* Ends it at once, attached or not: what comes by from now on is not of this stretch. */
 void sysio_hush(struct sysio *s);
 void sysio_pause(struct sysio *s);
 bool sysio_paused(const struct sysio *s); /* for tests */

@@ -34,7 +34,7 @@ static const struct {
 	{ FMT_STACK, 0 },
 	{ FMT_SYMBOL, 0 },
 	{ FMT_SYSIO, sizeof(struct fmt_sysio) },
-	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst) },
+	{ FMT_SYSIO_STRETCH, sizeof(struct fmt_sysio_stretch) },
 	{ FMT_OBJECT, sizeof(struct fmt_object) },
 	{ FMT_FUNCTION, sizeof(struct fmt_function) },
 	{ FMT_SAMPLE, sizeof(struct fmt_sample) },

@@ -664,8 +664,8 @@ static void what_a_call_filled_long_ago_others_have_written(void **state)
 	flow_input_release(&in);
 }
 
-/* Four of eight bursts met calls; the kernel counted ten times what they saw. That nobody was seen to write half of it
- * is not "(outside)". */
+/* Four of eight stretches met calls; the kernel counted ten times what they saw. That nobody was seen to write half
+ * of it is not "(outside)". */
 static void calls_stand_for_what_the_kernel_counted(void **state)
 {
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -679,13 +679,13 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 	for (uint64_t i = 0; i < 4096; i += 4)
 		plant(&p, WRITER_A, 0x50000 + i, FMT_A_STORE | FMT_A_CENSUS, 0);
 	for (int i = 0; i < 8; i++) {
-		struct fmt_sysio_burst b = { .begin = p.now += 1000000,
-					     .end = p.now += 1000000,
-					     .span_ns = 100000000,
-					     .weight = 50,
-					     .seen = { 0, i < 4 ? 8192 : 0 },
-					     .moved = { 0, 40960 },
-					     .flags = FMT_IOB_MOVED };
+		struct fmt_sysio_stretch b = { .begin = p.now += 1000000,
+					       .end = p.now += 1000000,
+					       .span_ns = 100000000,
+					       .weight = 50,
+					       .seen = { 0, i < 4 ? 8192 : 0 },
+					       .moved = { 0, 40960 },
+					       .flags = FMT_IOB_MOVED };
 
 		for (int k = 0; k < 2 && i < 4; k++) {
 			struct fmt_sysio io = { .time = b.begin + 1,
@@ -700,7 +700,7 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 
 			store_put(p.w, FMT_SYSIO, &io, sizeof(io));
 		}
-		store_put(p.w, FMT_SYSIO_BURST, &b, sizeof(b));
+		store_put(p.w, FMT_SYSIO_STRETCH, &b, sizeof(b));
 	}
 	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
 	plant_end(&p, &in);
@@ -717,8 +717,8 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 	flow_input_release(&in);
 }
 
-/* Sockets' calls, which the kernel does not count, of a target that ran in half of the bursts and a tenth of the time:
- * what it did for each nanosecond that it ran, a ninth of which went into being observed. */
+/* Sockets' calls, which the kernel does not count, of a target that ran in half of the stretches and a tenth of the
+ * time: what it did for each nanosecond that it ran, a ninth of which went into being observed. */
 static void calls_of_sockets_stand_for_cpu_time(void **state)
 {
 	const double truth = 4 * 4096 * (8 * 10e6 - 4 * 0.1e6) / (4 * 0.9e6);
@@ -731,14 +731,14 @@ static void calls_of_sockets_stand_for_cpu_time(void **state)
 	plant_begin(&p, "1");
 	for (unsigned i = 0; i < 8; i++) {
 		uint64_t runs = i % 2 ? 1000000 : 0;
-		struct fmt_sysio_burst b = { .begin = p.now += 1000000,
-					     .end = p.now += 1000000,
-					     .span_ns = 100000000,
-					     .weight = 50,
-					     .ran_ns = runs,
-					     .ran_all_ns = 10000000,
-					     .spent_ns = runs / 10,
-					     .flags = FMT_IOB_MOVED | FMT_IOB_RAN };
+		struct fmt_sysio_stretch b = { .begin = p.now += 1000000,
+					       .end = p.now += 1000000,
+					       .span_ns = 100000000,
+					       .weight = 50,
+					       .ran_ns = runs,
+					       .ran_all_ns = 10000000,
+					       .spent_ns = runs / 10,
+					       .flags = FMT_IOB_MOVED | FMT_IOB_RAN };
 		struct fmt_sysio io = { .time = b.begin + 1,
 					.addr = 0x70000,
 					.len = 4096,
@@ -750,7 +750,7 @@ static void calls_of_sockets_stand_for_cpu_time(void **state)
 
 		if (runs)
 			store_put(p.w, FMT_SYSIO, &io, sizeof(io));
-		store_put(p.w, FMT_SYSIO_BURST, &b, sizeof(b));
+		store_put(p.w, FMT_SYSIO_STRETCH, &b, sizeof(b));
 	}
 	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
 	plant_end(&p, &in);
@@ -762,15 +762,15 @@ static void calls_of_sockets_stand_for_cpu_time(void **state)
 	flow_input_release(&in);
 }
 
-/* The kernel counted, and no burst met a call: the bytes are there, and nobody is said to have written them. */
+/* The kernel counted, and no stretch met a call: the bytes are there, and nobody is said to have written them. */
 static void bytes_of_calls_that_nobody_saw_are_there(void **state)
 {
-	struct fmt_sysio_burst b = { .begin = 1,
-				     .end = 3000000,
-				     .span_ns = 1000000000,
-				     .weight = 1,
-				     .moved = { 1000000, 2000000 },
-				     .flags = FMT_IOB_MOVED };
+	struct fmt_sysio_stretch b = { .begin = 1,
+				       .end = 3000000,
+				       .span_ns = 1000000000,
+				       .weight = 1,
+				       .moved = { 1000000, 2000000 },
+				       .flags = FMT_IOB_MOVED };
 	struct est_opts o = EST_OPTS_DEFAULT;
 	const struct flow_edge *e;
 	struct plant p;
@@ -780,7 +780,7 @@ static void bytes_of_calls_that_nobody_saw_are_there(void **state)
 	(void)state;
 	plant_begin(&p, "1");
 	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
-	store_put(p.w, FMT_SYSIO_BURST, &b, sizeof(b));
+	store_put(p.w, FMT_SYSIO_STRETCH, &b, sizeof(b));
 	plant_end(&p, &in);
 	estimate(&in, "fused", &o, &f);
 	e = flow_get(&f, flow_find(&f, "(unknown)", NULL), flow_find(&f, "(kernel)", NULL));

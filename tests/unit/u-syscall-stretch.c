@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bursts of observed system calls in a simulated target: what they cost, and what they stand for. */
+/* Stretches of observed system calls in a simulated target: what they cost, and what they stand for. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,7 @@ struct world {
 struct outcome {
 	double cost, lost_by_others; /* share of one CPU */
 	double told;                 /* calls that the records stand for, per real call */
-	unsigned bursts;
+	unsigned stretches;
 };
 
 struct simulation {
@@ -81,7 +81,7 @@ static double after_calls(const struct simulation *m, double from, double calls)
 	return INFINITY;
 }
 
-/* Twenty seconds, polled every 40 ms as the session does, or when a burst is over. */
+/* Twenty seconds, polled every 40 ms as the session does, or when a stretch is over. */
 static struct outcome simulate(const struct world *w, double rate, unsigned cpus, double budget)
 {
 	const double seconds = 20, start = 1e9, end = start + seconds * 1e9;
@@ -107,7 +107,7 @@ static struct outcome simulate(const struct world *w, double rate, unsigned cpus
 		go_on = stretch_end(&p, (uint64_t)now, (uint64_t)over, cost, rate, others, uniform());
 		o.cost += cost;
 		o.lost_by_others += others;
-		o.bursts++;
+		o.stretches++;
 		balance -= cost;
 		o.told += seen * p.factor;
 		claimed += (double)p.observed * p.factor;
@@ -133,7 +133,7 @@ static void budgets_hold(void **state)
 				struct world w = { calls[c], others[k], 450, 150, delays[d], 0, 0 };
 				struct outcome o = simulate(&w, rate, 2, budget);
 
-				/* debt of one burst and of its delay at the end, over twenty seconds */
+				/* debt of one stretch and of its delay at the end, over twenty seconds */
 				assert_true(o.cost <= rate + (stretch_limit(rate) +
 							      w.calls * w.call_ns / 1e9 * (w.delay + 40e6)) /
 								      20e9 * 1.01);
@@ -151,7 +151,7 @@ static void few_calls_are_seen_all(void **state)
 	struct outcome o = simulate(&w, 0.001, 2, 0.01);
 
 	assert_true(fabs(o.told - 1) < 1e-6);
-	assert_in_range(o.bursts, 20, 40); /* without a pause between them */
+	assert_in_range(o.stretches, 20, 40); /* without a pause between them */
 }
 
 static void others_are_spared(void **state)
@@ -164,7 +164,7 @@ static void others_are_spared(void **state)
 	assert_true(b.lost_by_others > 0.002 && b.lost_by_others < 0.03);
 }
 
-/* A target that shares its CPU runs by turns: over many recordings what is told is what there was. Bursts
+/* A target that shares its CPU runs by turns: over many recordings what is told is what there was. Stretches
  * that ended after so many calls told a quarter too much. */
 static void turns_are_told_right(void **state)
 {
@@ -198,7 +198,7 @@ static void odd_times(void **state)
 	assert_true(p.factor >= 1);
 }
 
-/* As the caller asks: at both ends of bursts that follow each other in a usual pace, or else now and then. */
+/* As the caller asks: at both ends of stretches that follow each other in a usual pace, or else now and then. */
 static double asking_takes(struct syscall_stretch *p, double question, double seconds)
 {
 	double last = 0, spent = 0;

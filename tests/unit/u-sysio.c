@@ -148,8 +148,8 @@ static void every_shape(void **state)
 	munmap(anon, 12288);
 }
 
-/* A burst that has cost enough falls silent by itself, and says so. */
-static void bursts_end(void **state)
+/* A stretch that has cost enough falls silent by itself, and says so. */
+static void stretches_end(void **state)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -167,7 +167,7 @@ static void bursts_end(void **state)
 	pf = (struct pollfd){ .fd = sysio_fd(s), .events = POLLIN };
 	sysio_set_costs(s, &costs);
 	assert_int_equal(sysio_add(s, getpid()), 0);
-	for (int burst = 0; burst < 2; burst++) {
+	for (int stretch = 0; stretch < 2; stretch++) {
 		k.n = 0;
 		sysio_stats(s, &before);
 		assert_int_equal(sysio_start(s, 50000, &e), 0);
@@ -522,7 +522,7 @@ static void one_thread(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape),
-					    cmocka_unit_test(bursts_end),
+					    cmocka_unit_test(stretches_end),
 					    cmocka_unit_test(what_ended_is_counted),
 					    cmocka_unit_test(cpu_time_is_added_up),
 					    cmocka_unit_test(costs_are_measured),

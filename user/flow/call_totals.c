@@ -17,9 +17,9 @@ static double not_covered(const struct flow_input *in)
 	return isnan(part) ? 0 : part;
 }
 
-/* `n` calls of one kind; by_burst: room. */
+/* `n` calls of one kind; by_stretch: room. */
 static int add_kind(const struct flow_input *in, const struct est_opts *o, struct flow *out, const uint32_t *order,
-		    size_t n, double *by_burst)
+		    size_t n, double *by_stretch)
 {
 	const struct in_sysio *k = &in->sysio[order[0]];
 	bool known = true;
@@ -31,21 +31,21 @@ static int add_kind(const struct flow_input *in, const struct est_opts *o, struc
 		.high = NAN,
 	};
 
-	memset(by_burst, 0, (in->calls.count + 1) * sizeof(*by_burst));
+	memset(by_stretch, 0, (in->calls.count + 1) * sizeof(*by_stretch));
 	for (size_t i = 0; i < n; i++) {
 		const struct in_sysio *s = &in->sysio[order[i]];
 
 		c.bytes += s->weight * (double)s->len;
-		known = known && s->burst;
-		if (s->burst)
-			by_burst[s->burst - 1] += s->weight * (double)s->len;
+		known = known && s->stretch;
+		if (s->stretch)
+			by_stretch[s->stretch - 1] += s->weight * (double)s->len;
 	}
 	for (size_t i = 0; known && i < in->calls.count; i++)
-		by_burst[i] /= call_scale(&in->calls, k->measure);
+		by_stretch[i] /= call_scale(&in->calls, k->measure);
 	if (in->engine == FLOW_EXACT)
 		c.low = c.high = c.bytes;
 	if (known && o->level > 0) {
-		half = call_half_width(&in->calls, k->measure, by_burst, normal_half(o->level)) +
+		half = call_half_width(&in->calls, k->measure, by_stretch, normal_half(o->level)) +
 		       c.bytes * (not_covered(in) + call_cost_unsure(&in->calls, k->measure));
 		c.low = c.bytes > half ? c.bytes - half : 0;
 		c.high = c.bytes + half;
@@ -77,9 +77,9 @@ static int by_bytes_of_calls(const void *a, const void *b)
 int flow_calls(const struct flow_input *in, const struct est_opts *o, struct flow *out)
 {
 	uint32_t *order = malloc((in->sysio_count + 1) * sizeof(*order));
-	double *by_burst = malloc((in->calls.count + 1) * sizeof(*by_burst));
+	double *by_stretch = malloc((in->calls.count + 1) * sizeof(*by_stretch));
 	size_t n = 0;
-	int err = order && by_burst ? 0 : -ENOMEM;
+	int err = order && by_stretch ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < in->sysio_count && !err; i++)
 		if (in->sysio[i].dir != FMT_IO_MAPS)
@@ -89,11 +89,11 @@ int flow_calls(const struct flow_input *in, const struct est_opts *o, struct flo
 	for (size_t i = 0, end; i < n && !err; i = end) {
 		for (end = i + 1; end < n && !by_kind(&order[i], &order[end], (void *)in); end++)
 			;
-		err = add_kind(in, o, out, order + i, end - i, by_burst);
+		err = add_kind(in, o, out, order + i, end - i, by_stretch);
 	}
 	if (out->call_count)
 		qsort(out->calls, out->call_count, sizeof(*out->calls), by_bytes_of_calls);
 	free(order);
-	free(by_burst);
+	free(by_stretch);
 	return err;
 }

@@ -124,7 +124,7 @@ static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t rea
 	const struct read_answer *r = &f->c.reads[read];
 	const struct in_sysio *io = r->call ? &f->in->sysio[r->call - 1] : NULL;
 
-	return r->bytes * (!d ? 1 : io && io->burst ? d->call_factor[io->burst - 1][io->measure] : d->read[read]);
+	return r->bytes * (!d ? 1 : io && io->stretch ? d->call_factor[io->stretch - 1][io->measure] : d->read[read]);
 }
 
 /* What the reads' own records tell: bytes by cell and by site. */

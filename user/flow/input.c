@@ -203,9 +203,9 @@ static int take_sysio_record(void *ctx, const void *rec, size_t size)
 					      .stack = s->flags & FMT_IO_STACK }));
 }
 
-static int take_call_burst(void *ctx, const void *rec, size_t size)
+static int take_call_stretch(void *ctx, const void *rec, size_t size)
 {
-	return input_call_burst(ctx, rec);
+	return input_call_stretch(ctx, rec);
 }
 
 static int take_x_run(void *ctx, const void *rec, size_t size)
@@ -267,7 +267,7 @@ static const struct section_row rows[] = {
 	{ FMT_HEAP_BLOCK, sizeof(struct fmt_heap_block), take_heap_block, NULL },
 	{ FMT_HEAP_FREED, sizeof(struct fmt_heap_freed), take_heap_freed, NULL },
 	{ FMT_SYSIO, sizeof(struct fmt_sysio), take_sysio_record, NULL },
-	{ FMT_SYSIO_BURST, sizeof(struct fmt_sysio_burst), take_call_burst, NULL },
+	{ FMT_SYSIO_STRETCH, sizeof(struct fmt_sysio_stretch), take_call_stretch, NULL },
 	{ FMT_X_RUN, sizeof(struct fmt_x_run), take_x_run, NULL },
 	{ FMT_X_FUNC, sizeof(struct fmt_x_func), take_x_func, NULL },
 	{ FMT_X_EDGE, sizeof(struct fmt_x_edge), take_x_edge, NULL },
@@ -555,7 +555,7 @@ void flow_input_release(struct flow_input *in)
 	free(in->window);
 	free(in->hit);
 	free(in->sysio);
-	call_bursts_release(&in->calls);
+	call_stretches_release(&in->calls);
 	free(in->burst_site);
 	free(in->burst_pair);
 	free(in->burst);

@@ -11,7 +11,7 @@
 
 #include "counts/counts_speed.h"
 #include "flow/cache.h"
-#include "flow/call_bursts.h"
+#include "flow/call_stretches.h"
 #include "flow/flow.h"
 #include "flow/heap.h"
 #include "format.h"
@@ -71,8 +71,8 @@ struct in_sysio {
 	uint32_t pid, tid, func; /* func: "(kernel:read)"... */
 	uint32_t dir;            /* enum fmt_sysio_dir */
 	bool stack;
-	uint8_t measure; /* enum call_measure: what tells how much of such calls there was */
-	uint32_t burst;  /* of calls.burst, + 1; 0: of none, as in profiles of old */
+	uint8_t measure;  /* enum call_measure: what tells how much of such calls there was */
+	uint32_t stretch; /* of calls.stretch, + 1; 0: of none, as in profiles of old */
 };
 
 /* RELRO: tables of addresses that the dynamic linker fills once. */
@@ -249,7 +249,7 @@ struct flow_input {
 	size_t hit_count, hit_cap;
 	struct in_sysio *sysio; /* by time */
 	size_t sysio_count, sysio_cap;
-	struct call_bursts calls; /* in which system calls were observed; their weights are scaled already */
+	struct call_stretches calls; /* in which system calls were observed; their weights are scaled already */
 	struct in_burst_site *burst_site;
 	size_t burst_site_count;
 	struct in_burst_pair *burst_pair;

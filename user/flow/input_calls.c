@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Weights of system calls: what was seen in bursts, scaled to what the kernel counted (call_bursts.h). */
+/* Weights of system calls: what was seen in stretches, scaled to what the kernel counted (call_stretches.h). */
 #include <errno.h>
 #include <math.h>
 
@@ -12,15 +12,15 @@ static double sane_or_zero(double v)
 	return v >= 0 && v < LONGEST ? v : 0;
 }
 
-/* Calls that are observed last longer: in a burst less is done than in as much CPU time without. */
-static double own_time(uint64_t ran, const struct fmt_sysio_burst *b)
+/* Calls that are observed last longer: in a stretch less is done than in as much CPU time without. */
+static double own_time(uint64_t ran, const struct fmt_sysio_stretch *b)
 {
 	return ran > b->spent_ns ? sane_or_zero((double)(ran - b->spent_ns)) : 0;
 }
 
-int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
+int input_call_stretch(struct raw *r, const struct fmt_sysio_stretch *b)
 {
-	struct call_bursts *c = &r->in->calls;
+	struct call_stretches *c = &r->in->calls;
 
 	c->span_ns += sane_or_zero((double)b->span_ns);
 	c->total[CALLS_TIME] += b->flags & FMT_IOB_RAN ? own_time(b->ran_all_ns, b) : NAN;
@@ -28,8 +28,8 @@ int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
 		c->total[CALLS_READ + i] += b->flags & FMT_IOB_MOVED ? sane_or_zero((double)b->moved[i]) : NAN;
 	if (!(b->weight > 0) || b->end < b->begin)
 		return 0;
-	return INPUT_PUSH(r, c->burst, c->count, c->cap,
-			  (struct call_burst){
+	return INPUT_PUSH(r, c->stretch, c->count, c->cap,
+			  (struct call_stretch){
 				  .begin = b->begin,
 				  .end = b->end,
 				  .weight = fmax(1, sane_or_zero(b->weight)),
@@ -40,12 +40,12 @@ int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b)
 			  });
 }
 
-/* The kernel counted bytes, and no burst saw a call that moved any: they are there all the same, of calls unknown. */
+/* The kernel counted bytes, and no stretch saw a call that moved any: they are there all the same, of calls unknown. */
 static int add_unseen(struct raw *r, enum call_measure m)
 {
 	struct flow_input *in = r->in;
 	struct in_sysio all = {
-		.time = in->calls.burst[in->calls.count - 1].end,
+		.time = in->calls.stretch[in->calls.count - 1].end,
 		.weight = 1,
 		.func = in_func_add(in, FLOW_KERNEL, ""),
 		.dir = m == CALLS_READ ? FMT_IO_KERNEL_WRITES : FMT_IO_KERNEL_READS,
@@ -53,7 +53,7 @@ static int add_unseen(struct raw *r, enum call_measure m)
 	};
 
 	for (size_t i = 0; i < in->calls.count; i++)
-		if (in->calls.burst[i].seen[m] > 0)
+		if (in->calls.stretch[i].seen[m] > 0)
 			return 0;
 	if (!(in->calls.total[m] >= 1))
 		return 0;
@@ -66,13 +66,13 @@ static int add_unseen(struct raw *r, enum call_measure m)
 }
 
 /* Targets that wait, or wait for others' CPU time, make no calls: how long they ran tells more than how long it was. */
-static void choose_time(struct call_bursts *c)
+static void choose_time(struct call_stretches *c)
 {
 	if (isnan(c->total[CALLS_TIME]))
 		c->total[CALLS_TIME] = c->span_ns;
 	else
 		for (size_t i = 0; i < c->count; i++)
-			c->burst[i].seen[CALLS_TIME] = c->burst[i].ran_ns;
+			c->stretch[i].seen[CALLS_TIME] = c->stretch[i].ran_ns;
 }
 
 int input_calls(struct raw *r)
@@ -89,7 +89,7 @@ int input_calls(struct raw *r)
 	for (size_t i = 0; i < in->sysio_count; i++) {
 		struct in_sysio *s = &in->sysio[i];
 
-		s->burst = (uint32_t)(call_burst_at(&in->calls, s->time) + 1);
+		s->stretch = (uint32_t)(call_stretch_at(&in->calls, s->time) + 1);
 		s->weight *= scale[s->measure];
 	}
 	/* when and by which process these were is not known either */

@@ -153,8 +153,8 @@ void input_leave_out(struct raw *r);
 int input_counts(struct raw *r);
 /* What was drawn by time, in the unit of what was counted; once all functions are known. */
 void input_one_scale(struct flow_input *in);
-/* System calls: a burst, as read; and what all of them stand for, once they are in order. */
-int input_call_burst(struct raw *r, const struct fmt_sysio_burst *b);
+/* System calls: a stretch, as read; and what all of them stand for, once they are in order. */
+int input_call_stretch(struct raw *r, const struct fmt_sysio_stretch *b);
 int input_calls(struct raw *r);
 /* Allocations: sites, and blocks as objects; before objects are put in order. */
 int input_heap(struct raw *r);

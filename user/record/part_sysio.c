@@ -20,11 +20,12 @@
 #include "util/random.h"
 
 #define SECOND_NS 1000000000ull
-#define OPEN_NS 20000ull /* until a burst begins: longer than it takes to say so */
-#define ON_CREDIT 2 /* bursts: the account is empty at first, and a target that sleeps fills it in many seconds only */
-#define RETRY_NS 20000000ull /* when the account does not afford a burst yet */
-#define EMPTY 16             /* records of bursts: a minute, at the rate at which an idle target is looked at */
-#define ALIKE 4              /* bursts in one such record: more would make intervals wider than what was seen allows */
+#define OPEN_NS 20000ull /* until a stretch begins: longer than it takes to say so */
+#define ON_CREDIT                                                                                                      \
+	2 /* stretches: the account is empty at first, and a target that sleeps fills it in many seconds only */
+#define RETRY_NS 20000000ull /* when the account does not afford a stretch yet */
+#define EMPTY 16             /* records of stretches: a minute, at the rate at which an idle target is looked at */
+#define ALIKE 4 /* stretches in one such record: more would make intervals wider than what was seen allows */
 
 /* What the kernel has counted since the targets began, and when it was asked. */
 struct sums {
@@ -39,19 +40,19 @@ struct sysio_part {
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
 	struct syscall_stretch plan;
 	bool told;                  /* the kernel says what moved in all, */
-	bool enclosed;              /* and was asked at both ends of the last burst */
-	struct sums latest, opened; /* when last asked, and when the burst began */
+	bool enclosed;              /* and was asked at both ends of the last stretch */
+	struct sums latest, opened; /* when last asked, and when the stretch began */
 	struct sums written;        /* as of the last record that tells them */
-	uint64_t described;         /* up to here bursts are written */
-	/* What a burst saw, until it is over and known for how much time it stands. */
+	uint64_t described;         /* up to here stretches are written */
+	/* What a stretch saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;
-	/* Bursts that saw nothing, while nothing moved: an idle target's file grows by some at a time. */
-	struct fmt_sysio_burst empty[EMPTY];
-	unsigned empty_count, alike; /* alike: bursts in the last of them */
-	uint64_t bursts;
-	uint64_t rate_at, rate_bursts, rate_calls; /* when last looked at, and how many there were */
-	double rate;                               /* as last written */
+	/* Stretches that saw nothing, while nothing moved: an idle target's file grows by some at a time. */
+	struct fmt_sysio_stretch empty[EMPTY];
+	unsigned empty_count, alike; /* alike: stretches in the last of them */
+	uint64_t stretches;
+	uint64_t rate_at, rate_stretches, rate_calls; /* when last looked at, and how many there were */
+	double rate;                                  /* as last written */
 	uint64_t random;
 	int epoll, timer;
 	uint64_t wakes; /* when the timer expires */
@@ -96,7 +97,7 @@ static bool read_sums(struct sysio_part *c)
 }
 
 /* What moved in all, and how long the targets ran, since this was written last. */
-static void tell_sums(struct sysio_part *c, struct fmt_sysio_burst *r)
+static void tell_sums(struct sysio_part *c, struct fmt_sysio_stretch *r)
 {
 	uint64_t all[SYSIO_SUMS];
 
@@ -108,8 +109,8 @@ static void tell_sums(struct sysio_part *c, struct fmt_sysio_burst *r)
 	c->written = c->latest;
 }
 
-/* Of the targets' CPU time between two questions what belongs to the burst, which both enclose closely. */
-static uint64_t ran_in(const struct sysio_part *c, const struct fmt_sysio_burst *r)
+/* Of the targets' CPU time between two questions what belongs to the stretch, which both enclose closely. */
+static uint64_t ran_in(const struct sysio_part *c, const struct fmt_sysio_stretch *r)
 {
 	uint64_t ran = c->latest.of[SUM_RAN] - c->opened.of[SUM_RAN];
 	double enclosed = (double)(c->latest.at - c->opened.at);
@@ -122,15 +123,15 @@ static int write_empty(struct sysio_part *c)
 	int err = 0;
 
 	for (unsigned i = 0; i < c->empty_count && !err; i++)
-		err = store_put(session_store(c->s), FMT_SYSIO_BURST, &c->empty[i], sizeof(c->empty[i]));
+		err = store_put(session_store(c->s), FMT_SYSIO_STRETCH, &c->empty[i], sizeof(c->empty[i]));
 	c->empty_count = c->alike = 0;
 	return err;
 }
 
-/* As one burst, as long as all of them: what it stands for is the same. */
-static bool joins_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
+/* As one stretch, as long as all of them: what it stands for is the same. */
+static bool joins_empty(struct sysio_part *c, const struct fmt_sysio_stretch *r)
 {
-	struct fmt_sysio_burst *last = c->empty_count ? &c->empty[c->empty_count - 1] : NULL;
+	struct fmt_sysio_stretch *last = c->empty_count ? &c->empty[c->empty_count - 1] : NULL;
 	double mine = (double)(r->end - r->begin), all;
 
 	if (!last || c->alike == ALIKE || last->flags != r->flags)
@@ -147,7 +148,7 @@ static bool joins_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
 	return true;
 }
 
-static int keep_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
+static int keep_empty(struct sysio_part *c, const struct fmt_sysio_stretch *r)
 {
 	int err;
 
@@ -159,13 +160,13 @@ static int keep_empty(struct sysio_part *c, const struct fmt_sysio_burst *r)
 	return err;
 }
 
-/* The burst itself, which stands for `weight` times its length; 0: none, but the end. */
+/* The stretch itself, which stands for `weight` times its length; 0: none, but the end. */
 static int write_stretch(struct sysio_part *c, double weight)
 {
 	uint64_t now = clock_now();
 	bool nothing = weight > 0 && !c->held_count;
 	int err;
-	struct fmt_sysio_burst r = {
+	struct fmt_sysio_stretch r = {
 		.begin = weight > 0 ? c->plan.began : now,
 		.end = weight > 0 ? c->plan.ended : now,
 		.span_ns = now - c->described,
@@ -189,10 +190,10 @@ static int write_stretch(struct sysio_part *c, double weight)
 	if (nothing)
 		return keep_empty(c, &r);
 	err = write_empty(c);
-	return err ? err : store_put(session_store(c->s), FMT_SYSIO_BURST, &r, sizeof(r));
+	return err ? err : store_put(session_store(c->s), FMT_SYSIO_STRETCH, &r, sizeof(r));
 }
 
-/* Writes what the last burst saw. */
+/* Writes what the last stretch saw. */
 static int write_held_calls(struct sysio_part *c)
 {
 	int err = write_stretch(c, c->plan.factor);
@@ -223,8 +224,8 @@ static int begin_stretch(struct sysio_part *c, struct err *e)
 	err = sysio_attach(c->sysio, e);
 	if (err)
 		return err;
-	c->bursts++;
-	/* where bursts follow each other the end of one is the beginning of the next */
+	c->stretches++;
+	/* where stretches follow each other the end of one is the beginning of the next */
 	c->enclosed = c->told && stretch_encloses(&c->plan) && (clock_now() - c->latest.at <= OPEN_NS || read_sums(c));
 	c->opened = c->latest;
 	from = clock_now() + OPEN_NS;
@@ -238,7 +239,7 @@ static double others_lost(const struct sysio_part *c)
 	return (double)(c->stats.others - c->at_begin.others) * c->costs.other_ns;
 }
 
-/* Ends the burst under way; true if the next may begin at once. */
+/* Ends the stretch under way; true if the next may begin at once. */
 static bool end_stretch(struct sysio_part *c, uint64_t over_at)
 {
 	uint64_t now;
@@ -261,7 +262,7 @@ static bool end_stretch(struct sysio_part *c, uint64_t over_at)
 	return go_on;
 }
 
-static int poll_burst(struct sysio_part *c, uint64_t now)
+static int poll_stretch(struct sysio_part *c, uint64_t now)
 {
 	uint64_t over_at = sysio_over(c->sysio);
 	bool go_on;
@@ -280,7 +281,7 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 {
 	if (now < c->plan.next)
 		return 0;
-	if (c->bursts >= ON_CREDIT &&
+	if (c->stretches >= ON_CREDIT &&
 	    !ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;
@@ -300,7 +301,7 @@ static int sysio_part_on_poll(void *part, struct session *s, uint64_t now)
 	/* the recorder comes by hundreds of times a second */
 	if (err >= 0 && now >= c->wakes && read(c->timer, &expired, sizeof(expired)) < 0 && errno != EAGAIN)
 		err = -errno;
-	return err < 0 ? err : c->plan.on ? poll_burst(c, now) : poll_pause(c, now);
+	return err < 0 ? err : c->plan.on ? poll_stretch(c, now) : poll_pause(c, now);
 }
 
 /* Where the sampler keeps no set of targets. */
@@ -332,7 +333,7 @@ static int sysio_part_start(void *part, struct session *s, struct err *e)
 	c->told = !err && read_sums(c) && read_sums(c); /* the first brings the threads' data into the caches */
 	c->written = c->latest;
 	c->described = clock_now();
-	/* the first burst begins when the session has begun to poll: until then nobody would end it in time */
+	/* the first stretch begins when the session has begun to poll: until then nobody would end it in time */
 	wake_at(c, c->described);
 	return err;
 }
@@ -348,10 +349,10 @@ static void write_rate(struct sysio_part *c, uint64_t now)
 {
 	if (c->rate_at)
 		session_rate(c->s, "syscalls", now,
-			     (double)(c->bursts - c->rate_bursts) * 1e9 / (double)(now - c->rate_at), c->plan.observed,
-			     &c->rate);
+			     (double)(c->stretches - c->rate_stretches) * 1e9 / (double)(now - c->rate_at),
+			     c->plan.observed, &c->rate);
 	c->rate_at = now;
-	c->rate_bursts = c->bursts;
+	c->rate_stretches = c->stretches;
 	c->rate_calls = c->stats.calls;
 }
 
@@ -371,7 +372,7 @@ static int sysio_part_on_second(void *part, struct session *s, uint64_t now)
 	if (c->stats.malformed)
 		session_count(c->s, "system calls lost: record cannot be right", c->stats.malformed, true);
 	session_count_bpf(c->s, SC_URING, c->stats.uring - c->before.uring);
-	session_count(c->s, "bursts in which system calls were observed", c->bursts, false);
+	session_count(c->s, "bursts in which system calls were observed", c->stretches, false);
 	return 0;
 }
 

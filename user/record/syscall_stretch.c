@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define INTERVAL_NS 150e6 /* what bursts may cost at once is earned in this time */
-/* Part of a burst's cost that the account must hold. An account is filled with a quarter of a second's worth before
+#define INTERVAL_NS 150e6 /* what stretches may cost at once is earned in this time */
+/* Part of a stretch's cost that the account must hold. An account is filled with a quarter of a second's worth before
  * others get the rest, so to ask for all of it, or more, is to wait for what may never come; the debt delays the
  * next. */
 #define NEEDED 0.9
@@ -14,9 +14,10 @@
 #define FIRST_NS 3e6   /* of calls nothing is known yet, the target's or others' */
 #define SHORTEST_NS 1e5       /* of a stretch; by hand */
 #define LONGEST_PAUSE_NS 10e9 /* between stretches; by hand */
-#define KEPT 0.9 /* of what is known of the cost, at each burst; it is the mean over quiet and busy times that counts */
+#define KEPT                                                                                                           \
+	0.9 /* of what is known of the cost, at each stretch; it is the mean over quiet and busy times that counts */
 #define RESTS 150.0       /* times what a question took, until the next: together they take .7 % of a CPU */
-#define LEAST_REST_NS 1e9 /* between questions that are not at the ends of bursts: they are for the totals alone */
+#define LEAST_REST_NS 1e9 /* between questions that are not at the ends of stretches: they are for the totals alone */
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Bursts of system calls against a planted recording: totals, and whether intervals hold them. */
+/* Stretches of system calls against a planted recording: totals, and whether intervals hold them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,31 +9,31 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "flow/call_bursts.h"
+#include "flow/call_stretches.h"
 #include "flow/resample.h"
 #include "util/random.h"
 
 #define MOST 60
 
 struct planted {
-	struct call_bursts b;
-	double of_kind[MOST]; /* weighted bytes of one of two calls, by burst */
+	struct call_stretches b;
+	double of_kind[MOST]; /* weighted bytes of one of two calls, by stretch */
 	double truth;         /* of that call, in all */
 };
 
-/* Bytes per millisecond swing by a factor of nine from burst to burst, and so does the part of them that is of the
- * kind. Bursts stand for what lies before them; `misjudged` scales their weights. */
-static struct planted plant(unsigned bursts, double weight, double misjudged, uint64_t *chance)
+/* Bytes per millisecond swing by a factor of nine from stretch to stretch, and so does the part of them that is of the
+ * kind. Stretches stand for what lies before them; `misjudged` scales their weights. */
+static struct planted plant(unsigned stretches, double weight, double misjudged, uint64_t *chance)
 {
-	struct planted p = { .b.count = bursts, .b.burst = calloc(bursts, sizeof(*p.b.burst)) };
+	struct planted p = { .b.count = stretches, .b.stretch = calloc(stretches, sizeof(*p.b.stretch)) };
 
-	for (unsigned i = 0; i < bursts; i++) {
-		struct call_burst *b = &p.b.burst[i];
+	for (unsigned i = 0; i < stretches; i++) {
+		struct call_stretch *b = &p.b.stretch[i];
 
 		b->begin = 1000000000ull * (i + 1);
 		b->end = b->begin + 5000000;
 		b->weight = 1 + (weight - 1) * misjudged;
-		/* of what the burst stands for, a part is seen, and is like the rest but for chance */
+		/* of what the stretch stands for, a part is seen, and is like the rest but for chance */
 		for (int seen = 1; seen >= 0; seen--) {
 			double part = seen ? 1 : weight - 1, rate = 0, kind = 0;
 			int pieces = (int)(8 * part);
@@ -74,13 +74,13 @@ static void totals_follow_what_the_kernel_counted(void **state)
 	double all = 0;
 
 	for (size_t i = 0; i < p.b.count; i++)
-		all += p.b.burst[i].weight * p.b.burst[i].seen[CALLS_READ];
+		all += p.b.stretch[i].weight * p.b.stretch[i].seen[CALLS_READ];
 	assert_true(all < 0.7 * p.b.total[CALLS_READ]);
 	assert_true(fabs(all * call_scale(&p.b, CALLS_READ) / p.b.total[CALLS_READ] - 1) < 1e-9);
 	/* where the kernel does not tell, time does */
 	assert_true(call_scale(&p.b, CALLS_WRITTEN) == call_scale(&p.b, CALLS_TIME));
 	assert_true(call_scale(&p.b, CALLS_TIME) > 1.5);
-	call_bursts_release(&p.b);
+	call_stretches_release(&p.b);
 	assert_true(call_scale(&p.b, CALLS_READ) == 1);
 }
 
@@ -100,9 +100,9 @@ static void intervals_hold(void **state)
 
 			held += fabs(value - p.truth) <= half;
 			width += half / p.truth / 400;
-			call_bursts_release(&p.b);
+			call_stretches_release(&p.b);
 		}
-		printf("# %u bursts: %d of 400 intervals hold, half width %.3f\n", counts[c], held, width);
+		printf("# %u stretches: %d of 400 intervals hold, half width %.3f\n", counts[c], held, width);
 		assert_true(held >= 360 && width < 1.2);
 	}
 }
@@ -116,9 +116,9 @@ static void nothing_unseen_nothing_unsure(void **state)
 	assert_true(fabs(estimate(&p, CALLS_READ) / p.truth - 1) < 1e-9);
 	assert_true(call_half_width(&one.b, CALLS_READ, one.of_kind, 1.96) < 1e-9);
 	assert_true(isinf(call_half_width(&part.b, CALLS_READ, part.of_kind, 1.96)));
-	call_bursts_release(&p.b);
-	call_bursts_release(&one.b);
-	call_bursts_release(&part.b);
+	call_stretches_release(&p.b);
+	call_stretches_release(&one.b);
+	call_stretches_release(&part.b);
 }
 
 /* Whatever is drawn, the measure's own sum stays what it is. */
@@ -135,7 +135,7 @@ static void draws_keep_the_total(void **state)
 		resample_draw(times, p.b.count, &chance);
 		call_draw(&p.b, times, factor);
 		for (size_t i = 0; i < p.b.count; i++) {
-			double x = p.b.burst[i].weight * p.b.burst[i].seen[CALLS_READ];
+			double x = p.b.stretch[i].weight * p.b.stretch[i].seen[CALLS_READ];
 
 			drawn += x * factor[i][CALLS_READ];
 			all += x;
@@ -145,20 +145,20 @@ static void draws_keep_the_total(void **state)
 		assert_true(fabs(drawn / all - 1) < 0.05);
 	}
 	assert_true(fabs(sum - 1) < 0.05 && spread > 0.8 && spread < 1.4);
-	call_bursts_release(&p.b);
+	call_stretches_release(&p.b);
 }
 
-static void calls_find_their_burst(void **state)
+static void calls_find_their_stretch(void **state)
 {
 	uint64_t chance = 9;
 	struct planted p = plant(3, 2, 1, &chance);
 
-	assert_true(call_burst_at(&p.b, 0) == SIZE_MAX);
-	assert_int_equal(call_burst_at(&p.b, 1000000000), 0);
-	assert_int_equal(call_burst_at(&p.b, 2004999999), 1);
-	assert_int_equal(call_burst_at(&p.b, 9000000000), 2);
-	call_bursts_release(&p.b);
-	assert_true(call_burst_at(&p.b, 5) == SIZE_MAX);
+	assert_true(call_stretch_at(&p.b, 0) == SIZE_MAX);
+	assert_int_equal(call_stretch_at(&p.b, 1000000000), 0);
+	assert_int_equal(call_stretch_at(&p.b, 2004999999), 1);
+	assert_int_equal(call_stretch_at(&p.b, 9000000000), 2);
+	call_stretches_release(&p.b);
+	assert_true(call_stretch_at(&p.b, 5) == SIZE_MAX);
 }
 
 int main(void)
@@ -168,7 +168,7 @@ int main(void)
 		cmocka_unit_test(intervals_hold),
 		cmocka_unit_test(nothing_unseen_nothing_unsure),
 		cmocka_unit_test(draws_keep_the_total),
-		cmocka_unit_test(calls_find_their_burst),
+		cmocka_unit_test(calls_find_their_stretch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
