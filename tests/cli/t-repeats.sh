@@ -33,3 +33,8 @@ for e in "fill_block copy_block" "copy_block sum_block"; do
 	# by their time alone, what copy_block reads is a seventh of it
 	check "bytes from ${e/ / to }: said $s, counted $c" within 2 "$s" "$c"
 done
+# of all accesses to the three blocks, each repetition one
+accperf exact -q -o objects.data --objects -- "$WORKLOADS/repeats" >/dev/null 2>err || { fail "exact run with objects"; cat err; exit 1; }
+on() { accperf objects --json -i "$1" 2>/dev/null | jq '[.objects[] | select(.name | IN("cleared", "filled", "copied"))] | (map(select(.name == "cleared").share) | add // 0) / (map(.share) | add)'; }
+s=$(on live.data) c=$(on objects.data)
+check "accesses to the block that is cleared: said $s, counted $c" within 1.9 "$s" "$c"

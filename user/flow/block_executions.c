@@ -700,6 +700,16 @@ static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
 		*at = rs->block[node];
 }
 
+/* Of one repetition; 0: its code is not known. */
+static uint32_t string_width(struct runs *rs, uint64_t ip, uint32_t module)
+{
+	uint32_t fi = function_around(rs, module, ip), insn,
+		 block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
+	struct dec_insn d;
+
+	return block == CFG_NONE || cfg_decode(&rs->function[fi].cfg, insn, &d) || !d.mem_cnt ? 0 : d.mem[0].size;
+}
+
 static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, double unit)
 {
 	for (size_t i = 0; i < n && !rs->failed; i++) {
@@ -712,6 +722,7 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 		if (!(wanted >= 0 && wanted < MOST_RUNS))
 			continue;
 		a[i].weight *= wanted / *sum;
+		a[i].width = is_string(&a[i]) ? string_width(rs, k->ip, k->module) : 0;
 		keep_block_of(rs, k->ip, k->module);
 	}
 }
@@ -777,6 +788,7 @@ static void add_unsampled_access(struct runs *rs, const struct function *f, uint
 	struct in_access a = { .time = rs->r->last_time,
 			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
 			       .size = size,
+			       .width = o->flags & DEC_M_REP ? o->size : 0,
 			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
 	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
 	uint64_t bias;

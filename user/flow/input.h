@@ -46,7 +46,14 @@ struct in_access {
 	uint32_t stack;       /* index of stack + 1 with opts.stacks; 0 unknown */
 	uint32_t size, flags; /* enum fmt_access_flags */
 	uint32_t local;       /* object site + 1 of the local variable, or of its frame; 0 unknown, or not asked for */
+	uint32_t width; /* of one repetition, where `size` is of all that a string instruction moves; 0: it is not */
 };
+
+/* How many it stands for; each repetition is one, as in the exact engine. */
+static inline double in_accesses(const struct in_access *a)
+{
+	return a->width ? a->weight * a->size / a->width : a->weight;
+}
 
 struct in_hit {
 	uint64_t time;

@@ -131,11 +131,11 @@ static void sum_samples(const struct flow_input *in, struct sums *s, struct obje
 		if (a->flags & (FMT_A_CENSUS | FMT_A_NO_ADDR))
 			continue;
 		r = &s[a->func].reach[region_of_access(in, a)];
-		s[a->func].accesses += a->weight;
+		s[a->func].accesses += in_accesses(a);
 		if (a->flags & FMT_A_STORE)
-			r->writes += a->weight;
+			r->writes += in_accesses(a);
 		else
-			r->reads += a->weight;
+			r->reads += in_accesses(a);
 	}
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		s[f].instructions = in->times[f].instructions > 0 ? in->times[f].instructions : NAN;

@@ -162,7 +162,7 @@ static int objects_from_exact(struct tally *t, bool stack)
 
 static double access_weight(const struct in_access *a)
 {
-	return a->weight * (!!(a->flags & FMT_A_LOAD) + !!(a->flags & FMT_A_STORE));
+	return in_accesses(a) * (!!(a->flags & FMT_A_LOAD) + !!(a->flags & FMT_A_STORE));
 }
 
 static int add_to_slice(struct objects *o, struct object_row *r, const struct in_access *a, double part)
@@ -188,8 +188,8 @@ static int add_access_in_part(struct tally *t, uint64_t row, const struct in_acc
 	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
 		return -ENOMEM;
 	t->out->rows[row].processes += fresh;
-	u->reads += a->flags & FMT_A_LOAD ? part * a->weight : 0;
-	u->writes += a->flags & FMT_A_STORE ? part * a->weight : 0;
+	u->reads += a->flags & FMT_A_LOAD ? part * in_accesses(a) : 0;
+	u->writes += a->flags & FMT_A_STORE ? part * in_accesses(a) : 0;
 	u->read_bytes += a->flags & FMT_A_LOAD ? part * a->weight * a->size : 0;
 	u->write_bytes += a->flags & FMT_A_STORE ? part * a->weight * a->size : 0;
 	u->samples += part;
