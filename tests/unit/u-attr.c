@@ -596,6 +596,55 @@ static void test_rotations(void **state)
 	assert_int_equal(n.symbols, 2);
 }
 
+static uint64_t end_of_heap(void)
+{
+	struct store_reader *r = store_open(profile, NULL);
+	struct store_chunk c;
+	uint64_t end = 0;
+
+	assert_non_null(r);
+	while (store_next(r, &c, NULL) > 0)
+		for (uint32_t i = 0; c.section == FMT_MAPPING && i < c.count; i++) {
+			struct fmt_mapping m;
+
+			store_rec(&c, i, &m, sizeof(m));
+			if (m.name && !strcmp(store_str(r, m.name), "[heap]") && m.end > end)
+				end = m.end;
+		}
+	store_reader_free(r);
+	return end;
+}
+
+/* No event tells of brk(): each profile has the heap as long as it is, also one that begins later. */
+static void test_heap_that_grows(void **state)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr_options o = { .no_cache = true };
+	struct attr *a = attr_new(w, &o, NULL);
+	struct sample s = { .kind = SAMPLE_TICK,
+			    .valid = SV_TIME | SV_IP,
+			    .pid = (uint32_t)getpid(),
+			    .tid = (uint32_t)getpid(),
+			    .ip = (uintptr_t)here(),
+			    .time = 1 };
+
+	assert_int_equal(attr_attach(a, s.pid, NULL), 0);
+	assert_true(sbrk(1 << 20) != (void *)-1);
+	for (uint64_t i = 1; i <= 2; i++) {
+		assert_int_not_equal(attr_stack(a, &s), 0);
+		attr_tick(a, i * 1000000000);
+		next_profile(a, &w);
+	}
+	/* an empty one is there now */
+	assert_int_equal(end_of_heap(), 0);
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	attr_tick(a, 3000000000);
+	assert_int_equal(attr_finish(a, NULL), 0);
+	attr_free(a);
+	assert_int_equal(store_close(w, NULL), 0);
+	assert_true(end_of_heap() >= (uintptr_t)sbrk(0));
+}
+
 static bool has_function(const char *name)
 {
 	struct store_reader *r = store_open(profile, NULL);
@@ -719,6 +768,7 @@ int main(void)
 		cmocka_unit_test(test_enough_names),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_rotations),
+		cmocka_unit_test(test_heap_that_grows),
 		cmocka_unit_test(test_jit_names_before_the_end),
 	};
 

@@ -256,6 +256,12 @@ static void look_at_heap(struct attr *a, struct process *p, uint64_t now)
 	put_mapping(a, p->pid, &m, "[heap]", now);
 }
 
+/* Another program has another heap, another profile lacks the one that was told. */
+static void forget_heap(struct process *p)
+{
+	p->heap_end = p->heap_look = p->heap_wait = 0;
+}
+
 int attr_attach(struct attr *a, uint32_t pid, struct err *e)
 {
 	int err = procmap_load(a->maps, pid, e);
@@ -378,8 +384,10 @@ int attr_event(struct attr *a, const struct sample *s)
 		if (procmap_lookup_quiet(a->maps, s->pid, s->addr, &place))
 			write_mapping(a, p, &place.map, s->time);
 	} else if (s->kind == SAMPLE_COMM) {
-		if (s->flags & SF_EXEC)
+		if (s->flags & SF_EXEC) {
 			jit_finish(a, s->pid);
+			forget_heap(p);
+		}
 		if (s->tid == s->pid)
 			write_process(a, p);
 	} else if (s->kind == SAMPLE_EXIT && s->tid == s->pid) {
@@ -694,6 +702,7 @@ struct naming *attr_next(struct attr *a, struct store_writer *next)
 		if (p->written && p->end)
 			write_process(a, p);
 		p->written = false; /* told anew where it is seen again, with its mappings */
+		forget_heap(p);
 	}
 	a->w = next;
 	a->naming = fresh;
