@@ -15,6 +15,7 @@
 #include "util/clock.h"
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/process_file.h"
 
 /* Mappings that are gone are never told of: a list that has grown so long, or to twice of what /proc last said, is read
  * afresh. So a line of /proc is read for each event at most, whatever the target does. No more, as every child begins
@@ -425,16 +426,9 @@ static ssize_t read_maps(struct procmaps *p, uint32_t pid)
 
 bool procmap_heap(uint32_t pid, uint64_t *start, uint64_t *end)
 {
-	char path[48], text[HEAP_TEXT];
-	ssize_t n;
-	int fd;
+	char text[HEAP_TEXT];
+	ssize_t n = process_file((pid_t)pid, "maps", text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
 	for (char *line = text, *nl; n > 0 && (nl = memchr(line, '\n', (size_t)(text + n - line))); line = nl + 1) {
 		struct module_ident id = { .pid = pid };
 		struct mapping m;
