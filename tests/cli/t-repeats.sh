@@ -28,6 +28,8 @@ for f in clear_block copy_block fill_block sum_block; do
 	# without their repetitions, the first two have a hundredth of it
 	check "instructions of $f: said $s, counted $c" within 2 "$s" "$c"
 done
+per_call=$(jq '[.functions[] | select(.name == "clear_block")][0].instructions_per_call' counts.json)
+check "a call of clear_block is its 1,024 repetitions and more: said $per_call" within 2 "$per_call" 1027
 for e in "fill_block copy_block" "copy_block sum_block"; do
 	s=$(moved $e flow.json) c=$(moved $e exactflow.json)
 	# by their time alone, what copy_block reads is a seventh of it
