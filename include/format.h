@@ -740,15 +740,18 @@ struct fmt_counts_func {
 	uint32_t flags; /* enum fmt_counts_func_flags */
 	uint32_t blocks, loops;
 	uint32_t pad;
-	double same; /* of all pairs of its samples, those that met the same instruction; 0 also: not counted */
+	double unused; /* earlier files: pairs of samples that met the same instruction; never used again */
 	/* older files: bursts that began in it, and the sum of its parts of each burst's instructions; 0: see
 	 * FMT_COUNTS_WENT */
 	double begun, replayed;
 	/* activations of it in bursts that were seen to begin, or to be under way, but not how they went on */
 	double cut;
 	double stayed; /* of `replayed`, in bursts that began in it; 0 in all functions: unknown */
+	/* its instructions in bursts and verified segments, and the cycles that a model of a processor took for them;
+	 * 0: none ran, or an older file */
+	double timed, cycles;
 };
-_Static_assert(sizeof(struct fmt_counts_func) == 96, "fmt_counts_func");
+_Static_assert(sizeof(struct fmt_counts_func) == 112, "fmt_counts_func");
 
 enum fmt_counts_node_kind { FMT_CN_ENTRY = 1, FMT_CN_LOOP = 2, FMT_CN_BLOCK = 3 };
 

@@ -718,6 +718,7 @@ static void repeats_add_up(void **state)
 
 	in_burst[1].repeats = 90;
 	in_segment[0].repeats = 20;
+	in_burst[1].took = 36 * EMU_CYCLE, in_segment[0].took = 4 * EMU_CYCLE;
 	in_burst[1].loads = in_burst[1].stores = in_segment[0].loads = in_segment[0].stores = 1;
 	in_burst[1].bytes = in_segment[0].bytes = 8;
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
@@ -732,6 +733,7 @@ static void repeats_add_up(void **state)
 	assert_int_equal(r.repeated, 1);
 	assert_int_equal(r.func[r.repeats[0].function].start, vaddr(w, walk));
 	assert_int_equal(r.repeats[0].seen, 2);
+	assert_true(r.func[r.repeats[0].function].timed == 45 && r.func[r.repeats[0].function].cycles == 40);
 	assert_true(r.repeats[0].instructions2 == 30 * 30 + 15 * 15 && r.repeats[0].both == 30 * 90 + 15 * 20 &&
 		    r.repeats[0].repeats2 == 90 * 90 + 20 * 20);
 	of = counts_repeats_of(&r.repeats[0]);

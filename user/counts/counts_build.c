@@ -384,46 +384,18 @@ static void set_variety(const struct counts_record *r, struct counts_tree *t)
 	free(sum);
 }
 
-struct ran {
-	double instructions, samples; /* of nodes that ran */
-};
-
-/* The chance that a sample of each function and one of its executed instructions are of the same one. */
-static void met_and_ran(const struct counts_record *r, const struct counts_tree *t, struct counts_met *m,
-			struct ran *ran)
+/* The time of each function over how long its instructions take, by the model. */
+static void time_at_one_pace(const struct counts_record *r, double *time)
 {
-	for (size_t i = 0; i < t->parts; i++) {
-		const struct counts_part *p = &t->part[i];
-		double runs = t->runs[p->node], samples = (double)r->node[p->node].samples;
+	double timed = 0, cycles = 0;
 
-		if (!(runs > 0) || isinf(runs * p->instructions))
-			continue;
-		ran[p->group].instructions += runs * p->instructions;
-		ran[p->group].samples += samples;
-		m[p->group].alike += samples * runs;
+	for (size_t g = 0; g < r->funcs; g++) {
+		timed += r->func[g].timed;
+		cycles += r->func[g].cycles;
 	}
-	for (size_t g = 0; g < t->groups; g++)
-		m[g].alike = m[g].alike > 0 ? m[g].alike / ran[g].instructions / ran[g].samples : 0;
-}
-
-static int time_at_one_pace(const struct counts_record *r, const struct counts_tree *t, double *time)
-{
-	struct counts_met *m = calloc(r->funcs + 1, sizeof(*m));
-	struct ran *ran = calloc(r->funcs + 1, sizeof(*ran));
-	int rc = m && ran ? 0 : -ENOMEM;
-
-	if (!rc)
-		met_and_ran(r, t, m, ran);
-	for (size_t g = 0; g < r->funcs && !rc; g++) {
-		const struct fmt_counts_func *f = &r->func[g];
-
-		m[g].samples = (double)f->samples;
-		m[g].same = f->flags & (FMT_CF_BARE | FMT_CF_VOLATILE) ? NAN : f->same;
-		time[g] /= counts_pace(&m[g]);
-	}
-	free(m);
-	free(ran);
-	return rc;
+	/* a recording of before there was a model, or without bursts: one pace for all */
+	for (size_t g = 0; g < r->funcs && timed > 0 && cycles > 0; g++)
+		time[g] /= counts_pace(r->func[g].timed, r->func[g].cycles, cycles / timed);
 }
 
 static double total_of(const double *v, size_t n)
@@ -435,10 +407,9 @@ static double total_of(const double *v, size_t n)
 	return sum;
 }
 
-/* The time of each function becomes what its instructions would have taken at everybody's pace, of a solution's runs.
- * Where that lies is told twice, by samples and by where bursts lead from there. A recording that did not look where
- * samples fell tells of one pace for all, which it has. */
-static int lead_time(const struct counts_record *r, struct counts_tree *t, bool paced)
+/* The time of each function becomes what its instructions would have taken at everybody's pace. Where that lies is told
+ * twice, by samples and by where bursts lead from there. */
+static int lead_time(const struct counts_record *r, struct counts_tree *t)
 {
 	double *own = malloc((r->funcs + 1) * sizeof(*own)), *led = malloc((r->funcs + 1) * sizeof(*led));
 	double all = 0, owns, leds;
@@ -446,8 +417,8 @@ static int lead_time(const struct counts_record *r, struct counts_tree *t, bool 
 
 	for (size_t g = 0; g < r->funcs && !rc; g++)
 		all += own[g] = r->func[g].self_ns;
-	if (!rc && paced)
-		rc = time_at_one_pace(r, t, own);
+	if (!rc)
+		time_at_one_pace(r, own);
 	if (!rc) {
 		memcpy(led, own, r->funcs * sizeof(*led));
 		rc = burst_shares(r, led);
@@ -459,15 +430,6 @@ static int lead_time(const struct counts_record *r, struct counts_tree *t, bool 
 	free(own);
 	free(led);
 	return rc;
-}
-
-static bool pace_known(const struct counts_record *r)
-{
-	double same = 0;
-
-	for (size_t g = 0; g < r->funcs; g++)
-		same += r->func[g].same;
-	return same > 0;
 }
 
 int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
@@ -486,7 +448,7 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	err = err ? err : fill_tree(&b, out);
 	if (!err)
 		set_variety(r, &out->tree);
-	err = err ? err : lead_time(r, &out->tree, false);
+	err = err ? err : lead_time(r, &out->tree);
 	free(b.ratio);
 	free(b.replay);
 	free(b.used);
@@ -499,16 +461,11 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 	return 0;
 }
 
-/* How instructions are spread within functions comes of the first solution, how functions differ of the second. */
 int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 {
 	struct segment_shares s;
 	int err = counts_solve(&b->tree);
 
-	if (!err && pace_known(r)) {
-		err = lead_time(r, &b->tree, true);
-		err = err ? err : counts_solve(&b->tree);
-	}
 	if (err)
 		return err;
 	err = segment_shares(r, &s);

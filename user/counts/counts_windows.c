@@ -50,8 +50,8 @@ static int take_func(void *ctx, const void *rec, size_t size)
 	const struct fmt_counts_func *f = rec;
 	size_t i;
 
-	if (!f->id || !is_amount(f->self_ns) || !is_amount(f->same) || !is_amount(f->cut) || !is_amount(f->begun) ||
-	    !is_amount(f->replayed) || !is_amount(f->stayed)) {
+	if (!f->id || !is_amount(f->self_ns) || !is_amount(f->cut) || !is_amount(f->begun) || !is_amount(f->replayed) ||
+	    !is_amount(f->stayed) || !is_amount(f->timed) || !is_amount(f->cycles)) {
 		r->dropped++;
 		return 0;
 	}

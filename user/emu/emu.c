@@ -6,6 +6,7 @@
 
 #include "code/decode.h"
 #include "emu/emu_ops.h"
+#include "emu/emu_pipeline.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/random.h"
@@ -26,7 +27,8 @@
 
 struct code {
 	struct emu_insn i;
-	uint64_t ip, runs, repeats;
+	uint64_t ip, runs, repeats, took, had; /* had: runs before some were taken back */
+	struct emu_needs needs;
 	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
 	struct code *next, *taken; /* where it led last: no look-up */
 	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
@@ -70,6 +72,7 @@ struct emu {
 	struct emu_env env;
 	struct emu_memory *mem;
 	struct emu_before *before;
+	struct emu_pipeline *pipeline;
 	struct emu_state s;
 	struct map at;      /* ip -> struct code * */
 	struct code **code; /* all of them */
@@ -132,7 +135,8 @@ struct emu *emu_new(const struct emu_env *env)
 	e->random = 0x9e3779b97f4a7c15ull;
 	e->mem = emu_mem_new(env);
 	e->before = emu_before_new(env);
-	if (!e->mem || !e->before) {
+	e->pipeline = emu_pipeline_new();
+	if (!e->mem || !e->before || !e->pipeline) {
 		emu_free(e);
 		return NULL;
 	}
@@ -166,6 +170,7 @@ void emu_free(struct emu *e)
 	free(e->entered.place);
 	emu_mem_free(e->mem);
 	emu_before_free(e->before);
+	emu_pipeline_free(e->pipeline);
 	free(e);
 }
 
@@ -185,6 +190,7 @@ static struct code *decode_at(struct emu *e, uint64_t ip)
 		return NULL;
 	}
 	c->ip = ip;
+	emu_needs_of(&c->i, &c->needs);
 	return e->code[e->codes++] = c;
 }
 
@@ -236,7 +242,7 @@ static void note_met_code(struct emu *e, struct code *c)
 			return;
 		}
 		c->met = true;
-		c->runs = c->repeats = 0;
+		c->runs = c->repeats = c->took = 0;
 		c->place = e->mets;
 		e->met[e->mets++] = c;
 	}
@@ -244,6 +250,16 @@ static void note_met_code(struct emu *e, struct code *c)
 	if (e->s.elements != e->elements)
 		note_repeats(e, c);
 	leave_trail(e, &e->ran, c->place);
+}
+
+/* How long it takes, by what it touched and where it went on. */
+static void note_took(struct emu *e, struct code *c, uint64_t to, uint64_t elements)
+{
+	struct emu_step step = { .insn = &c->i, .needs = &c->needs, .ip = c->ip, .to = to };
+
+	step.repeats = c->i.rep ? elements : 0;
+	step.place = emu_mem_places(e->mem, &step.places);
+	c->took += emu_pipeline_step(e->pipeline, &step);
 }
 
 /* ---- calls ---- */
@@ -371,12 +387,16 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 
 static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
 {
+	for (uint32_t i = 0; i < e->mets; i++)
+		e->met[i]->had = e->met[i]->runs;
 	for (; e->agains && e->again[e->agains - 1].at >= s->insns; e->agains--)
 		e->again[e->agains - 1].of->repeats -= e->again[e->agains - 1].times;
 	while (e->ran.count > s->insns)
 		e->met[e->ran.place[--e->ran.count]]->runs--;
 	while (e->entered.count > s->entries)
 		e->call[e->entered.place[--e->entered.count]].runs--;
+	for (uint32_t i = 0; i < s->mets; i++)
+		e->met[i]->took = e->met[i]->took * e->met[i]->runs / e->met[i]->had;
 	for (uint32_t i = s->mets; i < e->mets; i++)
 		e->met[i]->met = false;
 	e->mets = s->mets;
@@ -685,6 +705,7 @@ static void set_start(struct emu *e, const struct emu_start *start)
 	e->tells = start->access;
 	e->to_entry = start->to_entry;
 	emu_mem_begin(e->mem, start);
+	emu_pipeline_begin(e->pipeline);
 	emu_before(e->before, e->mem, s);
 	emu_mem_tell(e->mem, start->access, start->access_ctx); /* what was looked up so far is no access */
 }
@@ -709,6 +730,7 @@ static bool leave_clock(struct emu *e, int end, struct emu_result *out)
 
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
 {
+	uint64_t elements = 0;
 	uint32_t loaded = 0;
 	struct code *c;
 
@@ -722,10 +744,13 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		if (c) {
 			fetch_ahead(e, c, out->insns);
 			e->s.r[WREG_IP] = c->ip;
+			elements = e->s.elements;
+			emu_mem_step(e->mem);
 			end = step_code(e, c, out, &to);
 		}
 		if (end < 0) {
 			note_met_code(e, c);
+			note_took(e, c, to, e->s.elements - elements);
 			if (e->guessed || to != c->ip + c->i.len || always_leaves(c))
 				note_branch(e, e->guessed ? 0 : c->ip, to, out->insns);
 			e->guessed = false;
@@ -796,7 +821,7 @@ size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
 	for (; n < e->mets && n < max; n++) {
 		const struct code *c = e->met[n];
 
-		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs };
+		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs, .took = c->took };
 		if (c->repeats)
 			tell_repeats(c, &buf[n]);
 	}

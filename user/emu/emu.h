@@ -110,10 +110,12 @@ struct emu_result {
 	bool changed;
 };
 
+#define EMU_CYCLE 4 /* as many instructions it begins in a cycle */
 struct emu_count {
 	uint64_t ip;
 	uint64_t runs;
 	uint64_t repeats;             /* of a repeated string instruction: beyond the first of each run */
+	uint64_t took;                /* all runs together, by a model of a processor: EMU_CYCLE is a cycle */
 	uint8_t loads, stores, bytes; /* of one repetition; of each of these */
 };
 

@@ -49,6 +49,8 @@ struct emu_memory {
 		uint64_t addr, was;
 	} * loaded;
 	uint32_t loads, unlisted;
+	struct emu_place place[EMU_PLACES];
+	unsigned places;
 	emu_access_fn *tell;
 	void *tell_ctx;
 	struct emu_access now; /* who reads or writes */
@@ -106,6 +108,23 @@ void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp)
 	m->now.ip = ip;
 	m->now.at = at;
 	m->now.sp = sp;
+}
+
+void emu_mem_step(struct emu_memory *m)
+{
+	m->places = 0;
+}
+
+const struct emu_place *emu_mem_places(const struct emu_memory *m, unsigned *count)
+{
+	*count = m->places;
+	return m->place;
+}
+
+static void note_place(struct emu_memory *m, uint64_t addr, bool store)
+{
+	if (m->places < EMU_PLACES)
+		m->place[m->places++] = (struct emu_place){ addr, store };
 }
 
 uint32_t emu_mem_pages(const struct emu_memory *m)
@@ -431,6 +450,7 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		done += n;
 	}
 	*known = ~unknown & low_bits(len);
+	note_place(m, addr, false);
 	if (m->tell)
 		tell_all(m, addr, len, false);
 	return true;
@@ -452,6 +472,7 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 		set_unknown(p, off, n, ~known >> done);
 		done += n;
 	}
+	note_place(m, addr, true);
 	if (m->tell)
 		tell_all(m, addr, len, true);
 	return true;

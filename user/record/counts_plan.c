@@ -100,7 +100,6 @@ void plan_free(struct plan *p)
 	intern_release(&p->sites);
 	map_release(&p->call_at);
 	map_release(&p->lines);
-	map_release(&p->met);
 	map_release(&p->linkage);
 	free(p);
 }
@@ -257,17 +256,6 @@ double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned sl
 	return slow / (1 + slow);
 }
 
-/* Where instructions wait for something, samples meet few of them (counts_pace.h). */
-static void add_same(struct plan *p, struct plan_func *f, uint64_t vaddr)
-{
-	uint64_t *met = f->rec.flags & (FMT_CF_BARE | FMT_CF_VOLATILE)
-				? NULL
-				: map_put(&p->met, (uint64_t)f->module->id << 48 ^ vaddr, NULL);
-
-	if (met)
-		f->rec.same += (double)(*met)++;
-}
-
 static bool in_stub(struct plan *p, struct module *m, uint64_t vaddr)
 {
 	uint64_t start, end;
@@ -288,7 +276,6 @@ bool plan_sample(struct plan *p, struct module *m, uint64_t vaddr, double ns)
 	f = &p->func[i];
 	f->rec.self_ns += ns;
 	f->rec.samples++;
-	add_same(p, f, vaddr);
 	f->recent += ns;
 	p->total += ns;
 	if (plan_has_graph(f)) {

@@ -93,7 +93,6 @@ struct plan {
 	double hit_ns, near, apart_ns, window_ns;
 	struct map lines;   /* module and EXECBP_NEAR bytes -> ns of samples there */
 	double sampled;     /* ns, of all samples */
-	struct map met;     /* module and instruction -> samples of it */
 	struct map linkage; /* module and function -> 1: a table of stubs, 0: none */
 	uint64_t random;
 	struct plan_func *func;
@@ -152,6 +151,14 @@ void plan_write_drawn(struct plan *p);
 void plan_repeats_add(struct plan_func *f, enum plan_repeats_of of, const struct emu_count *c);
 void plan_repeats_fold(struct plan_func *f, enum plan_repeats_of of);
 void plan_write_repeats(struct plan *p);
+
+/* What the emulator's model of a processor took for what ran. */
+static inline void plan_timed(struct plan_func *f, const struct emu_count *c)
+{
+	f->rec.timed += (double)c->runs;
+	f->rec.cycles += (double)c->took / EMU_CYCLE;
+}
+
 /* What was measured of it is not to be used, nor more of it measured. */
 void plan_void(struct plan *p, uint32_t link);
 /* Of code that runs round and round without being a loop bursts tell which node runs often enough for the rest to be

@@ -121,6 +121,7 @@ static void count_nodes(struct replayed *r)
 		f->replayed += (double)c->runs;
 		f->ran_now += (double)c->runs;
 		plan_repeats_add(f, REPEATS_OF_BURST, c);
+		plan_timed(f, c);
 		n = begins_node(f, c->ip - r->at.bias) ? runs_node_at(&f->runs, c->ip - r->at.bias) : CFG_NONE;
 		/* all of a node's blocks run equally often: the one that stands for it is counted */
 		if (n != CFG_NONE && f->runs.node[n].addr == c->ip - r->at.bias)

@@ -26,8 +26,10 @@ void plan_segment(struct plan *p, double stands_for, const struct emu_count *cou
 		uint32_t f = plan_ran_at(p, &at, count[i].ip, place, ctx);
 
 		add_drawn(p, f, stands_for * (double)count[i].runs);
-		if (f != PLAN_NONE)
-			plan_repeats_add(&p->func[f], REPEATS_OF_STRETCH, &count[i]);
+		if (f == PLAN_NONE)
+			continue;
+		plan_repeats_add(&p->func[f], REPEATS_OF_STRETCH, &count[i]);
+		plan_timed(&p->func[f], &count[i]);
 	}
 }
 

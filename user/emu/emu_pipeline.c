@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "emu/emu_pipeline.h"
+
+#include <Zydis/Zydis.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Cycles, rounded from the instruction tables and optimisation guides of Intel (Skylake to Golden Cove) and AMD (Zen 2
+ * to 4), which differ by a third. */
+#define CYCLES(n) ((n)*EMU_CYCLE)
+#define MULTIPLY CYCLES(3)
+#define DIVIDE CYCLES(14) /* of 32 bits; of 64 bits 18 and more, taken for the same */
+#define DIVIDER_BUSY CYCLES(6)
+#define FLOAT CYCLES(4)
+#define FLOAT_DIVIDE CYCLES(13)
+#define TEXT CYCLES(10) /* strings compared as a whole */
+#define CROSS CYCLES(3) /* between general and vector registers, or lanes */
+#define LOCKED CYCLES(18)
+#define UNKNOWN_RULE CYCLES(3)
+#define REPEAT_START CYCLES(20) /* a repeated string instruction, before it moves 16 bytes a cycle */
+#define REPEAT_BYTES 16
+#define PAUSED CYCLES(40)
+#define NEAR CYCLES(4)    /* a load: level 1 */
+#define MIDDLE CYCLES(14) /* level 2 */
+#define FAR CYCLES(80)    /* what lies further: between a shared cache and memory */
+#define MISSED CYCLES(14) /* from the end of a branch that was not foreseen until what follows is issued */
+#define WINDOW 256        /* instructions under way: 224 to 512 of these processors; a power of two */
+
+#define LINE_BITS 6
+#define NEAR_SETS 64 /* 32 KB in 8 ways */
+#define NEAR_WAYS 8
+#define MIDDLE_SETS 1024 /* 1 MB in 16 ways */
+#define MIDDLE_WAYS 16
+#define WORDS 1024   /* that stores wrote last, by address; a power of two */
+#define WAYS_BITS 14 /* of the tables of branches: 16,384 counters, as many as a few kilobytes hold */
+#define TARGETS 1024 /* of indirect branches; a power of two */
+#define HISTORY 12   /* branches that tell the next one's way, beside its own past */
+
+/* Registers as bits: general ones, flags, masks, vectors. */
+#define GENERAL(r) (1ull << (r))
+#define FLAGS_BIT (1ull << 16)
+#define MASK_AT 17
+#define VECTOR_AT 25
+#define REGISTERS 57
+
+struct cache {
+	uint32_t *tag; /* of lines, 0: none; of a set the one that was used last is first */
+	unsigned sets, ways;
+};
+
+struct emu_pipeline {
+	uint64_t ready[REGISTERS];
+	uint64_t ends[WINDOW];
+	uint64_t issue, end, divider;
+	uint64_t count;
+	uint64_t history, path;
+	struct {
+		uint64_t word, end;
+	} stored[WORDS];
+	struct cache near, middle;
+	uint8_t alone[1u << WAYS_BITS], together[1u << WAYS_BITS], better[1u << WAYS_BITS]; /* counters of two bits */
+	uint64_t target[TARGETS];
+};
+
+/* ---- what an instruction needs ---- */
+
+static uint64_t operand_bit(const struct emu_operand *o)
+{
+	switch (o->kind) {
+	case EMU_K_REG:
+	case EMU_K_HIGH: return o->reg < 16 ? GENERAL(o->reg) : 0;
+	case EMU_K_VEC: return 1ull << (VECTOR_AT + (o->reg & 31));
+	case EMU_K_MASK: return 1ull << (MASK_AT + (o->reg & 7));
+	default: return 0;
+	}
+}
+
+static uint64_t address_bits(const struct emu_operand *o)
+{
+	return (o->reg < 16 ? GENERAL(o->reg) : 0) | (o->index < 16 ? GENERAL(o->index) : 0);
+}
+
+/* By the name, as far as latencies differ by more than a cycle or two. */
+static uint16_t vector_latency(const struct emu_insn *i, bool general)
+{
+	static const struct {
+		const char *part;
+		uint16_t latency;
+	} rule[] = {
+		{ "div", FLOAT_DIVIDE }, { "sqrt", FLOAT_DIVIDE }, { "cmpistr", TEXT }, { "cmpestr", TEXT },
+		{ "movmsk", CROSS },     { "test", CROSS },        { "comis", CROSS },  { "pmul", FLOAT },
+		{ "pmadd", FLOAT },      { "psad", FLOAT },        { "cvt", FLOAT },    { "aes", FLOAT },
+		{ "mulp", FLOAT },       { "muls", FLOAT },        { "addp", FLOAT },   { "adds", FLOAT },
+		{ "subp", FLOAT },       { "subs", FLOAT },        { "fmadd", FLOAT },  { "fmsub", FLOAT },
+	};
+	const char *name = ZydisMnemonicGetString((ZydisMnemonic)i->mnemonic);
+
+	for (size_t k = 0; name && k < sizeof(rule) / sizeof(rule[0]); k++)
+		if (strstr(name, rule[k].part))
+			return rule[k].latency;
+	if (general)
+		return CROSS;
+	return name && strstr(name, "mov") ? 0 : EMU_CYCLE;
+}
+
+static uint16_t latency_of(const struct emu_insn *i, bool general)
+{
+	switch ((enum emu_op)i->op) {
+	case EMU_OP_VECTOR: return vector_latency(i, general);
+	case EMU_OP_NOP:
+	case EMU_OP_POP:
+	case EMU_OP_MOV: return 0; /* renamed, or the load alone */
+	case EMU_OP_IMUL:
+	case EMU_OP_IMUL_WIDE:
+	case EMU_OP_MUL:
+	case EMU_OP_MULX:
+	case EMU_OP_BSF:
+	case EMU_OP_BSR: return MULTIPLY;
+	case EMU_OP_DIV:
+	case EMU_OP_IDIV: return DIVIDE;
+	case EMU_OP_PAUSE: return PAUSED;
+	case EMU_OP_UNKNOWN: return UNKNOWN_RULE;
+	default: return EMU_CYCLE;
+	}
+}
+
+/* Not named among the operands. */
+static uint64_t hidden_from(const struct emu_insn *i)
+{
+	switch ((enum emu_op)i->op) {
+	case EMU_OP_JCC:
+	case EMU_OP_SETCC:
+	case EMU_OP_CMOV:
+	case EMU_OP_ADC:
+	case EMU_OP_SBB: return FLAGS_BIT;
+	case EMU_OP_DIV:
+	case EMU_OP_IDIV: return GENERAL(WREG_AX) | GENERAL(WREG_DX);
+	case EMU_OP_IMUL_WIDE:
+	case EMU_OP_MUL:
+	case EMU_OP_CMPXCHG: return GENERAL(WREG_AX);
+	case EMU_OP_MULX: return GENERAL(WREG_DX);
+	default: return 0;
+	}
+}
+
+/* The stack pointer of these is known early: processors follow it where they decode. */
+static bool moves_stack(enum emu_op op)
+{
+	return op == EMU_OP_PUSH || op == EMU_OP_POP || op == EMU_OP_CALL || op == EMU_OP_RET;
+}
+
+/* Zero whatever was in the register. */
+static bool makes_zero(const struct emu_insn *i)
+{
+	return (i->op == EMU_OP_XOR || i->op == EMU_OP_SUB) && i->ops >= 2 && i->o[0].kind == EMU_K_REG &&
+	       i->o[1].kind == EMU_K_REG && i->o[0].reg == i->o[1].reg;
+}
+
+void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
+{
+	bool general = false, vector = false, stores = false;
+
+	memset(out, 0, sizeof(*out));
+	for (unsigned k = 0; k < i->ops; k++) {
+		const struct emu_operand *o = &i->o[k];
+
+		general |= o->kind == EMU_K_REG;
+		vector |= o->kind == EMU_K_VEC;
+		if (o->kind == EMU_K_MEM && i->op != EMU_OP_NOP) {
+			*(i->op == EMU_OP_LEA ? &out->from : &out->address_from) |= address_bits(o);
+			out->loads |= i->op != EMU_OP_LEA && o->read;
+			stores |= i->op != EMU_OP_LEA && o->written;
+		} else if (o->read || (i->width && i->width < 4)) { /* a part of a register leaves the rest */
+			out->from |= operand_bit(o);
+		}
+	}
+	if (i->mask)
+		out->from |= 1ull << (MASK_AT + (i->mask & 7));
+	out->from |= hidden_from(i);
+	out->to = (i->gpr_written & 0xffff) | (uint64_t)i->mask_written << MASK_AT | i->vec_written << VECTOR_AT |
+		  (i->flags_written & EMU_ARITH ? FLAGS_BIT : 0);
+	out->latency = latency_of(i, general && vector);
+	out->busy = i->op == EMU_OP_DIV || i->op == EMU_OP_IDIV || out->latency == FLOAT_DIVIDE ? DIVIDER_BUSY : 0;
+	out->loads |= i->op == EMU_OP_POP || i->op == EMU_OP_RET;
+	if (moves_stack(i->op)) {
+		out->from &= ~GENERAL(WREG_SP);
+		out->to &= ~GENERAL(WREG_SP);
+	}
+	if (makes_zero(i))
+		out->from = out->latency = 0;
+	/* the decoder drops the prefix: what exchanges or adds in memory is nearly always locked */
+	out->alone = stores && (i->op == EMU_OP_XCHG || i->op == EMU_OP_XADD || i->op == EMU_OP_CMPXCHG);
+	if (out->alone)
+		out->latency = LOCKED;
+}
+
+/* ---- caches and branches ---- */
+
+static bool begin_cache(struct cache *c, unsigned sets, unsigned ways)
+{
+	c->sets = sets;
+	c->ways = ways;
+	c->tag = calloc((size_t)sets * ways, sizeof(*c->tag));
+	return c->tag;
+}
+
+/* True: it has the line; it has from now on. */
+static bool has_line(struct cache *c, uint64_t line)
+{
+	uint32_t *set = c->tag + line % c->sets * c->ways, tag = (uint32_t)(line / c->sets) + 1;
+	unsigned at = 0;
+
+	while (at < c->ways - 1 && set[at] != tag)
+		at++;
+	if (!at)
+		return set[0] == tag;
+	if (set[at] == tag) {
+		memmove(set + 1, set, at * sizeof(*set));
+		set[0] = tag;
+		return true;
+	}
+	memmove(set + 1, set, at * sizeof(*set));
+	set[0] = tag;
+	return false;
+}
+
+static uint32_t reach(struct emu_pipeline *p, uint64_t addr)
+{
+	uint64_t line = addr >> LINE_BITS;
+
+	if (has_line(&p->near, line))
+		return NEAR;
+	return has_line(&p->middle, line) ? MIDDLE : FAR;
+}
+
+static void learn(uint8_t *counter, bool up)
+{
+	if (up && *counter < 3)
+		++*counter;
+	if (!up && *counter)
+		--*counter;
+}
+
+static uint32_t mix(uint64_t v)
+{
+	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 40);
+}
+
+/* Two tables, by the branch alone and with those before it; a third tells which of them is right of this branch. */
+static bool foreseen(struct emu_pipeline *p, uint64_t ip, bool taken)
+{
+	uint32_t by = mix(ip) & ((1u << WAYS_BITS) - 1);
+	uint32_t with = (by ^ (uint32_t)(p->history & ((1u << HISTORY) - 1))) & ((1u << WAYS_BITS) - 1);
+	bool one = p->alone[by] >= 2, two = p->together[with] >= 2;
+	bool right = (p->better[by] >= 2 ? two : one) == taken;
+
+	if (one != two)
+		learn(&p->better[by], two == taken);
+	learn(&p->alone[by], taken);
+	learn(&p->together[with], taken);
+	p->history = p->history << 1 | taken;
+	return right;
+}
+
+static bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t to)
+{
+	uint64_t *target = &p->target[mix(ip ^ p->path << 20) & (TARGETS - 1)];
+	bool right = *target == to;
+
+	*target = to;
+	p->path = p->path << 5 ^ to;
+	return right;
+}
+
+static bool goes_on(struct emu_pipeline *p, const struct emu_step *s)
+{
+	const struct emu_insn *i = s->insn;
+
+	if (i->op == EMU_OP_JCC)
+		return foreseen(p, s->ip, s->to != s->ip + i->len);
+	if ((i->op == EMU_OP_JMP || i->op == EMU_OP_CALL) && i->ops && i->o[0].kind != EMU_K_IMM)
+		return target_foreseen(p, s->ip, s->to);
+	return true; /* straight on, by an address in the code, or a return, which is remembered */
+}
+
+/* ---- what is under way ---- */
+
+struct emu_pipeline *emu_pipeline_new(void)
+{
+	struct emu_pipeline *p = calloc(1, sizeof(*p));
+
+	if (p && begin_cache(&p->near, NEAR_SETS, NEAR_WAYS) && begin_cache(&p->middle, MIDDLE_SETS, MIDDLE_WAYS))
+		return p;
+	emu_pipeline_free(p);
+	return NULL;
+}
+
+void emu_pipeline_free(struct emu_pipeline *p)
+{
+	if (!p)
+		return;
+	free(p->near.tag);
+	free(p->middle.tag);
+	free(p);
+}
+
+/* Its clock goes on, so that what was before has ended. */
+void emu_pipeline_begin(struct emu_pipeline *p)
+{
+	p->issue = p->divider = p->end;
+	p->history = p->path = 0;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t all_there(const struct emu_pipeline *p, uint64_t registers, uint64_t at)
+{
+	for (; registers; registers &= registers - 1)
+		at = later(at, p->ready[__builtin_ctzll(registers)]);
+	return at;
+}
+
+static uint64_t loaded(struct emu_pipeline *p, const struct emu_step *s, uint64_t issued)
+{
+	uint64_t begin = all_there(p, s->needs->address_from, issued), end = begin + NEAR;
+
+	for (unsigned k = 0; k < s->places; k++) {
+		uint64_t word = s->place[k].addr / 8;
+		uint32_t at = mix(word) & (WORDS - 1);
+
+		if (s->place[k].store)
+			continue;
+		end = later(end, begin + reach(p, s->place[k].addr));
+		if (p->stored[at].word == word)
+			end = later(end, p->stored[at].end + NEAR);
+	}
+	return end;
+}
+
+static void store(struct emu_pipeline *p, const struct emu_step *s, uint64_t end)
+{
+	for (unsigned k = 0; k < s->places; k++) {
+		uint64_t word = s->place[k].addr / 8;
+		uint32_t at = mix(word) & (WORDS - 1);
+
+		if (!s->place[k].store)
+			continue;
+		reach(p, s->place[k].addr);
+		p->stored[at].word = word;
+		p->stored[at].end = end;
+	}
+}
+
+static uint64_t repeat_time(const struct emu_step *s)
+{
+	return s->repeats ? REPEAT_START + s->repeats * s->insn->width * EMU_CYCLE / REPEAT_BYTES : 0;
+}
+
+uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
+{
+	const struct emu_needs *n = s->needs;
+	uint64_t *slot = &p->ends[p->count++ & (WINDOW - 1)], before = p->end, begin, end;
+
+	p->issue = later(p->issue + 1, *slot);
+	begin = all_there(p, n->from, p->issue);
+	if (n->loads)
+		begin = later(begin, loaded(p, s, p->issue));
+	if (n->busy) {
+		begin = later(begin, p->divider);
+		p->divider = begin + n->busy;
+	}
+	if (n->alone)
+		begin = later(begin, p->end);
+	end = begin + n->latency + repeat_time(s);
+	for (uint64_t to = n->to; to; to &= to - 1)
+		p->ready[__builtin_ctzll(to)] = end;
+	store(p, s, end);
+	p->end = *slot = later(p->end, end);
+	if (n->alone)
+		p->issue = p->end;
+	if (!goes_on(p, s))
+		p->issue = later(p->issue, end + MISSED);
+	return (uint32_t)(p->end - before);
+}
