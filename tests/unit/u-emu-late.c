@@ -236,7 +236,7 @@ static const uint8_t repeating[] = {
 };
 #define IN_A_PAGE (EMU_PAGE / 32) /* rounds */
 
-/* The repetitions of what is taken back go with it, those before stay. */
+/* The repetitions of what is taken back go with it, and its time; those before stay. */
 static void test_repeats_taken_back(void **state)
 {
 	struct memory m = { .code = { repeating, sizeof(repeating) } };
@@ -245,11 +245,12 @@ static void test_repeats_taken_back(void **state)
 	uint64_t regs[WREG_MAX] = { [WREG_IP] = CODE, [WREG_SP] = SP, [WREG_DI] = FIRST, [WREG_SI] = SECOND };
 	struct emu_start start = { .regs = regs, .insns = 5 * 2 * IN_A_PAGE };
 	struct emu_result out;
+	double each[2];
 
 	assert_non_null(e);
 	for (int changes = 0; changes < 2; changes++) {
 		struct emu_count count[8];
-		uint64_t repeats = 0;
+		uint64_t repeats = 0, took = 0;
 		size_t n;
 
 		m.changing = changes ? SECOND + EMU_PAGE : 0;
@@ -257,10 +258,13 @@ static void test_repeats_taken_back(void **state)
 		assert_int_equal(out.changed, changes);
 		n = emu_counts(e, count, 8);
 		for (size_t i = 0; i < n; i++)
-			repeats += count[i].repeats;
+			repeats += count[i].repeats, took += count[i].took;
+		each[changes] = (double)took / out.insns;
 		assert_int_equal(repeats, 4 * emu_runs_of(e, CODE + 5));
 		assert_in_range(out.insns, 5, start.insns - (changes ? 5 * IN_A_PAGE : 0));
 	}
+	/* five of them start a string instruction, which takes 20 cycles */
+	assert_true(each[0] > 2 * EMU_CYCLE && each[1] > 0.8 * each[0] && each[1] < 1.25 * each[0]);
 	emu_free(e);
 }
 

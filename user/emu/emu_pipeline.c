@@ -26,15 +26,15 @@
 #define MISSED CYCLES(14) /* from the end of a branch that was not foreseen until what follows is issued */
 #define WINDOW 256        /* instructions under way: 224 to 512 of these processors; a power of two */
 
-#define LINE_BITS 6
-#define NEAR_SETS 64 /* 32 KB in 8 ways */
-#define NEAR_WAYS 8
+#define LINE_BITS 6      /* of an address: bytes within a line of 64 */
+#define NEAR_SETS 64     /* 32 KB in 8 ways */
+#define NEAR_WAYS 8      /* lines of a set */
 #define MIDDLE_SETS 1024 /* 1 MB in 16 ways */
-#define MIDDLE_WAYS 16
-#define WORDS 1024   /* that stores wrote last, by address; a power of two */
-#define WAYS_BITS 14 /* of the tables of branches: 16,384 counters, as many as a few kilobytes hold */
-#define TARGETS 1024 /* of indirect branches; a power of two */
-#define HISTORY 12   /* branches that tell the next one's way, beside its own past */
+#define MIDDLE_WAYS 16   /* lines of a set */
+#define WORDS 1024       /* that stores wrote last, by address; a power of two */
+#define WAYS_BITS 14     /* of the tables of branches: 16,384 counters, as many as a few kilobytes hold */
+#define TARGETS 1024     /* of indirect branches; a power of two */
+#define HISTORY 12       /* branches that tell the next one's way, beside its own past */
 
 /* Registers as bits: general ones, flags, masks, vectors. */
 #define GENERAL(r) (1ull << (r))
@@ -139,14 +139,12 @@ static uint64_t hidden_from(const struct emu_insn *i)
 	case EMU_OP_MUL:
 	case EMU_OP_CMPXCHG: return GENERAL(WREG_AX);
 	case EMU_OP_MULX: return GENERAL(WREG_DX);
+	case EMU_OP_MOVS:
+	case EMU_OP_CMPS: return GENERAL(WREG_SI) | GENERAL(WREG_DI) | GENERAL(WREG_CX);
+	case EMU_OP_STOS:
+	case EMU_OP_SCAS: return GENERAL(WREG_AX) | GENERAL(WREG_DI) | GENERAL(WREG_CX);
 	default: return 0;
 	}
-}
-
-/* The stack pointer of these is known early: processors follow it where they decode. */
-static bool moves_stack(enum emu_op op)
-{
-	return op == EMU_OP_PUSH || op == EMU_OP_POP || op == EMU_OP_CALL || op == EMU_OP_RET;
 }
 
 /* Zero whatever was in the register. */
@@ -182,10 +180,6 @@ void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 	out->latency = latency_of(i, general && vector);
 	out->busy = i->op == EMU_OP_DIV || i->op == EMU_OP_IDIV || out->latency == FLOAT_DIVIDE ? DIVIDER_BUSY : 0;
 	out->loads |= i->op == EMU_OP_POP || i->op == EMU_OP_RET;
-	if (moves_stack(i->op)) {
-		out->from &= ~GENERAL(WREG_SP);
-		out->to &= ~GENERAL(WREG_SP);
-	}
 	if (makes_zero(i))
 		out->from = out->latency = 0;
 	/* the decoder drops the prefix: what exchanges or adds in memory is nearly always locked */
@@ -224,7 +218,7 @@ static bool has_line(struct cache *c, uint64_t line)
 	return false;
 }
 
-static uint32_t reach(struct emu_pipeline *p, uint64_t addr)
+static uint32_t line_time(struct emu_pipeline *p, uint64_t addr)
 {
 	uint64_t line = addr >> LINE_BITS;
 
@@ -241,7 +235,7 @@ static void learn(uint8_t *counter, bool up)
 		--*counter;
 }
 
-static uint32_t mix(uint64_t v)
+static uint32_t spread_of(uint64_t v)
 {
 	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 40);
 }
@@ -249,7 +243,7 @@ static uint32_t mix(uint64_t v)
 /* Two tables, by the branch alone and with those before it; a third tells which of them is right of this branch. */
 static bool foreseen(struct emu_pipeline *p, uint64_t ip, bool taken)
 {
-	uint32_t by = mix(ip) & ((1u << WAYS_BITS) - 1);
+	uint32_t by = spread_of(ip) & ((1u << WAYS_BITS) - 1);
 	uint32_t with = (by ^ (uint32_t)(p->history & ((1u << HISTORY) - 1))) & ((1u << WAYS_BITS) - 1);
 	bool one = p->alone[by] >= 2, two = p->together[with] >= 2;
 	bool right = (p->better[by] >= 2 ? two : one) == taken;
@@ -264,7 +258,7 @@ static bool foreseen(struct emu_pipeline *p, uint64_t ip, bool taken)
 
 static bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t to)
 {
-	uint64_t *target = &p->target[mix(ip ^ p->path << 20) & (TARGETS - 1)];
+	uint64_t *target = &p->target[spread_of(ip ^ p->path << 20) & (TARGETS - 1)];
 	bool right = *target == to;
 
 	*target = to;
@@ -272,7 +266,7 @@ static bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t to)
 	return right;
 }
 
-static bool goes_on(struct emu_pipeline *p, const struct emu_step *s)
+static bool way_foreseen(struct emu_pipeline *p, const struct emu_step *s)
 {
 	const struct emu_insn *i = s->insn;
 
@@ -329,11 +323,11 @@ static uint64_t loaded(struct emu_pipeline *p, const struct emu_step *s, uint64_
 
 	for (unsigned k = 0; k < s->places; k++) {
 		uint64_t word = s->place[k].addr / 8;
-		uint32_t at = mix(word) & (WORDS - 1);
+		uint32_t at = spread_of(word) & (WORDS - 1);
 
 		if (s->place[k].store)
 			continue;
-		end = later(end, begin + reach(p, s->place[k].addr));
+		end = later(end, begin + line_time(p, s->place[k].addr));
 		if (p->stored[at].word == word)
 			end = later(end, p->stored[at].end + NEAR);
 	}
@@ -344,11 +338,11 @@ static void store(struct emu_pipeline *p, const struct emu_step *s, uint64_t end
 {
 	for (unsigned k = 0; k < s->places; k++) {
 		uint64_t word = s->place[k].addr / 8;
-		uint32_t at = mix(word) & (WORDS - 1);
+		uint32_t at = spread_of(word) & (WORDS - 1);
 
 		if (!s->place[k].store)
 			continue;
-		reach(p, s->place[k].addr);
+		line_time(p, s->place[k].addr);
 		p->stored[at].word = word;
 		p->stored[at].end = end;
 	}
@@ -381,7 +375,7 @@ uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 	p->end = *slot = later(p->end, end);
 	if (n->alone)
 		p->issue = p->end;
-	if (!goes_on(p, s))
+	if (!way_foreseen(p, s))
 		p->issue = later(p->issue, end + MISSED);
 	return (uint32_t)(p->end - before);
 }
