@@ -10,6 +10,7 @@
 
 #include "kmod-free/uprobe_self.h"
 #include "offload/api.h"
+#include "offload/api_table.h"
 #include "offload/calls.h"
 #include "offload/session.h"
 
@@ -408,8 +409,10 @@ static void user_probes(void **state)
 static void the_table(void **state)
 {
 	const struct offload_api *cuda = offload_api_find("cuda"), *a;
+#define NAME(id, name) name,
+	static const char *const names[] = { OFFLOAD_APIS(NAME) };
 	const struct offload_row *r;
-	unsigned n;
+	unsigned rows = 0;
 	bool pt;
 
 	assert_non_null(cuda);
@@ -422,15 +425,19 @@ static void the_table(void **state)
 	assert_string_equal(r->symbol, "cuMemcpyHtoDAsync");
 	assert_null(offload_row_of(cuda, "cuMemcpyHtoDAsyncX", &pt));
 	assert_int_equal(offload_row_of(cuda, "cuMemcpyBatchAsync_v2", &pt)->spec.queue_arg, 8);
-	r = offload_rows(&n);
-	for (unsigned i = 0; i < n; i++) {
-		a = offload_api_find(r[i].api);
-		assert_non_null(a);
+	for (unsigned i = 0; (a = offload_api_at(i)); i++) {
+		assert_int_equal(offload_api_index(a), i);
+		assert_string_equal(a->name, names[i]); /* what help says is what it takes */
+		assert_ptr_equal(offload_api_find(a->name), a);
 		assert_int_not_equal(offload_family(a->family), 0);
-		assert_ptr_equal(offload_row_of(a, r[i].symbol, &pt), &r[i]);
-		assert_true(r[i].spec.kind != PK_WAIT || r[i].spec.scope == PS_ALL || r[i].spec.queue_arg ||
-			    r[i].spec.event_arg || r[i].spec.list_p || r[i].spec.job_event);
+		for (r = a->rows; r < a->rows + a->row_count; r++) {
+			assert_ptr_equal(offload_row_of(a, r->symbol, &pt), r);
+			assert_true(r->spec.kind != PK_WAIT || r->spec.scope == PS_ALL || r->spec.queue_arg ||
+				    r->spec.event_arg || r->spec.list_p || r->spec.job_event);
+			rows++;
+		}
 	}
+	assert_true(rows > 0);
 }
 
 static void lists(void **state)

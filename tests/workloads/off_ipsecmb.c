@@ -16,7 +16,7 @@
 #include <intel-ipsec-mb.h>
 #include <stddef.h>
 
-/* what accperf takes for granted (user/offload/api.c) */
+/* what accperf takes for granted (user/offload/api_crypto.c) */
 _Static_assert(offsetof(IMB_MGR, jobs) == 1024 && offsetof(IMB_MGR, next_job) == 1020, "IMB_MGR");
 _Static_assert(offsetof(IMB_JOB, msg_len_to_cipher_in_bytes) == 48 &&
 		       offsetof(IMB_JOB, msg_len_to_hash_in_bytes) == 64 && offsetof(IMB_JOB, cipher_mode) == 132 &&

@@ -383,14 +383,14 @@ static void spans_one(const struct candidate *c, struct advise_option *o, const 
 /* The argument that says how many bytes a function of a known API takes; 0, or -ENOENT: no single one does. */
 static int bytes_argument(const char *symbol, unsigned *argument)
 {
-	unsigned n;
-	const struct offload_row *row = offload_rows(&n);
+	const struct offload_api *a;
 
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(row[i].symbol, symbol) && row[i].spec.in.op == PX_ARG) {
-			*argument = row[i].spec.in.a;
-			return 0;
-		}
+	for (unsigned i = 0; (a = offload_api_at(i)); i++)
+		for (const struct offload_row *row = a->rows; row < a->rows + a->row_count; row++)
+			if (!strcmp(row->symbol, symbol) && row->spec.in.op == PX_ARG) {
+				*argument = row->spec.in.a;
+				return 0;
+			}
 	return -ENOENT;
 }
 

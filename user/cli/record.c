@@ -11,6 +11,7 @@
 #include "foreground/recording.h"
 #include "kmod-free/targets.h"
 #include "measure/cost_in_turns.h"
+#include "offload/api_table.h"
 #include "record/effort.h"
 #include "record/part_offload.h"
 #include "record/rotation.h"
@@ -92,8 +93,8 @@ static const struct opt options[] = {
 	  "memory between kernel and recorder (4M; a power of two): more survives longer stalls", 0 },
 	{ OPT_GROUP, 0, NULL, 0, NULL, "Offload calls", 0 },
 	{ OPT_STRING, 0, "offload", O(offload), "LIST",
-	  "record calls of offload APIs: auto, none, or some of cuda, opencl, openssl, zlib, markers... (`--offload help` lists them; "
-	  "unasked auto, in libraries that a process has mapped)",
+	  "record calls of offload APIs: auto, none, or some of " OFFLOAD_API_NAMES
+	  "markers (`--offload help` says what they are; unasked auto, in libraries that a process has mapped)",
 	  0 },
 	{ OPT_LIST, 0, "offload-probe", O(offload_probes), "SPEC",
 	  "record a function of your own: 'libfoo.so:encode(bytes=arg2,accelerated)'; arguments count from 0: arg0 is the first",

@@ -15,6 +15,7 @@
 #include "util/clean.h"
 #include "util/clock.h"
 #include "util/openfile.h"
+#include "util/path_name.h"
 
 #define NOTES_MOST (64u << 10) /* bytes: more about files would be read by nobody */
 
@@ -54,7 +55,7 @@ static bool user_wants(const struct offload_user_probe *p, const char *base, con
 static bool has_table(const char *base)
 {
 	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a))
-		if (offload_table_of(a))
+		if (a->table)
 			return true;
 	return false;
 }
@@ -64,8 +65,8 @@ static bool api_wants(struct offload_session *s, const char *base)
 	bool wants = false;
 
 	for (const struct offload_api *a = offload_api_of(base, NULL); a; a = offload_api_of(base, a)) {
-		s->api_seen[a - offload_apis()] = true;
-		wants |= s->api_wanted[a - offload_apis()];
+		s->api_seen[offload_api_index(a)] = true;
+		wants |= s->api_wanted[offload_api_index(a)];
 	}
 	return wants;
 }
@@ -101,9 +102,7 @@ bool offload_maps_any(int pid)
 
 bool session_wants(struct offload_session *s, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-
-	return want_searched(&(struct finding){ .s = s }, slash ? slash + 1 : path, path);
+	return want_searched(&(struct finding){ .s = s }, path_name(path), path);
 }
 
 /* What the probe will replace, and so what a hit costs. */
@@ -178,7 +177,7 @@ static int on_symbol(void *ctx, const struct elfsym *sym)
 		struct probe_spec spec;
 		unsigned had;
 
-		if (!s->api_wanted[a - offload_apis()])
+		if (!s->api_wanted[offload_api_index(a)])
 			continue;
 		row = offload_row_of(a, sym->name, &per_thread);
 		if (!row)
@@ -614,7 +613,7 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 				count_late(find);
 	}
 	for (const struct offload_api *a = offload_api_of(f->base, NULL); a; a = offload_api_of(f->base, a))
-		if (s->api_wanted[a - offload_apis()])
+		if (s->api_wanted[offload_api_index(a)])
 			pointed_read(&find->pointed, find->pid, f, a);
 	return found_or_noted(find, f, r, &why);
 }
@@ -622,8 +621,7 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 /* The program itself before its exec: it is not mapped yet. */
 static void own_file(struct finding *f, const char *exe)
 {
-	const char *slash = strrchr(exe, '/');
-	struct lib_file file = { .path = exe, .base = slash ? slash + 1 : exe };
+	struct lib_file file = { .path = exe, .base = path_name(exe) };
 	struct stat st;
 
 	if (!want_searched(f, file.base, exe))

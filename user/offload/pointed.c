@@ -28,7 +28,7 @@ static void point_to(struct pointed *p, uint64_t addr, const struct offload_api 
 
 void pointed_read(struct pointed *p, int pid, const struct lib_file *f, const struct offload_api *a)
 {
-	const struct offload_table *t = offload_table_of(a);
+	const struct offload_table *t = a->table;
 	uint8_t table[TABLE_MOST];
 	uint64_t from;
 	size_t size;

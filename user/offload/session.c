@@ -28,16 +28,17 @@
 static int parse_list(const struct offload_opts *o, bool *wanted, bool *markers, bool *automatic, struct err *e)
 {
 	const char *list = o->list && *o->list ? o->list : "auto";
+	const struct offload_api *a;
 	AUTO_BUF(names);
 
 	for (const char *p = list; *p;) {
 		size_t n = strcspn(p, ",");
 		bool known = false, all = n == 4 && !strncmp(p, "auto", 4);
 
-		for (const struct offload_api *a = offload_apis(); a->name; a++)
+		for (unsigned i = 0; (a = offload_api_at(i)); i++)
 			if (all || (strlen(a->name) == n && !strncmp(a->name, p, n))) {
 				if (wanted)
-					wanted[a - offload_apis()] = true;
+					wanted[i] = true;
 				known = true;
 			}
 		if (all || (n == 7 && !strncmp(p, "markers", 7))) {
@@ -50,7 +51,7 @@ static int parse_list(const struct offload_opts *o, bool *wanted, bool *markers,
 		if (n == 4 && !strncmp(p, "none", 4))
 			known = true;
 		if (!known) {
-			for (const struct offload_api *a = offload_apis(); a->name; a++)
+			for (unsigned i = 0; (a = offload_api_at(i)); i++)
 				buf_addf(&names, " %s", a->name);
 			return err_set(e, -EINVAL, "--offload knows no '%.*s'; there are auto, markers, none,%s",
 				       (int)n, p, names.data);
@@ -246,7 +247,7 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 	if (!f.api)
 		return;
 	if (s->probes[k->probe].of)
-		s->api_called[s->probes[k->probe].of - offload_apis()] = true;
+		s->api_called[offload_api_index(s->probes[k->probe].of)] = true;
 	at = map_get(&s->open_sites, total_site_key(k));
 	f.open += at ? *at : 0;
 	at = map_get(&s->totals_sites, total_site_key(k));
@@ -597,11 +598,11 @@ struct offload_session *offload_session_new(const struct offload_opts *o, const 
 	if (!(s->opts.budget > 0))
 		s->opts.budget = 0.01;
 	parse_list(o, s->api_wanted, &s->markers, &s->automatic, e);
-	s->uring_wanted = s->api_wanted[offload_api_find("io_uring") - offload_apis()];
+	s->uring_wanted = s->api_wanted[offload_api_index(offload_api_find("io_uring"))];
 	s->uring_named = s->uring_wanted && !s->automatic;
 	for (; s->user_cnt < o->probes_cnt; s->user_cnt++)
 		offload_spec_parse(o->probes[s->user_cnt], &s->user[s->user_cnt], e);
-	s->alg_wanted = s->api_wanted[offload_api_find("af_alg") - offload_apis()];
+	s->alg_wanted = s->api_wanted[offload_api_index(offload_api_find("af_alg"))];
 	s->alg_named = s->alg_wanted && !s->automatic;
 	s->calls = calls_new(on_call, s);
 	if (!s->calls || budget_start(s)) {
@@ -650,6 +651,8 @@ static void compare_cost(struct offload_session *s)
 
 void offload_session_end(struct offload_session *s)
 {
+	const struct offload_api *a;
+
 	if (s->ended)
 		return;
 	s->ended = true;
@@ -671,9 +674,7 @@ void offload_session_end(struct offload_session *s)
 	session_put_counts(s);
 	if (s->u)
 		session_put_cost(s);
-	for (const struct offload_api *a = offload_apis(); !s->automatic && a->name; a++) {
-		size_t i = (size_t)(a - offload_apis());
-
+	for (unsigned i = 0; !s->automatic && (a = offload_api_at(i)); i++) {
 		if (!s->api_wanted[i] || s->api_called[i] || !*a->libs)
 			continue;
 		s->degraded |= !s->api_seen[i];

@@ -85,7 +85,8 @@ struct offload_session {
 	struct uprobe *u; /* NULL until session_engine() */
 	struct err engine_refused;
 	struct calls *calls;
-	bool api_wanted[32], api_seen[32], api_called[32]; /* by index in offload_apis() */
+	/* by offload_api_index() */
+	bool api_wanted[OFFLOAD_APIS_MOST], api_seen[OFFLOAD_APIS_MOST], api_called[OFFLOAD_APIS_MOST];
 	bool markers;
 	bool uring_wanted, uring_named, uring_on;
 	bool alg_wanted, alg_named, alg_on;

@@ -415,9 +415,11 @@ static void offload_stop(void *part, struct session *s)
 
 void offload_part_list(void)
 {
+	const struct offload_api *a;
+
 	printf("%-12s %-28s %s\n", "auto", "all of these", "whichever the target maps, now or later");
 	printf("%-12s %-28s %s\n", "markers", "include/accperf_probe.h", "in the program and its libraries");
-	for (const struct offload_api *a = offload_apis(); a->name; a++)
+	for (unsigned i = 0; (a = offload_api_at(i)); i++)
 		printf("%-12s %-28s %s\n", a->name, a->label, *a->libs ? a->libs : "system calls and tracepoints");
 	puts("none");
 }
