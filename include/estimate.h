@@ -3,9 +3,11 @@
  * Estimators of who wrote what is read: what they are told and the operations that each offers. Included by flow,
  * offload, model, view and cli.
  *
- * To add an estimator: user/flow/NAME.c with `const struct est_ops flow_NAME` (tests/adding/estimator.c is one to begin
- * with), and its name in user/flow/estimator_table.h. It works on struct flow_input alone, does no I/O, and must leave
- * edges whose sum is the volume of the reads it was given.
+ * To add an estimator:
+ *   1. user/flow/NAME.c with `const struct est_ops flow_NAME` (tests/adding/estimator.c is one to begin with);
+ *   2. its name in FLOW_ESTIMATORS of user/flow/estimator_table.h.
+ * `--estimator` of flow, diff and compare takes it, their help and man pages name it. It works on struct flow_input
+ * alone, does no I/O, and must leave edges whose sum is the volume of the reads it was given.
  */
 #ifndef ACCPERF_ESTIMATE_H
 #define ACCPERF_ESTIMATE_H

@@ -9,11 +9,12 @@
  * throughout; strings are ids into FMT_STRING, 0 = none.
  * Floating values are IEEE doubles; NaN on disk means "unknown" (null in JSON).
  *
- * To add a section: append to enum fmt_section inside your folder's range, declare the record with
- * fixed-width fields and no implicit padding, assert its size (tests/adding/section.h is one to begin with, and
- * tests/adding/command.c reads it), describe it in SECTIONS*.md. To add a field: append it to the record;
- * readers of older files see zeros, so choose an encoding in which zero means unknown. Never reorder,
- * never renumber.
+ * To add a section:
+ *   1. user/store/NAME.h with its record: fields of fixed width, no implicit padding, its size asserted; what it means
+ *      stands above it, with its number (tests/adding/section.h is one to begin with, tests/adding/command.c reads it);
+ *   2. its number in enum fmt_section, at the end of your folder's range.
+ * Readers that do not know it pass over it. To add a field: append it to the record; readers of older files see zeros,
+ * so choose an encoding in which zero means unknown. Never reorder, never renumber.
  */
 #ifndef ACCPERF_FORMAT_H
 #define ACCPERF_FORMAT_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Demo: a section to begin with (include/format.h). One number. Included by the command that writes and reads it. */
+/*
+ * FMT_DEMO (95): one number, to be added up. A section to begin with (include/format.h); included by the command that
+ * writes and reads it.
+ */
 #ifndef ACCPERF_STORE_DEMO_H
 #define ACCPERF_STORE_DEMO_H
 

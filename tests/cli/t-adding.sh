@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Adding to the house, as the headers tell it: an access source, a flow estimator, an offload API, a disk section and a
-# command. Each is one new file (tests/adding has them), or none, and one row; nothing else is touched, and all the rest
-# follows: help, man page, completion, doctor, JSON.
+# Adding to the house, as README and the headers tell it: an access source, a flow estimator, an offload API, a section of
+# a profile and a command. Each is one new file, whose template is in tests/adding, and one row; nothing else is touched, and all the
+# rest follows: help, man page, completion, doctor, JSON.
 . "$(dirname "$0")/../lib.sh"
 need "${CC:-gcc}" && need make || { echo "needs a compiler"; exit 77; }
 [ -f "$TOP/build/libaccperf.a" ] || { echo "needs the objects of a build"; exit 77; }
@@ -12,20 +12,40 @@ mkdir "$T"
 tar -C "$TOP" --exclude=./.git --exclude=./build/{unit,workloads,fuzz,asan,exact,man} --exclude=./tests/{golden,fuzz} -cf - . | tar -C "$T" -xf -
 accperf=$T/build/accperf
 
-# row FILE AFTER LINE: puts the line after the first one that has AFTER. The file keeps its time where what was appended
-# concerns nobody who is compiled already.
-row() { awk -v after="$2" -v line="$3" '{ print } !done && index($0, after) { print line; done = 1 } END { exit !done }' "$T/$1" >"$TMP/row" && cat "$TMP/row" >"$T/$1"; }
-file() { cp "$TOP/tests/adding/$1" "$T/$2"; }
+# The README's table has the steps: what is added, the template, where it goes, the row's file, the header that tells all.
+steps() { sed -n '/^| to add | begin with/,/^$/p' "$TOP/README.md" | sed '1,2d; s/[`|]/ /g' | awk -v k="$1" 'index($0, " " k " ") { sub(" " k " ", ""); print }'; }
+# add KIND AFTER LINE: the template where it belongs, under the name demo, and the line after the first one that has AFTER
 add() {
-	file source.c kmod-free/demo.c && row user/record/sources.h 'X(ibs)' $'\tX(demo) \\' &&
-		file estimator.c user/flow/demo.c && row user/flow/estimator_table.h 'X(fused)' $'\tX(demo) \\' &&
-		row user/offload/api.c 'static const struct offload_api apis[] = {' $'\t{ "demo", "demonstration", "demo", "libdemo.so*", NULL, false, false },' &&
-		row user/offload/api.c 'static const struct offload_row rows[] = {' $'\tCALL("demo", "demo_encode", Z, .in = ARG(1)),' &&
-		file section.h user/store/demo.h && row include/format.h 'FMT_COUNTS_BURST = 85,' $'\tFMT_DEMO = 95, /* struct fmt_demo */' &&
-		touch -r "$TOP/include/format.h" "$T/include/format.h" &&
-		file command.c user/cli/demo.c
+	local template to in header
+	read -r template to in header < <(steps "$1")
+	[ -n "$header" ] || { echo "README has no steps for $1"; return 1; }
+	to=${to/NAME/demo}
+	cp "$TOP/$template" "$T/$to" && echo "new $to" >>"$TMP/expected"
+	# the header tells the same
+	for name in "$template" "$(dirname "$to")/" "$in"; do
+		[ "$name" = none ] || [ "$name" = "$header" ] || tr '\n' ' ' <"$TOP/$header" | sed 's/ \* / /g' | grep -qF -- "$name" || { echo "$header does not say $name"; return 1; }
+	done
+	[ "$in" != none ] || return 0
+	awk -v after="$2" -v line="$3" '{ print } !done && index($0, after) { print line; done = 1 } END { exit !done }' "$T/$in" >"$TMP/row" &&
+		cat "$TMP/row" >"$T/$in" && echo "row $in" >>"$TMP/expected"
 }
-check "a file and a row each" add
+check "access source: a file and a row, as README and header say" add "access source" 'X(ibs)' $'\tX(demo) \\'
+check "flow estimator: likewise" add "flow estimator" 'X(fused)' $'\tX(demo) \\'
+check "offload API: likewise" add "offload API" 'X(vaapi' $'\tX(demo, "demo") \\'
+check "section of a profile: likewise" add "section of a profile" 'FMT_COUNTS_BURST = 85,' $'\tFMT_DEMO = 95, /* struct fmt_demo */'
+check "command: a file" add "command"
+# the file keeps its time where what was appended concerns nobody who is compiled already
+touch -r "$TOP/include/format.h" "$T/include/format.h"
+nothing_else() {
+	(cd "$TOP" && find . -type f -not -path './.git' -not -path './.git/*' -not -path './build/*' -not -path './tests/golden/*' -not -path './tests/fuzz/*' | sort) >"$TMP/before"
+	(cd "$T" && find . -type f -not -path './.git' -not -path './build/*' | sort) | comm -13 "$TMP/before" - | sed 's:^\./:new :' >"$TMP/changed"
+	while read -r f; do
+		cmp -s "$TOP/$f" "$T/$f" && continue
+		[ "$(diff "$TOP/$f" "$T/$f" | grep -c '^[<>]')" = 1 ] && diff "$TOP/$f" "$T/$f" | grep -q '^>' && echo "row ${f#./}" || echo "more than a row: $f"
+	done <"$TMP/before" >>"$TMP/changed"
+	diff <(sort "$TMP/expected") <(sort "$TMP/changed")
+}
+check "five files and four rows are all that was touched" nothing_else
 build() { timeout 300 make -C "$T" -j2 WERROR=1 build/accperf; }
 check "builds without a warning" build
 [ -x "$accperf" ] && "$accperf" demo --help >/dev/null 2>&1 || { fail "what was added is in it"; exit 1; }
@@ -44,8 +64,21 @@ check "estimator: the man page has it" bash -c "$accperf help --man flow | grep 
 check "estimator: it runs, and nobody is known" bash -c "$accperf flow -i $golden --estimator demo --json | jq -e '[.edges[].producer] | unique == [\"(unknown)\"]'"
 
 # the API
-check "API: record lists it" bash -c "$accperf record --offload help | grep -q '^demo  *demonstration  *libdemo'"
+check "API: record lists it" bash -c "$accperf record --offload help | grep -q '^demo  *a demonstration of how to add an API  *libdemo'"
+check "API: help names it" bash -c "$accperf record --help | grep -q 'some of .*vaapi, demo, '"
+check "API: the man page has it" bash -c "$accperf help --man record | grep -q 'vaapi, demo, '"
 expect_status 2 "API: others are refused" "$accperf" record --offload demonstration -- true
+if [ "$(id -u)" = 0 ] && printf 'int demo_encode(const char *b, unsigned long n)\n{\n\tfor (unsigned long i = 0; i < n; i++)\n\t\t((volatile const char *)b)[i];\n\treturn 0;\n}\n' >d.c &&
+	printf 'int demo_encode(const char *, unsigned long);\nint main(void)\n{\n\tstatic char b[4096];\n\n\tfor (int i = 0; i < 1000; i++)\n\t\tdemo_encode(b, sizeof(b));\n}\n' >m.c &&
+	"${CC:-gcc}" -shared -fPIC -o libdemo.so d.c && "${CC:-gcc}" -o caller m.c -L. -ldemo -Wl,-rpath,"$PWD"; then
+	"$accperf" record -q -o api.data --offload demo --offload-exact -- ./caller 2>record.log
+	if grep -q 'not allowed\|no uprobes' record.log; then skip "API: its calls are seen" "no probes here"; else
+		check "API: its calls are seen, with their bytes, in JSON" bash -c "$accperf offload -i api.data --json | jq -e '.calls[] | select(.api == \"demo\") | .name == \"demo_encode\" and .counted_calls == 1000 and .bytes_in == 4096000'"
+		check "API: and in text" bash -c "$accperf offload -i api.data | grep -q demo_encode"
+	fi
+else
+	skip "API: its calls are seen" "needs root to record"
+fi
 
 # the section, and the command that reads it
 check "section: written" "$accperf" demo --write x.data

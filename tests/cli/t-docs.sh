@@ -8,8 +8,8 @@ cd "$TOP" || exit 1
 # what teaches; what is looked up (store/SECTIONS*.md) or read beside its tables (model/MEASURED.md) may be longer
 taught=(user/flow/FLOW.md user/counts/COUNTS.md user/proc/STACKS.md user/model/LOGCA.md user/store/FORMAT.md
 	kmod-free/README.md user/offload/OFFLOAD.md user/daemon/OPERATING.md user/emu/BRANCHES.md README.md)
-short() { wc -l "${taught[@]}" | awk '$2 != "total" && $1 > ($2 == "README.md" ? 140 : 130) { print; bad = 1 } END { exit bad }'; }
-check "documents have at most 130 lines, the first one 140" short
+short() { wc -l "${taught[@]}" | awk '$2 != "total" && $1 > ($2 == "README.md" ? 155 : 130) { print; bad = 1 } END { exit bad }'; }
+check "documents have at most 130 lines, the first one, whose map has a line a room, 155" short
 # "Made by `scripts/NAME`", and that script names it: as long as its tables are
 made_by_script() {
 	local script; script=$(sed -nE '1,5s/.*Made by `(scripts\/[a-z-]+)`.*/\1/p' "$1")
@@ -23,11 +23,11 @@ others_short() {
 	return $bad
 }
 check "so has every other document that no script makes" others_short
-# every section has its heading in the reference, with its number
+# every section has its heading in the reference, with its number, or stands so in the header that declares its record
 described() {
 	local bad=0 name number
 	while read -r name number; do
-		grep -qhE "^## .*\b$name \($number\)" user/store/SECTIONS*.md || { echo "$name ($number)"; bad=1; }
+		grep -qhE "^( \*|##) .*\b$name \($number\)" user/store/SECTIONS*.md user/store/*.h || { echo "$name ($number)"; bad=1; }
 	done < <(sed -n '/^enum fmt_section {/,/^}/s/^\t\(FMT_[A-Z_]*\) = \([0-9]*\),.*/\1 \2/p' include/format.h)
 	return $bad
 }
@@ -47,7 +47,7 @@ named() {
 	for doc in "${taught[@]}"; do
 		while read -r f; do
 			[ -e "$(dirname "$doc")/$f" ] || [ -e "$f" ] || [ -e "user/$f" ] || [ -n "$(git ls-files "*/$f" | head -n 1)" ] || { echo "$doc names $f"; bad=1; }
-		done < <(grep -oE '`[A-Za-z0-9_./-]+\.(c|h|md|sh|tsv|bpf\.c|bpf\.h)`' "$doc" | tr -d '`' | sort -u)
+		done < <(grep -oE '`[A-Za-z0-9_./-]+\.(c|h|md|sh|tsv|bpf\.c|bpf\.h)`' "$doc" | tr -d '`' | grep -v NAME | sort -u) # a place to fill in
 	done
 	return $bad
 }

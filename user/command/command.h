@@ -2,14 +2,14 @@
 /*
  * Commands and their options: what all of them are made of. Included by user/command, user/cli, user/top.
  *
- * To add a command: add user/cli/NAME.c (tests/adding/command.c is one to begin with) with an option struct, its table
- * and, at the end,
+ * To add a command:
+ *   1. user/cli/NAME.c (tests/adding/command.c is one to begin with) with an option struct, its table and, at the end,
  *
  *     CLI_COMMAND(name) = { .name = "name", .summary = "...", .order = 50, .run = cmd_name,
  *                           .options = options, .opt_size = sizeof(struct name_opts), ... };
  *
- * Nothing else: the linker collects the commands, and help, `--help`, the man page, bash completion
- * and the tests that compare them are made from this table. Parsing only fills the option struct;
+ * There is no row: the linker collects the commands. Help, `--help`, the man page, bash completion, JSON schemas and the
+ * tests that compare them are made from these tables. Parsing only fills the option struct;
  * whatever needs checking or work happens in run().
  */
 #ifndef ACCPERF_COMMAND_H
