@@ -36,8 +36,6 @@ static inline size_t fake_code(void *ctx, uint64_t addr, void *buf, size_t len)
 
 static inline bool fake_page(void *ctx, uint64_t addr, uint8_t *buf)
 {
-	(void)ctx;
-	(void)addr;
 	memset(buf, 0, EMU_PAGE);
 	return true;
 }

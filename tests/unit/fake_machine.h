@@ -66,7 +66,6 @@ bool prices_known(const struct prices *p, const char *name, double *v, unsigned 
 		{ "watch", { HIT_NS, ARM_NS, WAKE_NS } },
 	};
 
-	(void)p;
 	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strncmp(name, known[i].name, strlen(known[i].name))) {
 			memcpy(v, known[i].ns, n * sizeof(*v));
@@ -77,15 +76,10 @@ bool prices_known(const struct prices *p, const char *name, double *v, unsigned 
 
 void prices_add(struct prices *p, const char *name, double *v, unsigned n)
 {
-	(void)p;
-	(void)name;
-	(void)v;
-	(void)n;
 }
 
 void prices_close(struct prices *p)
 {
-	(void)p;
 }
 
 #endif

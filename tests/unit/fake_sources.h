@@ -74,7 +74,6 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 {
 	static struct sampler s;
 
-	(void)o;
 	if (fake.refuses) {
 		err_set(e, -EPERM, "no sampler today");
 		return NULL;
@@ -85,48 +84,39 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 
 void sampler_set_period(struct sampler *s, uint64_t period_ns)
 {
-	(void)s;
 	fake.period = period_ns;
 }
 
 int sampler_retime(struct sampler *s, uint64_t period_ns)
 {
-	(void)s;
 	fake.retimed = period_ns;
 	return 0;
 }
 
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 {
-	(void)s;
-	(void)t;
-	(void)e;
 	note("attach ");
 	return 0;
 }
 
 bool sampler_by_thread(const struct sampler *s, const char **why)
 {
-	(void)s;
 	*why = "";
 	return fake.by_thread;
 }
 
 bool sampler_may_tick(const struct sampler *s)
 {
-	(void)s;
 	return kernel_may_tick;
 }
 
 bool sampler_kernel_ticks(const struct sampler *s)
 {
-	(void)s;
 	return fake.kernel_ticks;
 }
 
 void sampler_no_kernel_ticks(struct sampler *s)
 {
-	(void)s;
 	fake.kernel_ticks = false;
 	note("no-kernel-ticks ");
 }
@@ -136,13 +126,11 @@ uint64_t sampler_sample_ns(const struct sampler *s)
 {
 	uint64_t period = fake.retimed ? fake.retimed : fake.period;
 
-	(void)s;
 	return fake.kernel_ticks ? period / 2 : period;
 }
 
 int sampler_fd(const struct sampler *s)
 {
-	(void)s;
 	return -1;
 }
 
@@ -159,7 +147,6 @@ static int deliver(struct sample *from, unsigned *count, sample_fn fn, void *ctx
 
 int sampler_read(struct sampler *s, sample_fn fn, void *ctx)
 {
-	(void)s;
 	return deliver(fake.ring, &fake.ring_count, fn, ctx);
 }
 
@@ -167,7 +154,6 @@ bool sampler_behind(const struct sampler *s, uint64_t *last)
 {
 	bool behind = fake.behind;
 
-	(void)s;
 	*last = fake.behind;
 	fake.behind = 0;
 	return behind;
@@ -175,14 +161,10 @@ bool sampler_behind(const struct sampler *s, uint64_t *last)
 
 void sampler_stack_end(struct sampler *s, uint32_t tid, uint64_t end)
 {
-	(void)s;
-	(void)tid;
-	(void)end;
 }
 
 uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 {
-	(void)s;
 	return which == CTR_TICKS            ? fake.ticks
 	       : which == CTR_RING_FULL      ? fake.lost
 	       : which == CTR_KERNEL_TICK_NS ? fake.kernel_tick_ns
@@ -191,20 +173,17 @@ uint64_t sampler_counter(const struct sampler *s, enum bpf_counter which)
 
 uint64_t sampler_malformed(const struct sampler *s)
 {
-	(void)s;
 	return fake.malformed;
 }
 
 bool sampler_cpu_ns(const struct sampler *s, uint64_t *ns)
 {
-	(void)s;
 	*ns = fake.cpu_ns;
 	return fake.cpu_ns;
 }
 
 void sampler_second(struct sampler *s)
 {
-	(void)s;
 	fake.seconds++;
 }
 
@@ -223,13 +202,10 @@ void sampler_free(struct sampler *s)
 /* For measure_tick(), which the table of prices names; its price is known. */
 void sampler_forget(struct sampler *s)
 {
-	(void)s;
 }
 
 int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
 {
-	(void)s;
-	(void)period_ns;
 	return err_set(e, -EPERM, "not here");
 }
 
@@ -237,32 +213,27 @@ struct sideband *sideband_new(struct err *e)
 {
 	static struct sideband s;
 
-	(void)e;
 	fake.alive++;
 	return &s;
 }
 
 int sideband_read(struct sideband *s, sample_fn fn, void *ctx)
 {
-	(void)s;
 	return deliver(fake.side, &fake.side_count, fn, ctx);
 }
 
 void sideband_second(struct sideband *s)
 {
-	(void)s;
 	fake.side_seconds++;
 }
 
 uint64_t sideband_returned(const struct sideband *s)
 {
-	(void)s;
 	return fake.side_returned;
 }
 
 uint64_t sideband_lost(const struct sideband *s)
 {
-	(void)s;
 	return fake.side_lost;
 }
 
@@ -273,28 +244,22 @@ void sideband_free(struct sideband *s)
 
 void breakpoint_gate_start(struct breakpoint_gate *g)
 {
-	(void)g;
 	fake.gate_started = true;
 }
 
 bool breakpoint_gate_open(const struct breakpoint_gate *g)
 {
-	(void)g;
 	return fake.open;
 }
 
 void breakpoint_gate_second(struct breakpoint_gate *g, bool armed)
 {
-	(void)g;
 	fake.gate_seconds++;
 	fake.armed = armed;
 }
 
 void breakpoint_gate_stop(struct breakpoint_gate *g, struct store_writer *w, bool armed)
 {
-	(void)g;
-	(void)w;
-	(void)armed;
 	fake.gate_stopped = true;
 }
 
@@ -318,7 +283,6 @@ static int part_start(void *part, struct session *s, struct err *e)
 {
 	struct part *p = part;
 
-	(void)s;
 	note("%c:start ", p->name);
 	return called(p, START) ? err_set(e, -EXFULL, "part %c cannot start", p->name) : 0;
 }
@@ -327,7 +291,6 @@ static int part_sample(void *part, struct session *s, const struct sample *m, st
 {
 	struct part *p = part;
 
-	(void)s;
 	if (p->located)
 		note("%c:%s ", p->name, at->module ? "located" : "nowhere");
 	else
@@ -339,7 +302,6 @@ static int part_fresh(void *part, struct session *s, const struct sample *m)
 {
 	struct part *p = part;
 
-	(void)s;
 	if (!p->located)
 		note("%c~%u ", p->name, (unsigned)(m->time % MS));
 	return called(p, FRESH);
@@ -349,7 +311,6 @@ static int part_poll(void *part, struct session *s, uint64_t now)
 {
 	struct part *p = part;
 
-	(void)s;
 	assert_int_equal(now, the_time);
 	return called(p, POLL);
 }
@@ -359,7 +320,6 @@ static int part_second(void *part, struct session *s, uint64_t now)
 	struct part *p = part;
 	char name[32];
 
-	(void)now;
 	snprintf(name, sizeof(name), "events of %c", p->name);
 	session_count(s, name, p->counted, false);
 	snprintf(name, sizeof(name), "losses of %c", p->name);
@@ -371,7 +331,6 @@ static int part_ending(void *part, struct session *s)
 {
 	struct part *p = part;
 
-	(void)s;
 	note("%c:ending ", p->name);
 	return called(p, ENDING);
 }
@@ -380,14 +339,12 @@ static int part_begun(void *part, struct session *s, struct err *e)
 {
 	struct part *p = part;
 
-	(void)s;
 	note("%c:begun ", p->name);
 	return called(p, BEGUN) ? err_set(e, -EXFULL, "part %c cannot go on", p->name) : 0;
 }
 
 static void part_stop(void *part, struct session *s)
 {
-	(void)s;
 	note("%c:stop ", ((struct part *)part)->name);
 }
 

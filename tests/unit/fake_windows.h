@@ -67,28 +67,23 @@ static struct planted {
 struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watch_window_fn window, void *ctx,
 			struct err *e)
 {
-	(void)e;
 	fake.device = (struct watch){ .o = *o, .decide = decide, .window = window, .ctx = ctx };
 	return &fake.device;
 }
 
 int watch_check(struct watch *w, struct err *e)
 {
-	(void)w;
 	fake.checks++;
 	return fake.busy-- > 0 ? err_set(e, fake.check, "a debugger has them") : 0;
 }
 
 unsigned watch_cpus(const struct watch *w, uint64_t now)
 {
-	(void)w;
-	(void)now;
 	return fake.cpus;
 }
 
 int watch_threads(pid_t pid, int *tids, int max)
 {
-	(void)max;
 	for (int i = 0; i < fake.threads; i++)
 		tids[i] = pid + i;
 	return fake.threads;
@@ -106,8 +101,6 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 {
 	int slot = watch_free_slot(w);
 
-	(void)tids;
-	(void)e;
 	if (fake.arm)
 		return fake.arm;
 	assert_true(slot >= 0);
@@ -126,9 +119,6 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 
 void watch_add_task(struct watch *w, pid_t pid, pid_t tid)
 {
-	(void)w;
-	(void)pid;
-	(void)tid;
 	fake.added++;
 }
 
@@ -154,13 +144,10 @@ void watch_poll(struct watch *w, uint64_t now)
 
 void watch_wake_each(struct watch *w, bool each)
 {
-	(void)w;
-	(void)each;
 }
 
 int watch_fd(const struct watch *w)
 {
-	(void)w;
 	return 77;
 }
 
@@ -181,7 +168,6 @@ const struct watch_request *watch_slot(const struct watch *w, int slot)
 
 int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)
 {
-	(void)random;
 	memcpy(fake.since, since, slots * sizeof(*since));
 	return fake.victim;
 }
@@ -245,7 +231,6 @@ struct ledger *session_ledger(struct session *s)
 
 int session_add(struct session *s, const struct source *source, void *ctx, struct err *e)
 {
-	(void)e;
 	assert_ptr_equal(source, &source_watch);
 	s->part = ctx;
 	return 0;
@@ -254,9 +239,6 @@ int session_add(struct session *s, const struct source *source, void *ctx, struc
 void session_rate(struct session *s, const char *source, uint64_t now, double per_second, uint64_t period,
 		  double *written)
 {
-	(void)now;
-	(void)period;
-	(void)written;
 	assert_string_equal(source, "watch");
 	s->rate = per_second;
 }
@@ -269,19 +251,16 @@ void session_want_sample(struct session *s, uint64_t not_before)
 
 void session_wake_cost(struct session *s, double ns)
 {
-	(void)s;
 	assert_true(ns == WAKE_NS);
 }
 
 double session_coupled(const struct session *s, double ns)
 {
-	(void)s;
 	return ns;
 }
 
 double session_coupled_switch(const struct session *s, double ns)
 {
-	(void)s;
 	return ns;
 }
 
@@ -324,14 +303,11 @@ void session_breakpoints_user(struct session *s)
 
 double session_attached_cost(const struct session *s, const struct sample *tick)
 {
-	(void)s;
-	(void)tick;
 	return 123;
 }
 
 double session_attached_entry(const struct session *s, double running)
 {
-	(void)running;
 	return s->entry;
 }
 
@@ -347,7 +323,6 @@ double session_switch_rate(const struct session *s)
 
 double session_switch_cost(struct session *s)
 {
-	(void)s;
 	return SWITCH_BREAKPOINT_NS;
 }
 
@@ -387,7 +362,6 @@ void session_count_anew(struct session *s, const char *name, uint64_t value, boo
 /* For what prices are measured with; they are known. */
 struct sampler *session_sampler(struct session *s)
 {
-	(void)s;
 	return NULL;
 }
 
@@ -395,59 +369,45 @@ struct sampler *session_sampler(struct session *s)
 
 struct block_cache *located_code_blocks(struct located_code *c)
 {
-	(void)c;
 	return NULL;
 }
 
 size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len)
 {
-	(void)pid;
-	(void)addr;
 	memset(buf, 0, len);
 	return len;
 }
 
 const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip)
 {
-	(void)c;
-	(void)pid;
 	*code_ip = ip;
 	return NULL;
 }
 
 uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip)
 {
-	(void)c;
-	(void)pid;
 	return ip & ~0xfffull;
 }
 
 void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at)
 {
-	(void)c;
-	(void)m;
 	*at = (struct located){ .stack = stack };
 }
 
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
 						 const struct located *at)
 {
-	(void)c;
-	(void)s;
-	(void)at;
 	return fake.accesses.count ? &fake.accesses : NULL;
 }
 
 double located_code_executions(const struct block_result *r, double period)
 {
-	(void)r;
 	return period;
 }
 
 bool located_code_record(struct located_code *c, const struct sample *s, struct located *at,
 			 const struct block_access *a, double weight, struct fmt_access *out)
 {
-	(void)at;
 	*out = (struct fmt_access){ .time = s->time,
 				    .addr = a->addr,
 				    .ip = a->ip,
@@ -464,7 +424,6 @@ bool located_code_record(struct located_code *c, const struct sample *s, struct 
 /* As the sample's registers say: [0] the direction, [1] where the instruction is. */
 void watch_direction_of(struct block_cache *c, const struct watch_direction_env *env, struct hit *h)
 {
-	(void)c;
 	assert_non_null(env->code_at);
 	assert_int_equal(h->len, 1);
 	h->flags = (uint32_t)h->regs[0];

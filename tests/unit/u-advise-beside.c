@@ -21,7 +21,6 @@ static void what_a_call_needs_once(void **state)
 	const double per_s = 1e3, bytes = 32 * KB;
 	const struct candidate *c;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 500, 0.1, 10);
@@ -50,7 +49,6 @@ static void data_placed_on_the_device(void **state)
 	const double per_s = 5e3, bytes = 16 * KB;
 	const struct advise_option *o;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.2, 10);
@@ -82,7 +80,6 @@ static void faults_that_stay(void **state)
 	struct advise_function *f;
 	struct figure s;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 500, 0.01, 100);

@@ -45,7 +45,6 @@ static void verdict(const struct made *m, const char *name, enum advise_verdict 
 static void each_reason(void **state)
 {
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "slow", 1000, 0.1, 10);
@@ -83,7 +82,6 @@ static void what_counts_without_breakpoints(void **state)
 {
 	static const char *const names[] = { "main", "encode", "libz.so.1+0x2f0", "ns::pack(int)" };
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -108,7 +106,6 @@ static void one_work_of_two_names(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board/deflate", 1000, 0.01, 10);
@@ -129,7 +126,6 @@ static void open_work(void **state)
 	static const char *const names[] = { "EVP_EncryptUpdate", "aes_encrypt", "aes_cbc_encrypt", "aes_ctr_encrypt" };
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board/aes-ctr", 1000, 0.01, 10);
@@ -160,7 +156,6 @@ static void figures_as_they_are_known(void **state)
 	struct made m;
 	AUTO_BUF(text);
 	AUTO_BUF(json);
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -190,7 +185,6 @@ static void times_that_contradict(void **state)
 	struct advise_function *f;
 	const struct candidate *c;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -207,7 +201,6 @@ static void times_that_contradict(void **state)
 static void which_rate_is_closer(void **state)
 {
 	struct figure counted = { 2783, 9, 24000 }, bound = { 900, 900, NAN }, none = FIGURE_UNKNOWN;
-	(void)state;
 
 	/* what may be nothing, or without end, is no closer than what was counted */
 	assert_false(rate_by_both(&counted, (struct figure){ 4800, 0, 140000 }));
@@ -227,7 +220,6 @@ static void which_rate_is_closer(void **state)
 static void calls_that_are_handed_nothing(void **state)
 {
 	static struct offload_item it;
-	(void)state;
 
 	it = (struct offload_item){ .calls = 300 };
 	it.octave[0] = (struct offload_octave){ .calls = 200, .timed = 200, .ns = 200 * 9e3 };
@@ -243,7 +235,6 @@ static void calls_that_are_handed_nothing(void **state)
 static void what_a_probe_takes_beyond(void **state)
 {
 	static struct offload_item it;
-	(void)state;
 
 	it = (struct offload_item){ .excess_low_ns = -200, .late_ns = 9000 };
 	assert_true(probe_excess(&it, 0).value == 0); /* nothing seen: nothing known */
@@ -280,7 +271,6 @@ static void what_a_probe_takes_beyond(void **state)
 static void mean_of_calls_by_size(void **state)
 {
 	static struct offload_item it;
-	(void)state;
 
 	it = (struct offload_item){ 0 };
 	it.octave[8] = (struct offload_octave){ .calls = 90, .bytes = 18e3, .timed = 90, .ns = 90e3 };
@@ -301,7 +291,6 @@ static void few_far_longer_calls(void **state)
 				      { 0, 8, 14, 90, 90 * 12e3 },
 				      { 0, 13, 15, 60, 60 * 20e3 },
 				      { 0, 13, 16, 39, 39 * 40e3 } };
-	(void)state;
 
 	it = (struct offload_item){ 0 };
 	it.octave[8] = (struct offload_octave){ .calls = 90, .timed = 90, .ns = 90 * 12e3 };
@@ -325,7 +314,6 @@ static void stacks_that_end_early(void **state)
 {
 	struct figure share = { .15, .13, 1 }, thread = { .15, .13, .17 }, elapsed = { .1, .09, .11 };
 	struct figure calls = about(4e4, .05), ns = about(2e4, .05), few = { .8, .75, .85 }, same = few;
-	(void)state;
 
 	shares_by_calls(&share, &thread, &elapsed, calls, ns, 1e9);
 	assert_true(fabs(share.value - .8) < 1e-9 && share.low > .7 && share.high < .9);
@@ -344,7 +332,6 @@ static void taken_and_drifted(void **state)
 	struct fmt_cost c = { .target_cpu_ns = 1100, .target_lost_ns = 200 };
 	struct fmt_offload_cost o = { .hot_ns = 50, .hot_end_ns = 40 };
 	struct figure share = { .8, .7, .95 }, small = { .01, 0, .02 }, unknown = { NAN, NAN, NAN };
-	(void)state;
 
 	assert_true(fabs(taken_besides_probes(&c, 100) - .1) < 1e-9);
 	assert_true(taken_besides_probes(&c, 300) == 0); /* no less than nothing */
@@ -368,7 +355,6 @@ static void calls_shorter_than_a_probe(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -398,7 +384,6 @@ static void calls_from_below(void **state)
 {
 	struct made m;
 	struct advise_function *f;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -417,7 +402,6 @@ static void a_recording_that_takes_much(void **state)
 {
 	struct made m;
 	const struct candidate *c;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -452,7 +436,6 @@ static void limits_and_waiting(void **state)
 	struct advise_function *f;
 	const struct candidate *c;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -487,7 +470,6 @@ static void by_its_ratio(void **state)
 	struct advise_function *f;
 	struct err e = { 0 };
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	assert_int_equal(catalogue_put(&m.devices, &old, &e), 0);
@@ -528,7 +510,6 @@ static void a_shipped_threshold(void **state)
 	struct advise_function *f;
 	struct err why = { 0 };
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	e.terms = (struct catalogue_terms){ .o = value(NAN), .L = value(0), .A = value(4), .B = value(NAN), .beta = 1 };
@@ -546,7 +527,6 @@ static void a_shipped_threshold(void **state)
 static void trimming(void **state)
 {
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.5, 10);
@@ -570,7 +550,6 @@ static void a_chain_that_wins(void **state)
 	const double per_s = 1e4, bytes = 16 * KB;
 	const struct candidate *c;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 5000, 0.5, 10);
@@ -598,7 +577,6 @@ static void a_chain_that_wins(void **state)
 static void no_chain(void **state)
 {
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 5000, 0.5, 10);
@@ -619,7 +597,6 @@ static void a_set(void **state)
 	struct err e = { 0 };
 	const struct candidate *c;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 5000, 0.5, 10);
@@ -649,7 +626,6 @@ static void nothing_at_all(void **state)
 	struct advise_view v;
 	struct made m;
 	AUTO_BUF(out);
-	(void)state;
 
 	begin(&m);
 	m.in.seconds = m.in.cpu_per_s = NAN;
@@ -670,7 +646,6 @@ static void nothing_at_all(void **state)
 static void gains(void **state)
 {
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 1000, 0.01, 10);
@@ -686,7 +661,6 @@ static void small_calls(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 10000, 0.5, 10);
@@ -725,7 +699,6 @@ static void small_calls(void **state)
 static void batches(void **state)
 {
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 10000, 0, 10);
@@ -739,7 +712,6 @@ static void cannot_tell(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "board", 5000, 0.25, 10);
@@ -762,7 +734,6 @@ static void cannot_tell(void **state)
 static void unknown_acceleration(void **state)
 {
 	struct made m;
-	(void)state;
 
 	/* of 30 us, 5 and 4.1 are left for overhead and transfer: 20 - 9.1 = 10.9 us for 30 us of work */
 	begin(&m);
@@ -788,7 +759,6 @@ static void made_already(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	f = function(&m, "send", 1e3, 1e4, 0, 0);
@@ -816,7 +786,6 @@ static void devices_that_fit(void **state)
 {
 	struct advise_function *f;
 	struct made m;
-	(void)state;
 
 	begin(&m);
 	device(&m, "engine", 1000, 0.01, 10);
@@ -840,7 +809,6 @@ static void large_input(void **state)
 	static char names[2000][16];
 	struct rusage before, after;
 	struct made m;
-	(void)state;
 
 	getrusage(RUSAGE_SELF, &before);
 	begin(&m);

@@ -15,23 +15,8 @@
 #include "profile/branches.h"
 #include "record/emulate_branches.h"
 #include "unit/fake_code.h"
+#include "unit/temp_file.h"
 #include "view/export.h"
-
-static char path[256];
-
-static int set_path(void **state)
-{
-	const char *dir = getenv("TMPDIR");
-
-	snprintf(path, sizeof(path), "%s/u-branches.%d.data", dir ? dir : "/tmp", getpid());
-	return 0;
-}
-
-static int remove_path(void **state)
-{
-	unlink(path);
-	return 0;
-}
 
 /* Three turns of a loop, one of which takes a short cut; then a call of what lies in another module, and of what cannot
  * be followed, which is left at once. */
@@ -288,8 +273,8 @@ static void many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(ways, set_path, remove_path),
-					    cmocka_unit_test_setup_teardown(hostile, set_path, remove_path),
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(ways, new_path, remove_path),
+					    cmocka_unit_test_setup_teardown(hostile, new_path, remove_path),
 					    cmocka_unit_test(guessed),
 					    cmocka_unit_test(left_early),
 					    cmocka_unit_test(taken_back),

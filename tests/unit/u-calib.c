@@ -57,7 +57,6 @@ static void measure(bool any_size, size_t g)
 
 static void any_size(void **state)
 {
-	(void)state;
 	measure(true, 4096);
 	assert_true(met.calls > 100);
 	assert_true(met.least >= 4096 - 512 && met.least < 4096 - 400);
@@ -71,7 +70,6 @@ static void any_size(void **state)
 
 static void one_size(void **state)
 {
-	(void)state;
 	measure(false, 4096);
 	assert_true(met.least == 4096 && met.largest == 4096);
 	assert_true(met.next_to < met.calls / 20);

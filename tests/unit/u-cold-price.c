@@ -15,7 +15,6 @@ static void test_price(void **state)
 {
 	struct cold_price c = cold_price();
 
-	(void)state;
 	for (int i = 0; i < 5 && !(c.line_ns > 0 && c.byte_ns > 0); i++) /* others may have had the caches meanwhile */
 		c = cold_price();
 	assert_true(c.line_ns > 0 && c.line_ns < 20000);

@@ -303,7 +303,6 @@ static void who_began_late_is_told(void **state)
 {
 	struct compare_opts fold = { .fold_outside = true };
 
-	(void)state;
 	edge(&truth, "a", "b", 900, 0);
 	edge(&truth, FLOW_OUTSIDE, "b", 100, 0);
 	edge(&estimate, "a", "b", 700, 10);

@@ -16,7 +16,6 @@ static void all_cpus_are_summed(void **state)
 {
 	int cpus = libbpf_num_possible_cpus(), last = (cpus < COUNTER_ROWS ? cpus : COUNTER_ROWS) - 1;
 
-	(void)state;
 	assert_true(cpus > 0);
 	rows[0].n[CTR_SENT] = 3;
 	rows[last].n[CTR_SENT] += 1ull << 40;
@@ -33,7 +32,6 @@ static void losses_have_words(void **state)
 {
 	unsigned losses = 0;
 
-	(void)state;
 	for (enum bpf_counter i = 0; i <= SC_END; i++) {
 		const struct counter_words *w = counter_words(i);
 
@@ -51,7 +49,6 @@ static void losses_have_words(void **state)
 /* A row is a CPU's alone. */
 static void rows_share_no_cache_line(void **state)
 {
-	(void)state;
 	assert_int_equal(sizeof(rows[0]) % 64, 0);
 	assert_int_equal((uintptr_t)rows % 64, 0);
 }

@@ -660,7 +660,6 @@ static void test_few_samples(void **state)
 {
 	double quick = share_of_quick(140);
 
-	(void)state;
 	print_message("a link claims 90 %%: with no sample %.4f, with two %.4f\n", share_of_claim(0),
 		      share_of_claim(2));
 	assert_true(share_of_claim(0) < 0.005);
@@ -693,7 +692,6 @@ static bool is_broken(enum counts_how how)
 /* What bursts know well is seldom wrong: that functions differ is likelier. */
 static void test_sure_replay(void **state)
 {
-	(void)state;
 	assert_true(is_broken(COUNTS_RATIO));
 	assert_false(is_broken(COUNTS_REPLAY));
 }
@@ -724,7 +722,6 @@ static void test_around(void **state)
 				 .absolute = true,
 				 .runs = runs };
 
-	(void)state;
 	link[1].ratio.how = COUNTS_TRIPS;
 	link[2].ratio.how = COUNTS_RATE;
 	assert_int_equal(counts_solve(&t), 0);

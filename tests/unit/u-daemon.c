@@ -63,7 +63,6 @@ static void defaults_are_those_of_the_example(void **state)
 	struct daemon_config c = taken("services: {a: {name: x}}"), d;
 	AUTO_BUF(text);
 
-	(void)state;
 	config_example(&text);
 	d = taken(text.data);
 	assert_string_equal(c.folder, "/var/lib/accperf");
@@ -83,7 +82,6 @@ static void lists_and_units_are_taken(void **state)
 				       "  scan: 250ms\nservices:\n  a-1:\n    pid: [12, 3]\n    name: 'ng*'\n"
 				       "    cgroup:\n    - /a\n    - \"*b\"\n    weight: 2.5\n");
 
-	(void)state;
 	assert_true(c.keep_age == 90 && c.segment_size == 100000 && c.budget == 0.005 && c.scan == 0.25);
 	assert_int_equal(c.services[0].pids.count, 2);
 	assert_string_equal(c.services[0].pids.items[1], "3");
@@ -97,7 +95,6 @@ static void what_is_wrong_has_its_place(void **state)
 {
 	char deep[3000] = "services: ";
 
-	(void)state;
 	refused("", "1:1: the file is empty");
 	refused("services", "1:1: this is no list of keys");
 	refused("services: {}", "1:1: no service");
@@ -139,7 +136,6 @@ static void addresses_are_numbers(void **state)
 	struct sockaddr_storage at;
 	bool loopback;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		assert_false(config_address(wrong[i], &at, &loopback));
 	assert_true(config_address("127.0.0.2:80", &at, &loopback) && loopback);
@@ -154,7 +150,6 @@ static void errors_without_end_are_cut(void **state)
 	AUTO_BUF(text);
 	AUTO_BUF(errors);
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		buf_addf(&text, "k%d: 1\n", i);
 	assert_int_equal(config_parse(text.data, text.len, &c, &errors), 100);
@@ -168,7 +163,6 @@ static void a_service_is_the_same_by_all_its_keys(void **state)
 			     c = taken("services: {a: {name: [x, y], weight: 2}}"),
 			     d = taken("services: {a: {name: x}}");
 
-	(void)state;
 	assert_true(config_same_service(&a.services[0], &b.services[0]));
 	assert_false(config_same_service(&a.services[0], &c.services[0]));
 	assert_false(config_same_service(&a.services[0], &d.services[0]));
@@ -189,7 +183,6 @@ static void the_first_service_that_takes_it_has_it(void **state)
 				       "  four: {cgroup: '/kubepods*'}\n");
 	struct watched_traits t = { .pid = 7, .comm = "nginx", .program = "", .cgroup = "/a/web/b" };
 
-	(void)state;
 	assert_int_equal(watched_service_of(&c, &t), 0);
 	t.pid = 8;
 	assert_int_equal(watched_service_of(&c, &t), 1);
@@ -223,7 +216,6 @@ static void the_oldest_go_first(void **state)
 	struct retention r = all_is_well();
 	struct retained d = retention_choose(&r, f, 3);
 
-	(void)state;
 	assert_int_equal(f[0].time, 950 * S);
 	assert_true(f[0].goes && !f[1].goes && !f[2].goes);
 	assert_true(d.gone == 1 && d.gone_bytes == 300 && d.count == 2 && d.bytes == 800 && !d.full);
@@ -234,7 +226,6 @@ static void age_counts_only_with_a_clock(void **state)
 	struct kept_file f[] = { { .time = 899 * S, .bytes = 1 }, { .time = 901 * S, .bytes = 1 } };
 	struct retention r = all_is_well();
 
-	(void)state;
 	retention_choose(&r, f, 2);
 	assert_true(f[0].goes && !f[1].goes);
 	r.ages = false;
@@ -254,7 +245,6 @@ static void the_reserve_takes_what_is_complete(void **state)
 	struct retention r = all_is_well();
 	struct retained d;
 
-	(void)state;
 	r.free = 401;
 	d = retention_choose(&r, f, 3);
 	assert_true(!f[0].goes && f[1].goes && !f[2].goes && !d.full);
@@ -266,7 +256,6 @@ static void the_reserve_takes_what_is_complete(void **state)
 
 static void only_our_files_are_ours(void **state)
 {
-	(void)state;
 	assert_true(keeper_is_ours("20261125T220838Z-1234.000001"));
 	assert_true(keeper_is_ours("20261125T220838Z-1234.1000001"));
 	assert_false(keeper_is_ours("20261125T220838Z-1234.00001"));
@@ -311,7 +300,6 @@ static void what_fits_is_recorded_all_the_time(void **state)
 {
 	double cost;
 
-	(void)state;
 	assert_true(an_age(0.1, 0.6, 0.05, &cost) == 1);
 	assert_true(cost < 0.051);
 }
@@ -320,7 +308,6 @@ static void what_does_not_fit_is_recorded_by_turns(void **state)
 {
 	double cost, part = an_age(0.02, 0.6, 0.05, &cost);
 
-	(void)state;
 	assert_true(cost <= 0.0205 && cost >= 0.018);
 	assert_true(part > 0.2 && part < 0.4);
 	part = an_age(0.0001, 3, 0.5, &cost); /* one CPU, a hundredth of a percent */
@@ -333,7 +320,6 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 {
 	struct account a;
 
-	(void)state;
 	account_open(&a, 0.1);
 	account_earn(&a, 0.1, 1e6);
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
@@ -384,7 +370,6 @@ static void a_days_bytes_are_kept_to(void **state)
 	static const double bytes[] = { 400, 1e3, 4e3, 20e3, 100e3 };
 	double daily = 49e6, turn = 20 * 100e3, most, all;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		all = days_bytes(daily, bytes[i], 5, 0, &most);
 		assert_true(most <= daily + (bytes[i] > 4e3 ? turn : 0.1e6));
@@ -411,7 +396,6 @@ static void maps_in_the_kernel_count(void **state)
 	uint64_t before = memory_in_kernel(getpid()), with;
 	int fd = make_map(BPF_MAP_TYPE_HASH, 8, 64, 20000), again, ring;
 
-	(void)state;
 	if (fd < 0)
 		skip();
 	with = memory_in_kernel(getpid()) - before;
@@ -433,7 +417,6 @@ static void the_top_is_ten_and_the_rest(void **state)
 	struct figures f;
 	AUTO_BUF(text);
 
-	(void)state;
 	buf_addstr(
 		&text,
 		"{\"samples\": 7, \"lost\": null, \"duration_ns\": 2e9, \"cost\": {\"target_slowdown\": null}, \"functions\": [");
@@ -463,7 +446,6 @@ static void edges_calls_fits_and_verdicts_are_bounded(void **state)
 	const struct figures_top *edges, *calls, *fits, *verdicts;
 	struct figures f;
 
-	(void)state;
 	assert_int_equal(taken_by(&f, FIGURES_REPORT, "{\"duration_ns\": 2e9, \"functions\": []}"), 0);
 	assert_int_equal(taken_by(&f, FIGURES_FLOW,
 				  "{\"trust\": {\"mark\": \"weak\"}, \"samples\": {\"loads\": 6}, \"edges\": ["
@@ -513,7 +495,6 @@ static void labels_and_values_are_openmetrics(void **state)
 {
 	AUTO_BUF(out);
 
-	(void)state;
 	figures_label("a\"b\\c\n\xff", &out);
 	figures_value(0.0 / 0.0, &out);
 	figures_value(0.25, &out);
@@ -526,7 +507,6 @@ static void a_line_is_json(void **state)
 {
 	AUTO_BUF(line);
 
-	(void)state;
 	say_json(SAY_WARN, "push", "web", "a \"b\" \x1b[31m\nc", 1234567890123456789, &line);
 	assert_string_equal(
 		line.data,
@@ -538,7 +518,6 @@ static void a_line_is_logfmt(void **state)
 {
 	AUTO_BUF(line);
 
-	(void)state;
 	say_line(SAY_WARN, "recorder", "web", "a \"b\" \\ \n\033[31m", &line);
 	assert_string_equal(line.data, "level=warn event=recorder service=web msg=\"a \\\"b\\\" \\\\ ??[31m\"\n");
 	buf_clear(&line);
@@ -570,7 +549,6 @@ static void moments_are_read_or_refused(void **state)
 	const int64_t now = 1764133200 * S_NS;
 	int64_t ns;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (query_moment(wrong[i], now, &ns))
 			fail_msg("'%s' was taken", wrong[i]);
@@ -595,7 +573,6 @@ static void questions_have_times_and_no_other_words(void **state)
 			 long_name[] = { { "service", "a-name-that-is-longer-than-any-service-may-have" } };
 	struct query q;
 
-	(void)state;
 	assert_null(query_read(QUERY_FLOW, NULL, 0, 1000000 * S_NS, &q));
 	assert_true(q.latest && !*q.service);
 	assert_null(read_query(QUERY_DIFF, "-10m", "", &q));
@@ -617,7 +594,6 @@ static void profiles_begin_where_others_end(void **state)
 		{ "20251126T050000Z-77.000003", 1764134400 * S_NS, false },
 	};
 
-	(void)state;
 	assert_true(query_began(all, 3, 0, 600 * S_NS) == 1764133200 * S_NS);
 	assert_true(query_began(all, 3, 1, 600 * S_NS) == 1764133800 * S_NS);
 	assert_true(query_began(all, 3, 2, 600 * S_NS) == 1764133800 * S_NS); /* the one before was removed */
@@ -630,7 +606,6 @@ static void a_client_that_asks_too_much_waits_alone(void **state)
 	static struct clients c;
 	uint64_t now = S_NS;
 
-	(void)state;
 	b.sin_addr.s_addr = 2;
 	for (int i = 0; i < 10; i++)
 		assert_true(clients_may(&c, (struct sockaddr *)&a, 1, 10, 2, now));
@@ -679,7 +654,6 @@ static void a_control_group_tells_its_container(void **state)
 	};
 	struct container c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		char text[400];
 
@@ -704,7 +678,6 @@ static void pods_have_the_names_of_their_logs(void **state)
 	char folder[] = "/tmp/u-daemon.XXXXXX", pod[200], odd[200];
 	struct pods p = { 0 };
 
-	(void)state;
 	assert_non_null(mkdtemp(folder));
 	snprintf(pod, sizeof(pod), "%s/shop_cart-7d9_%s", folder, UID);
 	snprintf(odd, sizeof(odd), "%s/odd_%s", folder, UID);
@@ -725,7 +698,6 @@ static void a_pod_and_a_container_decide_whose_it_is(void **state)
 	struct container in = { .pod = "shop/cart", .id = "3f2b" };
 	struct watched_traits t = { .comm = "x", .program = "", .cgroup = "/", .in = &in };
 
-	(void)state;
 	assert_int_equal(watched_service_of(&c, &t), 0);
 	t.comm = "y";
 	assert_int_equal(watched_service_of(&c, &t), WATCHED_NONE);
@@ -744,7 +716,6 @@ static void what_profiles_have_in_common_is_kept(void **state)
 {
 	char all[LABELS_MOST] = "service=web,pod=a/b,rested=9", value[LABELS_MOST];
 
-	(void)state;
 	labels_value(all, "pod", value);
 	assert_string_equal(value, "a/b");
 	labels_value(all, "po", value);
@@ -769,7 +740,6 @@ static void labels_are_words_without_commas(void **state)
 	struct err e = { 0 };
 	AUTO_BUF(made);
 
-	(void)state;
 	assert_int_equal(labels_join(good, 3, out, &e), 0);
 	assert_string_equal(out, "service=web,pod=shop/cart,rested=1.5");
 	for (unsigned i = 0; i < 3; i++) {
@@ -817,7 +787,6 @@ static void a_service_is_steered_to_its_target(void **state)
 {
 	double samples;
 
-	(void)state;
 	assert_true(simulate_day(0, 1000, 10, &samples) == 86400);
 	assert_true(simulate_day(40000, 5, 10, &samples) == 86400); /* it never gives so many */
 	simulate_day(40000, 100, 10, &samples);
@@ -838,7 +807,6 @@ static void what_has_ended_is_not_there(void **state)
 	siginfo_t ended;
 	bool there[2];
 
-	(void)state;
 	if (!child)
 		_exit(0);
 	assert_true(child > 0);

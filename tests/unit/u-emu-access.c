@@ -85,7 +85,6 @@ static void test_accesses(void **state)
 {
 	struct emu *e = new_emu();
 
-	(void)state;
 	for (int again = 0; again < 2; again++) { /* nothing of the run before is left */
 		struct seen s = { .n = 0 };
 		unsigned k = 0;
@@ -115,7 +114,6 @@ static void test_written(void **state)
 	struct emu *e = new_emu();
 	struct seen s = { .n = 0 }, w = { .n = 0 };
 
-	(void)state;
 	run(e, &s);
 	emu_written(e, take, &w);
 	assert_int_equal(w.n, 4);
@@ -144,7 +142,6 @@ static void test_repeats(void **state)
 {
 	struct emu *e = new_emu();
 
-	(void)state;
 	for (int again = 0; again < 2; again++) {
 		struct emu_count count[INSNS];
 

@@ -17,24 +17,7 @@
 #include "flow/estimators.h"
 #include "store/read.h"
 #include "unit/fake_code.h"
-
-static char path[256];
-
-static int set_path(void **state)
-{
-	const char *dir = getenv("TMPDIR");
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/u-burst-flow.%d.data", dir ? dir : "/tmp", getpid());
-	return 0;
-}
-
-static int remove_path(void **state)
-{
-	(void)state;
-	unlink(path);
-	return 0;
-}
+#include "unit/temp_file.h"
 
 /* ---- what the recorder writes ---- */
 
@@ -53,7 +36,6 @@ static const uint8_t code[] = {
 
 static bool place(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
 {
-	(void)ctx;
 	assert_int_equal(pid, 5);
 	*module = 1;
 	*addr = ip - CODE;
@@ -182,7 +164,6 @@ static void bursts_are_added_up(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	(void)state;
 	record(3, INSNS * ROUNDS);
 	see(&s);
 	assert_true(s.site[0].runs == 3 * ROUNDS && s.site[0].load_bytes == 3 * 4 * ROUNDS &&
@@ -204,7 +185,6 @@ static void what_was_taken_back_was_no_access(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	(void)state;
 	record(3, INSNS * (ROUNDS / 2));
 	see(&s);
 	assert_true(s.site[0].load_bytes == 3 * 4 * (ROUNDS / 2) && s.site[2].store_bytes == 3 * 4 * (ROUNDS / 2));
@@ -217,7 +197,6 @@ static void parts_add_up_to_all(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	(void)state;
 	record(400, INSNS * ROUNDS);
 	see(&s);
 	/* one burst each at first, then so many times more as there were before */
@@ -256,7 +235,6 @@ static void those_that_cannot_look_back_tell_nothing(void **state)
 				 .burst_pair_count = 7 };
 	struct bursts b;
 
-	(void)state;
 	assert_int_equal(bursts_learn(&b, &in, true), 0);
 	assert_int_equal(b.count, 3);
 	/* half at once; of the other half two of three, as those 20 could see as far as the third bin only; believed
@@ -393,7 +371,6 @@ static void bursts_know_who_wrote_just_before(void **state)
 {
 	struct flow_input in;
 
-	(void)state;
 	load(&in, NO_BURSTS);
 	assert_true(fabs(share(&in, false, "writer_a") - 1) < 1e-6);
 	flow_input_release(&in);
@@ -431,7 +408,6 @@ static void bursts_that_differ_make_intervals_wide(void **state)
 {
 	double alike = width(PARTS_ALIKE, "writer_b"), apart = width(PARTS_APART, "writer_b");
 
-	(void)state;
 	/* the 400 loads alone: 60 % of all, each in or out */
 	assert_true(alike > 0.015 && alike < 0.045);
 	/* five parts of ten, each in or out: .63 of a share near one half; 40 refits tell that within a fifth */
@@ -441,12 +417,12 @@ static void bursts_that_differ_make_intervals_wide(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(bursts_are_added_up, set_path, remove_path),
-		cmocka_unit_test_setup_teardown(what_was_taken_back_was_no_access, set_path, remove_path),
-		cmocka_unit_test_setup_teardown(parts_add_up_to_all, set_path, remove_path),
-		cmocka_unit_test_setup_teardown(bursts_that_differ_make_intervals_wide, set_path, remove_path),
+		cmocka_unit_test_setup_teardown(bursts_are_added_up, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(what_was_taken_back_was_no_access, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(parts_add_up_to_all, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(bursts_that_differ_make_intervals_wide, new_path, remove_path),
 		cmocka_unit_test(those_that_cannot_look_back_tell_nothing),
-		cmocka_unit_test_setup_teardown(bursts_know_who_wrote_just_before, set_path, remove_path),
+		cmocka_unit_test_setup_teardown(bursts_know_who_wrote_just_before, new_path, remove_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

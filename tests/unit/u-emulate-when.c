@@ -54,7 +54,6 @@ static void own_time_is_bounded(void **state)
 {
 	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3);
 
-	(void)state;
 	assert_true(fabs(o.own / 0.05 - 1) < 0.05);
 	/* chance alone: one in ten samples, whether the one before had one or not */
 	assert_true(fabs(o.bursts - 10) < 0.5 && fabs(o.after - 0.1) < 0.02);
@@ -64,7 +63,6 @@ static void so_is_the_target_s(void **state)
 {
 	struct outcome o = run(PER_SECOND, 1, 0.002, 1e5, 100e3);
 
-	(void)state;
 	assert_true(fabs(o.target / 0.002 - 1) < 0.05);
 	assert_true(fabs(o.bursts - 20) < 1);
 	/* nothing to spend: the first one at most */
@@ -76,7 +74,6 @@ static void where_both_suffice_every_sample_has_one(void **state)
 {
 	struct outcome o = run(PER_SECOND, 1, 1, 1e5, 1e5);
 
-	(void)state;
 	assert_true(o.bursts > 0.99 * PER_SECOND);
 }
 
@@ -84,7 +81,6 @@ static void a_target_that_mostly_sleeps_has_as_many_from_fewer_samples(void **st
 {
 	struct outcome o = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
 
-	(void)state;
 	assert_true(fabs(o.own / 0.05 - 1) < 0.05);
 	assert_true(fabs(o.after - 0.5) < 0.03);
 }
@@ -93,7 +89,6 @@ static void the_next_one_is_awaited_for_as_long_as_it_takes(void **state)
 {
 	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3), rare = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
 
-	(void)state;
 	/* on average all samples until there, but the one that begins it */
 	assert_true(fabs(o.wait - (1 / o.bursts - 1.0 / PER_SECOND)) < 0.005);
 	assert_true(fabs(rare.wait - (1 / rare.bursts - 5.0 / PER_SECOND)) < 0.005);

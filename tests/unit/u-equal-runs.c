@@ -105,7 +105,6 @@ static uint32_t stacks;
 
 static int first_object(struct dl_phdr_info *i, size_t size, void *ctx)
 {
-	(void)size;
 	*(uint64_t *)ctx = i->dlpi_addr;
 	return 1;
 }
@@ -115,7 +114,6 @@ static int set_up(void **state)
 	const char *dir = getenv("TMPDIR");
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-	(void)state;
 	snprintf(path, sizeof(path), "%s/u-runs.%d.data", dir ? dir : "/tmp", getpid());
 	dl_iterate_phdr(first_object, &bias);
 	return n > 0 ? 0 : -1;
@@ -123,7 +121,6 @@ static int set_up(void **state)
 
 static int clear_up(void **state)
 {
-	(void)state;
 	unlink(path);
 	return 0;
 }
@@ -248,7 +245,6 @@ static void a_stall_does_not_make_a_load_more_frequent(void **state)
 	struct flow_input in;
 	double head, tail;
 
-	(void)state;
 	begin(self, 0);
 	stalled_loop();
 	finish(&in);
@@ -265,7 +261,6 @@ static void loads_that_no_sample_met_are_there(void **state)
 	uint64_t addr = 0;
 	double head, body, field;
 
-	(void)state;
 	begin(self, 0);
 	stalled_loop();
 	samples(30, runs_body, NULL);
@@ -286,7 +281,6 @@ static void a_caller_runs_as_often_as_what_it_calls(void **state)
 	struct flow_input in;
 	double inner, outer;
 
-	(void)state;
 	begin(self, 0);
 	samples(200, runs_inner, runs_outer_call + 4);
 	loads(200, runs_inner_load, TIMED);
@@ -302,7 +296,6 @@ static void what_was_counted_or_copied_keeps_its_weight(void **state)
 	struct flow_input in;
 	double head = 0, other = 0;
 
-	(void)state;
 	begin(self, 0);
 	stalled_loop();
 	loads(7, runs_head, 0);
@@ -366,7 +359,6 @@ static void what_was_counted_decides_for_code_that_divides(void **state)
 	struct flow_input in;
 	double plain, divide;
 
-	(void)state;
 	begin(self, 0);
 	samples(100, runs_plain, NULL);
 	samples(300, runs_divide_wait, NULL);
@@ -413,7 +405,6 @@ static void bursts_tell_what_blocks_ran(void **state)
 	struct flow_input in;
 	struct bursts b;
 
-	(void)state;
 	begin(self, 0);
 	stalled_loop();
 	loads(9, runs_plain_load, TIMED);
@@ -459,7 +450,6 @@ static void without_the_code_weights_stay(void **state)
 		unsigned id_len;
 	} wrong[] = { { "/nowhere/at/all", 0 }, { self, 20 }, { "/dev/null", 0 } };
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		struct flow_input in;
 
@@ -477,7 +467,6 @@ static void without_time_samples_weights_stay(void **state)
 {
 	struct flow_input in;
 
-	(void)state;
 	begin(self, 0);
 	loads(STALLED, runs_head, TIMED);
 	loads(TAIL, runs_tail, TIMED);

@@ -27,7 +27,6 @@ static void urls_are_read_or_refused(void **state)
 	struct clickhouse c;
 	struct err e = { 0 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (!clickhouse_read(&c, wrong[i], NULL, &e))
 			fail_msg("'%s' was taken", wrong[i]);
@@ -57,7 +56,6 @@ static void answers_are_taken_apart(void **state)
 {
 	char body[400];
 
-	(void)state;
 	assert_int_equal(status_of("HTTP/1.1 200 OK\r\nX: y\r\n\r\nabc", body), 200);
 	assert_string_equal(body, "abc");
 	assert_int_equal(
@@ -96,7 +94,6 @@ static void a_profile_becomes_rows(void **state)
 	struct fleet_segment s = { "h", "s", "x", 1 };
 	struct err e = { 0 };
 
-	(void)state;
 	rows_of(report, "{\"edges\": [{\"producer\": \"p\", \"consumer\": \"c\", \"bytes\": null, \"share\": 0.25}]}",
 		"{\"calls\": [{\"api\": \"zlib\", \"name\": \"deflate\", \"calls\": 7, \"time_ns\": {\"mean\": 9}}]}",
 		"20260101T000000Z-1.000001", rows);
@@ -236,7 +233,6 @@ static void a_regression_is_found_and_equal_fleets_are_equal(void **state)
 {
 	unsigned alarms = 0, finds = 0;
 
-	(void)state;
 	srandom(1);
 	for (int i = 0; i < 200; i++) {
 		struct fleet_functions f = compare(0, 0);
@@ -260,7 +256,6 @@ static void time_that_moved_within_an_object_is_no_gain(void **state)
 {
 	struct fleet_functions f = compare(0, 0.004);
 
-	(void)state;
 	assert_int_equal(found(&f, "f5"), FLEET_MOVED);
 	assert_int_equal(found(&f, "f6"), FLEET_MOVED);
 	fleet_release(&f);
@@ -273,7 +268,6 @@ static void one_host_tells_no_change(void **state)
 {
 	struct fleet_functions f = { .hosts = 1, .count = 1 };
 
-	(void)state;
 	f.at = calloc(1, sizeof(*f.at));
 	assert_non_null(f.at);
 	f.at->change = 0.5;

@@ -18,7 +18,6 @@ static void table_adds_up(void **state)
 	struct flow f;
 	uint32_t a, b, again;
 
-	(void)state;
 	flow_init(&f);
 	a = flow_func(&f, "parse", "app");
 	b = flow_func(&f, "deflate", "libz.so");
@@ -52,7 +51,6 @@ static void ops_a_byte_have_an_interval(void **state)
 	uint64_t seed = 7;
 	unsigned held = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct flow_func n = { .unit_compute = NAN };
 		double half;
@@ -96,7 +94,6 @@ static void distinct_bytes_have_bounds(void **state)
 	struct flow_range of;
 	uint32_t a;
 
-	(void)state;
 	flow_init(&f);
 	a = flow_func(&f, "parse", "app");
 	e = flow_edge(&f, a, a);

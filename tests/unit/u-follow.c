@@ -16,26 +16,11 @@
 #include "profile/shared.h"
 #include "profile/time_shares.h"
 #include "store/write.h"
+#include "unit/temp_file.h"
 #include "view/top.h"
 
 #define GROUPS (PROFILE_SAMPLES | PROFILE_ORDER)
 #define PIECES 9
-
-static char path[64];
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-follow-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
-}
 
 static void moment_of(const struct profile *p, struct buf *out)
 {
@@ -176,8 +161,8 @@ static void only_what_is_new(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_live_profile, setup, teardown),
-		cmocka_unit_test_setup_teardown(only_what_is_new, setup, teardown),
+		cmocka_unit_test_setup_teardown(every_live_profile, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(only_what_is_new, new_path, remove_path),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,7 +112,6 @@ static void the_newest_store_of_the_granule_wins(void **state)
 	struct planted p;
 	struct answer a;
 
-	(void)state;
 	begin(&p);
 	store(&p, 10, F, BASE);
 	store(&p, 20, G, BASE);
@@ -134,7 +133,6 @@ static void nearer_evidence_goes_before_newer(void **state)
 	} step[] = { { 60, NEAR_LINE }, { 200, NEAR_BLOCK }, { 4000, NEAR_PAGE } };
 	struct planted p;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		begin(&p);
 		store(&p, 10, F, BASE + step[i].at);
@@ -153,7 +151,6 @@ static void neighbours_of_another_object_tell_nothing(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	object(&p, BASE, BASE + 32);
 	object(&p, BASE + 32, BASE + 64);
@@ -166,7 +163,6 @@ static void what_nobody_wrote_was_there_before(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	load(&p, 50, BASE);
 	is(&p, BEFORE, NEAR_NONE);
@@ -183,7 +179,6 @@ static void processes_are_told_apart(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	add(&p, 10, F, FMT_A_STORE, BASE, 8)->pid = OTHER;
 	load(&p, 50, BASE);
@@ -195,7 +190,6 @@ static void a_wide_load_may_have_several_writers(void **state)
 	struct planted p;
 	double bytes[FUNCS] = { 0 };
 
-	(void)state;
 	begin(&p);
 	store(&p, 10, F, BASE);
 	store(&p, 11, F, BASE + 8);
@@ -223,7 +217,6 @@ static void system_calls_fill_ranges(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, 10, F, BASE + 100);
 	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 1 << 20);
@@ -256,7 +249,6 @@ static void what_the_kernel_reads_has_writers_and_a_site(void **state)
 	struct planted p;
 	double bytes[FUNCS] = { 0 };
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 32; i++) /* the first half F's, the other G's */
 		store(&p, 10 + i, i < 16 ? F : G, BASE + 8 * i);
@@ -276,7 +268,6 @@ static void ranges_that_are_cut_are_counted(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	sysio(&p, 20, FMT_IO_KERNEL_WRITES, BASE, 1ull << 31);
 	run(&p);
@@ -289,7 +280,6 @@ static void the_stack_counts_only_if_asked_for(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	add(&p, 10, F, FMT_A_STORE | FMT_A_STACK, BASE, 8);
 	add(&p, 50, READER, FMT_A_LOAD | FMT_A_STACK, BASE, 4);
@@ -304,7 +294,6 @@ static void the_census_counts_only_if_asked_for(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	add(&p, 10, F, FMT_A_STORE | FMT_A_CENSUS, BASE, 8);
 	load(&p, 50, BASE);
@@ -331,7 +320,6 @@ static void writes_seen_by_windows_are_stores(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, 10, F, BASE);
 	plant_window(&p);
@@ -350,7 +338,6 @@ static void a_burst_reads_before_it_writes(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, 10, F, BASE);
 	p.item[0] = (struct in_burst_item){ .addr = BASE, .site = READER, .size = 4 };

@@ -81,7 +81,6 @@ static void use_over_time_adds_up(void **state)
 	const struct object_row *r;
 	double share = 0, samples = 0;
 
-	(void)state;
 	array(&p, 1, AT);
 	for (size_t i = 0; i < p.in.access_count; i++)
 		p.in.access[i].time = 100 + i;
@@ -103,7 +102,6 @@ static void a_sparse_array_is_one(void **state)
 {
 	struct planted p = { 0 };
 
-	(void)state;
 	array(&p, 1, AT);
 	build(&p);
 	assert_int_equal(p.o.row_count, 1);
@@ -119,7 +117,6 @@ static void what_processes_inherit_is_one(void **state)
 {
 	struct planted p = { 0 };
 
-	(void)state;
 	array(&p, 1, AT);
 	array(&p, 2, AT + 8);
 	build(&p);
@@ -134,7 +131,6 @@ static void other_users_are_another_object(void **state)
 {
 	struct planted p = { 0 };
 
-	(void)state;
 	array(&p, 1, AT);
 	for (uint64_t i = 0; i < 40; i++)
 		touch(&p, 1, OTHER, AT + 20 * MB + i * 64);
@@ -150,7 +146,6 @@ static void crumbs_are_the_rest_of_their_mapping(void **state)
 {
 	struct planted p = { 0 };
 
-	(void)state;
 	for (uint64_t i = 0; i < 40; i++)
 		touch(&p, 1, READER, AT + i * 64);
 	for (uint64_t i = 0; i < 10; i++)
@@ -171,7 +166,6 @@ static void mappings_of_one_name_are_one_in_a_program(void **state)
 	struct planted p = { 0 };
 	const char *names[] = { "[heap]", "[heap]", "/var/data" };
 
-	(void)state;
 	p.in.region = calloc(3, sizeof(*p.in.region));
 	p.in.region_count = 3;
 	for (uint32_t i = 0; i < 3; i++) {
@@ -192,7 +186,6 @@ static void a_few_samples_belong_to_the_same_place_elsewhere(void **state)
 {
 	struct planted p = { 0 };
 
-	(void)state;
 	array(&p, 1, AT);
 	for (uint64_t i = 0; i < 6; i++)
 		touch(&p, 2, READER, AT + MB + i * 64);
@@ -232,7 +225,6 @@ static void another_program_has_another_object(void **state)
 	struct planted p = { 0 };
 	struct profile *profile = named((const char *const[]){ "server", "client", "server" });
 
-	(void)state;
 	p.in.profile = profile;
 	for (uint32_t pid = 1; pid <= 3; pid++)
 		array(&p, pid, AT);

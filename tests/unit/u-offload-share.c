@@ -51,7 +51,6 @@ static void few_samples_hardly_tell_the_whole(void **state)
 {
 	struct offload_share s = share_of_few(.5, 0, 4);
 
-	(void)state;
 	assert_true(!s.sampled && fabs(s.value - .8) < 1e-9);
 	assert_true(s.low > .2 && s.low < .4 && s.high == 1);
 }
@@ -60,7 +59,6 @@ static void stacks_that_end_early_may_hide_it(void **state)
 {
 	struct offload_share s = share_of(.8, 0);
 
-	(void)state;
 	assert_true(s.sampled && s.value == .8 && s.low > .77 && s.high < .83);
 	/* unknown without samples */
 	s = share_of(.8, NAN);

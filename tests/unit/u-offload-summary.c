@@ -18,26 +18,11 @@
 #include "offload/summary.h"
 #include "store/write.h"
 #include "unit/sized.h"
+#include "unit/temp_file.h"
 
 #define MS 1000000u
 #define PER_SIZE SIZED(40u, 10u) /* calls */
 #define CALL_NS 10000.           /* what a probed call costs, all of it inside */
-
-static char path[64];
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-offload-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
-}
 
 static struct store_writer *begin(uint32_t *library)
 {
@@ -87,7 +72,6 @@ static void test_losses(void **state)
 	struct offload_summary *s;
 	double sites = 0, others = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 5000; i++)
 		assert_int_equal(store_put(w, FMT_CALL, &call, sizeof(call)), 0);
 	assert_int_equal(store_flush(w, NULL), 0);
@@ -301,7 +285,6 @@ static void test_cold(void **state)
 {
 	double least, quick = added_at_most(500, 150, &least), slow = added_at_most(50000, 150, &least);
 
-	(void)state;
 	assert_true(fabs(least) < 1);              /* a loop without data is no longer there */
 	assert_true(quick >= 300 && quick <= 501); /* half of what the probe takes inside, at least */
 	assert_true(fabs(slow - 12 * 150) < 1);    /* so many lines, one after another, as they take on this machine */
@@ -445,13 +428,13 @@ static void test_operations(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_cold, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_paced, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_starved, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_long_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_short_calls, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_nothing_left, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_losses, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_cold, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_paced, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_starved, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_long_calls, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_short_calls, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_nothing_left, new_path, remove_path),
 		cmocka_unit_test(test_operations),
 	};
 

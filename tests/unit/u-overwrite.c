@@ -74,7 +74,6 @@ static void a_sweep_since_then_has_gone_over_it(void **state)
 	struct planted p;
 	uint64_t pass = 0, t;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, INIT, 4, 2);
 	t = 4 * WORDS;
@@ -91,7 +90,6 @@ static void who_wrote_last_itself_is_not_replaced(void **state)
 	struct planted p;
 	uint64_t pass, t;
 
-	(void)state;
 	begin(&p);
 	t = sweep(&p, 0, HIT, 8, 4);
 	sweep(&p, t, WORK, 8, 4);
@@ -115,7 +113,6 @@ static void half_a_pass_of_another_is_doubt(void **state)
 	struct planted p;
 	uint64_t pass, t0, t;
 
-	(void)state;
 	begin(&p);
 	t0 = sweep(&p, 0, HIT, 8, 4);
 	t = sweep(&p, t0, WORK, 8, 4);
@@ -131,7 +128,6 @@ static void a_quarter_of_a_pass_is_no_candidate(void **state)
 	struct planted p;
 	uint64_t pass, t0, t;
 
-	(void)state;
 	begin(&p);
 	t0 = sweep(&p, 0, HIT, 8, 4);
 	t = sweep(&p, t0, WORK, 8, 4);
@@ -146,7 +142,6 @@ static void less_than_a_pass_since_then_is_not_enough(void **state)
 	struct planted p;
 	uint64_t pass, t = 4 * WORDS;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, INIT, 4, 2);
 	sweep(&p, t, WORK, 8, 4);
@@ -161,7 +156,6 @@ static void memory_that_it_does_not_sweep_is_untouched(void **state)
 	struct planted p;
 	uint64_t pass;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, WORK, 8, 4);
 	run(&p);
@@ -175,7 +169,6 @@ static void of_several_the_latest_pass_counts(void **state)
 	struct planted p;
 	uint64_t pass, t;
 
-	(void)state;
 	begin(&p);
 	t = sweep(&p, 0, WORK, 8, 4);
 	sweep(&p, t, HIT, 8, 4);
@@ -189,7 +182,6 @@ static void few_words_are_no_sweep(void **state)
 	struct planted p;
 	uint64_t pass;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 200; i++)
 		store(&p, i, WORK, BASE + 8 * (i % 3), 1);
@@ -203,7 +195,6 @@ static void stack_and_census_count_as_asked_for(void **state)
 	struct planted p;
 	uint64_t pass;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, WORK, 8, 4);
 	for (size_t i = 0; i < p.in.access_count; i++)
@@ -223,7 +214,6 @@ static void what_was_not_seen_may_still_be_written(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, WORK, 1, 4); /* most words were met once: most of its stores go to words not seen yet */
 	for (unsigned i = 0; i < 400; i++)
@@ -240,7 +230,6 @@ static void a_complete_census_leaves_nothing_unseen(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	sweep(&p, 0, WORK, 1, 4);
 	p.complete[WORK] = true;

@@ -74,7 +74,6 @@ static void pieces_end_where_nothing_leads_on(void **state)
 	uint64_t from, to;
 	unsigned reads;
 
-	(void)state;
 	expect(&p, 0, 0, 14);
 	reads = m.reads;
 	expect(&p, 7, 0, 14);
@@ -97,7 +96,6 @@ static void other_bounds_begin_anew(void **state)
 	struct image m = { three, sizeof(three), 0 };
 	struct code_pieces p = over(&m);
 
-	(void)state;
 	expect(&p, 0, 0, 14);
 	p.from = BASE + 18;
 	p.to = BASE + 41;
@@ -112,7 +110,6 @@ static void what_is_no_code_is_passed(void **state)
 	struct image m = { byte, sizeof(byte), 0 };
 	uint64_t random = 1, from, to, last = 0;
 
-	(void)state;
 	for (unsigned run = 0; run < 200; run++) {
 		struct code_pieces p = over(&m);
 
@@ -135,7 +132,6 @@ static void too_much_is_left_undivided(void **state)
 	struct code_pieces p = over(&m);
 	uint64_t from, to;
 
-	(void)state;
 	p.to = p.from + PIECES_MOST + 1;
 	assert_false(code_piece(&p, BASE, &from, &to));
 	p.to = p.from;

@@ -100,7 +100,6 @@ static void the_nearer_a_store_the_more_it_tells(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 100; i++)
 		store(&p, G, BASE + 0x4000 + 64 * i);
@@ -121,7 +120,6 @@ static void of_one_word_each_as_often_as_it_was_seen(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 3; i++)
 		store(&p, F, BASE);
@@ -135,7 +133,6 @@ static void what_is_never_seen_written_where_all_else_is_stays(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 1200; i++)
 		store(&p, F, BASE + 8 * (i % 400));
@@ -149,7 +146,6 @@ static void what_is_seldom_seen_written_may_have_been_missed(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 100; i++)
 		store(&p, F, BASE + 32 * i);
@@ -162,7 +158,6 @@ static void what_changes_later_is_not_from_before(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, F, BASE);
 	reads(&p, BASE + 128, none);
@@ -177,7 +172,6 @@ static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 	struct answer filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	reads(&p, BASE, filled);
 	assert_true(part(&p, CALL) > 0.999);
@@ -195,7 +189,6 @@ static void a_wider_place_has_one_vote(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, F, BASE);
 	for (unsigned i = 0; i < 48; i++)
@@ -210,7 +203,6 @@ static void stores_on_the_stack_are_left_out(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, F, BASE);
 	store(&p, G, BASE);
@@ -224,7 +216,6 @@ static void a_line_tells_once(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 150; i++) /* half of them twice: two thirds of all writes were seen */
 		store(&p, F, BASE + 32 * (i % 100));
@@ -240,7 +231,6 @@ static void what_the_kernel_takes_was_made(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	for (unsigned i = 0; i < 900; i++)
 		store(&p, F, BASE + 8 * (i % 300));
@@ -256,7 +246,6 @@ static void constants_and_reads_without_an_address(void **state)
 {
 	struct planted p;
 
-	(void)state;
 	begin(&p);
 	store(&p, F, BASE);
 	reads(&p, BASE, (struct answer){ .near = NEAR_CONSTANT, .producer = OUTSIDE, .site = FLOW_NONE });

@@ -448,7 +448,6 @@ static void short_calls(void **state)
 	struct predict_work w = nothing_known();
 	struct predict_option o;
 	double mean = 0;
-	(void)state;
 
 	for (int k = 0; k < 8; k++) {
 		size[k] = (struct predict_size){ 91 << k, 1, 60 + 2.8 * (91 << k) };
@@ -580,7 +579,6 @@ static void whether_all_sizes_pay(void **state)
 	struct predict_device d = device_of(&a);
 	struct predict_work w;
 	struct predict_option o;
-	(void)state;
 
 	host.t0 = 150;
 	w = by_curve(&host, size, 2);
@@ -600,7 +598,6 @@ static void mean_size_as_it_is_known(void **state)
 	struct predict_device d = device_of(&a);
 	struct predict_work w = nothing_known();
 	struct predict_option exact, rough;
-	(void)state;
 
 	w.ns_per_call = FIGURE_EXACT(2e4);
 	w.bytes_in = FIGURE_EXACT(1e4);

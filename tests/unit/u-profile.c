@@ -19,22 +19,7 @@
 #include "profile/time_shares.h"
 #include "profile/walk.h"
 #include "store/write.h"
-
-static char path[64];
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-profile-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
-}
+#include "unit/temp_file.h"
 
 static void put_stack(struct store_writer *w, uint32_t id, unsigned n, const struct fmt_frame *f)
 {
@@ -354,11 +339,11 @@ int main(void)
 	/* what other programs found out stays out of this */
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(rates_and_units, setup, teardown),
-		cmocka_unit_test_setup_teardown(shared_is_read_once, setup, teardown),
-		cmocka_unit_test_setup_teardown(order_does_not_matter, setup, teardown),
-		cmocka_unit_test_setup_teardown(variants_are_one, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_are_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(rates_and_units, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(shared_is_read_once, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(order_does_not_matter, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(variants_are_one, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(names_are_kept, new_path, remove_path),
 		cmocka_unit_test(wilson),
 		cmocka_unit_test(wilson_covers),
 	};

@@ -9,7 +9,6 @@ static void the_period_follows_from_the_budget(void **state)
 	struct session_opts o = { .budget = 0.01, .timer_part = 0.5, .max_hz = 1000 };
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, &o, 0);
 	/* half of a hundredth of a second, at TICK_NS each: 250 Hz */
 	assert_int_equal(fake.period, 4 * MS);
@@ -41,7 +40,6 @@ static void the_timer_has_the_share_of_windows_that_there_are_not(void **state)
 	struct session_opts o = { .budget = 0.01, .timer_part = 0.25, .max_hz = 1000 };
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, &o, 1);
 	ledger_use(session_ledger(r.s), ACCOUNT_COUNTS);
 	ledger_use(session_ledger(r.s), ACCOUNT_WATCH);
@@ -69,7 +67,6 @@ static void each_tick_is_booked_and_earns(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	for (unsigned i = 0; i < 10; i++)
@@ -99,7 +96,6 @@ static void the_kernels_own_ticks_cost_no_interrupt(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	fake.kernel_ticks = true;
 	start(&r);
@@ -129,7 +125,6 @@ static void ticks_in_step_are_given_up(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	fake.kernel_ticks = true;
 	start(&r);
@@ -151,7 +146,6 @@ static void ticks_that_have_no_room_are_no_samples(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	fake.kernel_ticks = true;
 	start(&r);
@@ -188,7 +182,6 @@ static void ticks_that_turn_out_dearer_come_less_often(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, &o, 0);
 	start(&r);
 	/* every microsecond: a tick wakes a CPU as well */
@@ -219,7 +212,6 @@ static void timers_of_threads_cost_at_each_switch(void **state)
 	struct recording r;
 	double spent;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	fake.by_thread = true;
 	start(&r);

@@ -13,7 +13,6 @@ static void ticks_reach_each_part_in_order_of_time(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 2);
 	start(&r);
 	plant(EPOCH + MS + 30, 1);
@@ -36,7 +35,6 @@ static void what_may_be_overtaken_waits(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	plant(EPOCH + 9 * MS + 9, 1);
@@ -61,7 +59,6 @@ static void the_end_waits_for_nothing(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	plant(EPOCH + 10 * MS, 1);
@@ -78,7 +75,6 @@ static void the_kernels_ticks_are_in_no_code(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	r.part[0].located = true;
@@ -111,7 +107,6 @@ static void parts_stop_in_reverse_order_and_once(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 3);
 	assert_int_equal(session_start(r.s, &r.e), 0);
 	assert_string_equal(fake.log, "attach a:start b:start c:start ");
@@ -127,7 +122,6 @@ static void a_part_that_cannot_start_says_why(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 3);
 	r.part[1].fails = START;
 	assert_int_equal(session_start(r.s, &r.e), -EXFULL);
@@ -146,7 +140,6 @@ static void an_error_ends_the_recording_in_order(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
 		open_recording(&r, NULL, 3);
 		start(&r);
@@ -182,7 +175,6 @@ static void no_more_parts_than_there_is_room_for(void **state)
 	struct part more = { .name = 'm' };
 	int err = 0, n = 0;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	while (!err && n++ < 100)
 		err = session_add(r.s, &part_ops, &more, &r.e);
@@ -195,7 +187,6 @@ static int waited_for;
 
 static int fd_of_part(void *part)
 {
-	(void)part;
 	return waited_for;
 }
 
@@ -205,7 +196,6 @@ static void a_part_that_cannot_join_is_released_once(void **state)
 	struct source source = part_ops;
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	source.fd = fd_of_part;
 	waited_for = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -222,7 +212,6 @@ static void what_cannot_begin_leaves_an_older_file_alone(void **state)
 	struct stat st;
 	FILE *f;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	session_free(r.s);
 	f = fopen(r.path[0], "w");
@@ -251,7 +240,6 @@ static void what_was_lost_is_counted_as_lost(void **state)
 	struct seen p;
 	uint32_t flags;
 
-	(void)state;
 	open_recording(&r, NULL, 2);
 	start(&r);
 	fake.lost = 5;
@@ -289,7 +277,6 @@ static void counters_are_written_each_second_and_at_the_end(void **state)
 	struct seen p;
 	uint32_t flags;
 
-	(void)state;
 	open_recording(&r, NULL, 2);
 	start(&r);
 	r.part[0].counted = 11;
@@ -343,7 +330,6 @@ static void while_nothing_happens_only_losses_are_written(void **state)
 	uint64_t bytes;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	poll_at(&r, EPOCH + SECOND + MS);
@@ -371,7 +357,6 @@ static void threads_that_no_timer_saw_are_told_at_the_end(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	plant(EPOCH + MS, 1);
@@ -389,7 +374,6 @@ static void children_are_followed_unless_they_are_not_to_be(void **state)
 	struct target self = { .pid = getpid(), .pidfd = -1 };
 	struct recording r;
 
-	(void)state;
 	for (unsigned alone = 0; alone < 2; alone++) {
 		o.no_inherit = alone;
 		open_recording(&r, &o, 0);
@@ -419,7 +403,6 @@ static void a_thread_has_four_breakpoints(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	assert_int_equal(session_breakpoints_free(r.s), 4);
@@ -441,7 +424,6 @@ static void the_gate_decides_and_hears_what_was_armed(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	fake.open = true;
 	start(&r);
@@ -483,7 +465,6 @@ static void the_ledger_hears_how_many_threads_run(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	poll_at(&r, EPOCH + SECOND);
@@ -506,7 +487,6 @@ static void a_rate_is_written_where_it_is_another(void **state)
 	struct seen p;
 	double written = 0;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	for (unsigned i = 0; i < 5; i++)
@@ -525,7 +505,6 @@ static void looks_come_sooner_for_who_waits(void **state)
 	struct recording r;
 	uint64_t idle, soon, tick;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	poll_at(&r, EPOCH + 100 * MS);
@@ -564,7 +543,6 @@ static void a_rotation_begins_all_anew(void **state)
 	struct seen one, two;
 	double written = 0;
 
-	(void)state;
 	open_recording(&r, NULL, 2);
 	start(&r);
 	session_rate(r.s, "made up", the_time, 100, 0, &written);
@@ -624,7 +602,6 @@ static void a_profile_that_cannot_begin_leaves_the_former(void **state)
 	struct recording r;
 	struct seen p;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	assert_int_equal(session_next(r.s, "/nowhere/at/all", &r.e), -ENOENT);
@@ -658,7 +635,6 @@ static void bytes_are_those_of_all_profiles(void **state)
 	uint64_t bytes = 0;
 	struct stat st;
 
-	(void)state;
 	open_recording(&r, NULL, 1);
 	start(&r);
 	for (unsigned i = 1; i < 3; i++) {
@@ -693,7 +669,6 @@ static void threads_that_have_ended_are_forgotten(void **state)
 	uint32_t flags;
 	double rate;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	for (unsigned i = 0; i < 20; i++) {
@@ -721,7 +696,6 @@ static void half_of_each_second_is_no_time_to_rotate(void **state)
 {
 	struct recording r;
 
-	(void)state;
 	open_recording(&r, NULL, 0);
 	start(&r);
 	the_time = EPOCH + 400 * MS;

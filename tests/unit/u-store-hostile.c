@@ -20,22 +20,7 @@
 #include "profile/profile.h"
 #include "store/read.h"
 #include "store/write.h"
-
-static char path[64];
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-hostile-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
-}
+#include "unit/temp_file.h"
 
 static void write_samples(unsigned count, unsigned flush_every)
 {
@@ -298,13 +283,13 @@ static void an_honest_file_is_read_whole(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(false_headers_do_not_take_forever, setup, teardown),
-		cmocka_unit_test_setup_teardown(many_damaged_places, setup, teardown),
-		cmocka_unit_test_setup_teardown(changes_that_cannot_be, setup, teardown),
-		cmocka_unit_test_setup_teardown(cut_short_while_reading, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_small_file_takes_little_memory, setup, teardown),
-		cmocka_unit_test_setup_teardown(an_honest_file_is_read_whole, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(false_headers_do_not_take_forever, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(many_damaged_places, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(changes_that_cannot_be, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(cut_short_while_reading, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_small_file_takes_little_memory, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(an_honest_file_is_read_whole, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, new_path, remove_path),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

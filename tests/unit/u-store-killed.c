@@ -16,8 +16,8 @@
 
 #include "store/read.h"
 #include "store/write.h"
+#include "unit/temp_file.h"
 
-static char path[64];
 static long left = -1; /* bytes that may be written before the kill; a cut costs one. -1: no kill */
 static int refuse;     /* errno of writes beyond that instead */
 static long cost;      /* of all */
@@ -48,20 +48,6 @@ int ftruncate(int fd, off_t len)
 		longjmp(killed, 1);
 	left -= left > 0;
 	return (int)syscall(SYS_ftruncate, fd, len);
-}
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-killed-XXXXXX");
-	fd = mkstemp(path);
-	return fd < 0 ? -1 : close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
 }
 
 #define ROUNDS 12u /* of few samples, as a session has in a quarter of a second */
@@ -251,10 +237,10 @@ static void false_claims(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(at_each_byte, setup, teardown),
-		cmocka_unit_test_setup_teardown(disk_full_at_each_byte, setup, teardown),
-		cmocka_unit_test_setup_teardown(packed_in_the_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(false_claims, setup, teardown),
+		cmocka_unit_test_setup_teardown(at_each_byte, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(disk_full_at_each_byte, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(packed_in_the_end, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(false_claims, new_path, remove_path),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,24 +11,7 @@
 
 #include "store/read.h"
 #include "store/write.h"
-
-static char path[64];
-
-static int setup(void **state)
-{
-	int fd;
-
-	strcpy(path, "/tmp/accperf-u-store-XXXXXX");
-	fd = mkstemp(path);
-	if (fd < 0)
-		return -1;
-	return close(fd);
-}
-
-static int teardown(void **state)
-{
-	return unlink(path);
-}
+#include "unit/temp_file.h"
 
 static void write_profile(unsigned samples, bool end)
 {
@@ -442,16 +425,16 @@ static void read_ahead(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(round_trip, setup, teardown),
-		cmocka_unit_test_setup_teardown(killed_recording, setup, teardown),
-		cmocka_unit_test_setup_teardown(truncated_anywhere, setup, teardown),
-		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, setup, teardown),
-		cmocka_unit_test_setup_teardown(newer_major_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(read_ahead, setup, teardown),
-		cmocka_unit_test_setup_teardown(columns, setup, teardown),
-		cmocka_unit_test_setup_teardown(steps, setup, teardown),
-		cmocka_unit_test_setup_teardown(columns_are_honest, setup, teardown),
-		cmocka_unit_test_setup_teardown(equal_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(round_trip, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(killed_recording, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(truncated_anywhere, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(newer_major_is_refused, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(read_ahead, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(columns, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(steps, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(columns_are_honest, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(equal_records, new_path, remove_path),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

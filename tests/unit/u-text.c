@@ -20,7 +20,6 @@ static void is(const char *name, unsigned max, unsigned columns, const char *wan
 
 static void what_fits_is_whole(void **state)
 {
-	(void)state;
 	is("deflate", 0, 0, "deflate");
 	is("deflate", 7, 0, "deflate");
 	is("deflate", 20, 10, "deflate   ");
@@ -28,7 +27,6 @@ static void what_fits_is_whole(void **state)
 
 static void the_middle_is_left_out(void **state)
 {
-	(void)state;
 	is("libz.so.1.2.13+0x1234", 12, 0, "libz...x1234");
 	is("libz.so.1.2.13+0x1238", 12, 0, "libz...x1238"); /* told apart from the one before */
 	is("compress/flate.(*compressor).deflate", 14, 16, "flate...eflate  ");
@@ -38,7 +36,6 @@ static void the_middle_is_left_out(void **state)
 
 static void characters_of_many_bytes_count_once(void **state)
 {
-	(void)state;
 	is("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc", 4, 0, "\xc3\xa4..\xc3\xbc");
 	is("a\033[31mb", 0, 0, "a?[31mb");
 }

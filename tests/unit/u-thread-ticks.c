@@ -92,7 +92,6 @@ static void ordinary_threads_keep_their_samples(void **unused)
 		double on, off;
 	} kinds[] = { { 100e3, 9.9e6 }, { 300e3, 3e6 }, { 2e6, 8e6 }, { 5e6, 5e6 }, { 50e6, 10e6 }, { 1e9, 0 } };
 
-	(void)unused;
 	for (unsigned k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
 		double told = 0, ran = 0, samples = 0, refused = 0;
 
@@ -119,7 +118,6 @@ static void short_threads_are_told_in_full(void **unused)
 {
 	double told = 0, ran = 0;
 
-	(void)unused;
 	for (unsigned i = 0; i < 20000; i++) {
 		struct world w = begun(i);
 
@@ -149,7 +147,6 @@ static void threads_in_step_have_timers_alone(void **unused)
 {
 	static const uint64_t beats[] = { 4 * MS, 10 * MS, 20 * MS };
 
-	(void)unused;
 	for (unsigned k = 0; k < 3; k++)
 		for (unsigned i = 0; i < 50; i++) {
 			struct world w = in_step(beats[k], 0, i);
@@ -166,7 +163,6 @@ static void threads_never_met_are_not_told_less(void **unused)
 {
 	double told = 0, ran = 0;
 
-	(void)unused;
 	for (unsigned i = 0; i < 50; i++) {
 		struct world w = in_step(4 * MS, 1 * MS, i);
 
@@ -185,7 +181,6 @@ static void a_thread_in_step_no_more_has_them_again(void **unused)
 	unsigned before = w.samples;
 	double told = w.told, ran = (double)w.ran;
 
-	(void)unused;
 	assert_int_equal(w.t.threads, 1);
 	pass(&w, 20000 * MS, true);
 	assert_in_range(w.samples - before, 2000, 6000);
@@ -198,7 +193,6 @@ static void a_machine_that_loses_ticks_is_not_in_step(void **unused)
 {
 	struct world w = begun(3);
 
-	(void)unused;
 	for (unsigned i = 0; i < 2000; i++) {
 		pass(&w, 5 * MS, true);
 		w.ran += 5 * MS; /* by its clock only */
@@ -211,7 +205,6 @@ static void another_thread_of_that_number_begins_afresh(void **unused)
 {
 	struct world w = begun(4);
 
-	(void)unused;
 	pass(&w, 1000 * MS, true);
 	w.ran = 0;
 	w.told = 0;
@@ -229,7 +222,6 @@ static void without_a_clock_all_is_as_it_comes(void **unused)
 	struct sample m = { .kind = SAMPLE_TICK, .tid = 1, .flags = SF_KERNEL_TICK, .period = 7 };
 	bool in_step;
 
-	(void)unused;
 	for (unsigned i = 0; i < 100; i++)
 		assert_int_equal(thread_ticks_seen(&t, &m, TIMER, &in_step), 7);
 	assert_false(in_step);

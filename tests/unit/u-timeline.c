@@ -110,7 +110,6 @@ static struct flow_input record(const struct kind *k, uint64_t seed)
 
 static void steady_programs_have_one_phase(void **state)
 {
-	(void)state;
 	for (size_t k = 0; k < sizeof(steady) / sizeof(steady[0]); k++) {
 		int one = 0;
 
@@ -147,7 +146,6 @@ static bool as_planted(const struct kind *k, const struct timeline *t)
 
 static void planted_phases_are_found(void **state)
 {
-	(void)state;
 	for (size_t k = 0; k < sizeof(phased) / sizeof(phased[0]); k++) {
 		int found = 0;
 
@@ -171,7 +169,6 @@ static void phases_say_what_is_done(void **state)
 	struct timeline t;
 	struct err e = { 0 };
 
-	(void)state;
 	assert_int_equal(timeline_build(&in, 40, false, &t, &e), 0);
 	assert_int_equal(t.phases, 3);
 	assert_string_equal(t.phase_of[0].most[0], "receive");
@@ -190,7 +187,6 @@ static void intervals_hold_the_truth(void **state)
 	const struct kind *k = &steady[0];
 	int held = 0, all = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		struct flow_input in = record(k, seed);
 		struct timeline t;
@@ -224,7 +220,6 @@ static void what_has_no_time_is_in_no_slice_of_its_own(void **state)
 	struct err e = { 0 };
 	uint64_t last = in.access[in.access_count - 1].time;
 
-	(void)state;
 	assert_int_equal(timeline_build(&in, 10, false, &without, &e), 0);
 	in.access[in.access_count++] = (struct in_access){
 		.time = last, .func = 1, .weight = 500, .size = 8, .flags = FMT_A_TIME | FMT_A_LOAD | IN_A_UNSAMPLED
@@ -252,7 +247,6 @@ static void accesses_without_an_address_count(void **state)
 	struct timeline all, split;
 	struct err e = { 0 };
 
-	(void)state;
 	assert_int_equal(timeline_build(&in, 10, false, &all, &e), 0);
 	in.access_count -= 100;
 	in.blind = in.access + in.access_count;

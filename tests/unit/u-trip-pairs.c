@@ -55,7 +55,6 @@ static int out(uint64_t sp, uint64_t value)
 
 static void pairs(void **state)
 {
-	(void)state;
 	trips_begin(&p, &counted, false);
 	assert_int_equal(in(8, 0), NOTHING);
 	assert_int_equal(out(8, 5), 5);
@@ -83,7 +82,6 @@ static void pairs(void **state)
 
 static void begun_before(void **state)
 {
-	(void)state;
 	trips_begin(&p, &counted, true);
 	assert_int_equal(out(8, 5), 5);
 	assert_int_equal(out(8, 5), NOTHING);
@@ -108,7 +106,6 @@ static void begun_before(void **state)
 
 static void lists(void **state)
 {
-	(void)state;
 	trips_begin(&p, &list, false);
 	assert_int_equal(in(8, 1), NOTHING);
 	assert_int_equal(met(1, 8, 0, true), 5);

@@ -12,8 +12,6 @@
 
 static uint32_t all_of_one(const void *ctx, size_t i)
 {
-	(void)ctx;
-	(void)i;
 	return 0;
 }
 
@@ -51,7 +49,6 @@ static void extents_find_arrays(void **state)
 	struct unique_addresses_result r;
 	uint64_t x = 42;
 
-	(void)state;
 	for (int stride = 4; stride <= 16; stride *= 2) {
 		/* 4 bytes at every stride of an array of 1 MiB */
 		for (size_t i = 0; i < 400; i++) {
@@ -106,13 +103,11 @@ static void extents_find_arrays(void **state)
 /* Items of two keys in turn, and some of none: each key's are measured alone, in the order of keys. */
 static uint32_t two_in_turn(const void *ctx, size_t i)
 {
-	(void)ctx;
 	return i % 3 == 2 ? FLOW_NONE : (uint32_t)(i % 3) * 2 + 1;
 }
 
 static struct unique_addresses_item word_of(const void *ctx, size_t i)
 {
-	(void)ctx;
 	return (struct unique_addresses_item){ .addr = 0x1000 + i / 3 * 8, .object = FLOW_NONE, .size = i % 3 ? 4 : 8 };
 }
 
@@ -132,7 +127,6 @@ static void keys_are_measured_apart(void **state)
 		.count = 300, .keys = 5, .key = two_in_turn, .item = word_of, .take = note_seen, .ctx = &at
 	};
 
-	(void)state;
 	assert_int_equal(unique_addresses_each(&in, &by), 0);
 	assert_true(seen[1] == 800 && seen[3] == 400);
 	assert_true(seen[0] == 0 && seen[2] == 0 && seen[4] == 0);

@@ -26,7 +26,6 @@ static void functions_scatter_as_they_were_counted(void **state)
 	double sum[FUNCTIONS] = { 0 }, square[FUNCTIONS] = { 0 };
 	uint64_t seed = 7;
 
-	(void)state;
 	for (uint32_t i = 0; i < FUNCTIONS; i++) /* blocks that bursts parted: hardly any error of their own */
 		site[i] = (struct in_site){ .ip = 0x1000 * i, .func = i, .block = i + 1 };
 	assert_int_equal(volume_error_new(&v, &in), 0);
@@ -64,7 +63,6 @@ static void blocks_scatter_where_time_parts_them(void **state)
 	double apart = 0;
 	uint64_t seed = 7;
 
-	(void)state;
 	assert_int_equal(volume_error_new(&v, &in), 0);
 	for (uint32_t i = 0; i < in.site_count; i++)
 		volume_error_add(&v, i, 1);
@@ -81,7 +79,6 @@ static void proportions_of_few_trials(void **state)
 {
 	struct flow_range r = writer_proportion(1, 2, 1.645);
 
-	(void)state;
 	assert_true(r.high == 1 && fabs(r.low - 2 / (2 + 1.645 * 1.645)) < 1e-9);
 	r = writer_proportion(0, 100, 1.645);
 	assert_true(r.low == 0 && fabs(r.high - 1.645 * 1.645 / (100 + 1.645 * 1.645)) < 1e-9);
@@ -99,7 +96,6 @@ static void what_nobody_wrote_anybody_may_have(void **state)
 	const struct writer_evidence of = { edge, trials, ALL, NOBODY, 1.645 };
 	struct writer_error w;
 
-	(void)state;
 	edge[edge_id(&ids, WRITER, READER)] = 60;
 	edge[edge_id(&ids, NOBODY, READER)] = 30;
 	edge[edge_id(&ids, OTHER, READER)] = 10;

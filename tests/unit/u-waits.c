@@ -77,7 +77,6 @@ static void test_right_on_average(void **state)
 		{ 1e4, 1e4, 1e6, "so many that switches are seen in stretches" },
 	};
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		double told = 0, truth = 0;
 
@@ -100,7 +99,6 @@ static void test_only_what_is_paid(void **state)
 {
 	struct run r = simulate(20, 1e4, 1e4, 2e5, 1, 5);
 
-	(void)state;
 	assert_true(r.told < 20 * 2e5 / 5000 * 1.3 + 400);
 	assert_true(r.told > 20 * 2e5 / 5000 * .5);
 }
@@ -176,7 +174,6 @@ static void test_shares(void **state)
 	const struct function_wait *leaf = of(p, all, "leaf"), *root = of(p, all, "root");
 	struct wait_share s;
 
-	(void)state;
 	assert_true(waits_observed(p));
 	assert_int_equal(leaf->count, 50);
 	assert_float_equal(leaf->ns, 100000, 1e-6);
@@ -207,7 +204,6 @@ static void test_none_is_not_unknown(void **state)
 	struct function_wait *all = waits_by_function(p, false, NULL);
 	struct wait_share s = wait_share(p, of(p, all, "leaf"), 100, 100, 100);
 
-	(void)state;
 	assert_true(waits_observed(p));
 	assert_float_equal(s.value, 0, 0);
 	assert_true(isnan(s.high)); /* how long a wait is here, nothing tells */

@@ -73,7 +73,6 @@ static void shares_are_those_of_the_costs(void **state)
 	assert_float_equal(find(&w, "a")->share.low, 0.5, 1e-9);
 	wall_release(&w);
 	flow_release(&f);
-	(void)state;
 }
 
 static void intervals_hold_the_share(void **state)
@@ -93,7 +92,6 @@ static void intervals_hold_the_share(void **state)
 	assert_float_equal(share.high, 80.0 / 180, 1e-9);
 	wall_release(&w);
 	flow_release(&f);
-	(void)state;
 }
 
 static void speedups_have_their_limits(void **state)
@@ -102,7 +100,6 @@ static void speedups_have_their_limits(void **state)
 	assert_float_equal(wall_speedup(0.5, 2), 1 / 0.75, 1e-12);
 	assert_float_equal(wall_speedup(0.5, INFINITY), 2, 1e-12);
 	assert_true(isnan(wall_speedup(1, INFINITY)));
-	(void)state;
 }
 
 static void bad_questions_are_refused(void **state)
@@ -125,7 +122,6 @@ static void bad_questions_are_refused(void **state)
 	o.op = 1;
 	assert_int_equal(wall_build(&f, &o, &w, &e), -ENODATA);
 	flow_release(&f);
-	(void)state;
 }
 
 static void powers_are_found(void **state)
@@ -144,7 +140,6 @@ static void powers_are_found(void **state)
 	assert_float_equal(fit.power, 2, 1e-9);
 	assert_true(isnan(fit.low));
 	assert_true(isnan(growth_fit(n, square, 1).power));
-	(void)state;
 }
 
 static void sizes_must_ascend(void **state)
@@ -165,7 +160,6 @@ static void sizes_must_ascend(void **state)
 	growth_release(&g);
 	flow_release(&f[0]);
 	flow_release(&f[1]);
-	(void)state;
 }
 
 static void paths_fold_into_their_callers(void **state)
@@ -208,7 +202,6 @@ static void paths_fold_into_their_callers(void **state)
 	path[2].parent = 2;
 	edges[0].producer = 77;
 	assert_int_equal(flow_paths_build(&in, &o, 2, &p, &e), -EBADMSG);
-	(void)state;
 }
 
 int main(void)

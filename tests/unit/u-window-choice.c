@@ -19,7 +19,6 @@ static void what_was_never_sampled_is_worth_nothing(void **state)
 {
 	struct window_choice d = { 0 };
 
-	(void)state;
 	assert_true(window_choice_worth(&d, MODULE, HOT) == 0);
 	window_choice_sampled(&d, MODULE, HOT, 0, 8);
 	assert_true(window_choice_worth(&d, MODULE, HOT) > 0);
@@ -33,7 +32,6 @@ static void more_bytes_are_worth_more_until_windows_saw_them(void **state)
 	struct window_choice d = { 0 };
 	double before;
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 0, 600);
 	window_choice_sampled(&d, MODULE, HOT, 0, 400);
 	window_choice_sampled(&d, MODULE, WARM, 0, 200);
@@ -51,7 +49,6 @@ static void what_is_always_written_by_the_same_needs_fewer(void **state)
 {
 	struct window_choice d = { 0 };
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 0, 100);
 	window_choice_sampled(&d, MODULE, WARM, 0, 100);
 	for (int i = 0; i < 8; i++) {
@@ -70,7 +67,6 @@ static void a_group_of_which_nothing_is_known_comes_first(void **state)
 	struct window_choice d = { 0 };
 	double one, before;
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 1, 1000);
 	for (uint64_t i = 0; i < 10; i++)
 		window_choice_sampled(&d, MODULE, COLD + i, 2, 100);
@@ -92,7 +88,6 @@ static void windows_spread_over_instructions(void **state)
 	struct window_choice d = { 0 };
 	unsigned hot = 0, cold = 0;
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 0, 1000);
 	window_choice_sampled(&d, MODULE, COLD, 0, 1);
 	/* samples come by in proportion to bytes, windows by a lower power of them */
@@ -116,7 +111,6 @@ static void a_rare_best_does_not_keep_the_slots_empty(void **state)
 	struct window_choice d = { 0 };
 	unsigned passed = 0;
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 0, 1e6);
 	window_choice_sampled(&d, MODULE, COLD, 0, 1);
 	assert_true(window_choice_take(&d, window_choice_worth(&d, MODULE, HOT)));
@@ -132,7 +126,6 @@ static void nearly_as_good_is_good_enough(void **state)
 {
 	struct window_choice d = { 0 };
 
-	(void)state;
 	window_choice_sampled(&d, MODULE, HOT, 0, 100);
 	window_choice_sampled(&d, MODULE, WARM, 0, 50);
 	window_choice_sampled(&d, MODULE, COLD, 0, 5);
@@ -146,7 +139,6 @@ static void misses_double_the_patience_of_what_lies_close_by(void **state)
 	struct window_choice d = { 0 };
 	double most;
 
-	(void)state;
 	assert_true(window_choice_patience(&d, 0x7f0000001040) == 1);
 	window_choice_missed(&d, 0x7f0000001040);
 	window_choice_missed(&d, 0x7f0000001ff8);
@@ -163,7 +155,6 @@ static void a_full_table_counts_what_it_turns_away(void **state)
 {
 	struct window_choice d = { 0 };
 
-	(void)state;
 	for (uint32_t i = 0; i < MOST_SITES; i++)
 		window_choice_sampled(&d, MODULE, 16ull * i, 0, 4);
 	assert_int_equal(d.count, MOST_SITES);

@@ -12,7 +12,6 @@ static void nothing_is_opened_without_permission(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	b.s.open = false; /* the gate */
@@ -45,7 +44,6 @@ static void it_takes_turns_with_who_wants_them_too(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	assert_true(tick(&b));
@@ -61,7 +59,6 @@ static void little_is_known_of_the_target_at_first(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	end(&b);
 	prepare(&b);
@@ -84,7 +81,6 @@ static void only_what_has_just_come_is_acted_on(void **state)
 	struct bench b;
 	struct sample m;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	the_time += 100 * MS;
@@ -118,7 +114,6 @@ static void the_budget_refuses(void **state)
 	static const enum account accounts[] = { ACCOUNT_WATCH, ACCOUNT_ARMED };
 	struct bench b;
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++) {
 		double *balance;
 
@@ -160,7 +155,6 @@ static void what_is_worth_most_is_watched(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	sampled(&b, load(WARM, DATA + 0x100), 200);
 	sampled(&b, load(HOT, DATA + 0x200), 600);
@@ -184,7 +178,6 @@ static void only_what_can_be_watched_is_drawn(void **state)
 	struct access_opts with_stack = { .windows = true, .stack = true };
 	struct bench b;
 
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		struct block_access *a;
 
@@ -223,7 +216,6 @@ static void each_place_of_an_access_is_as_likely(void **state)
 	unsigned seen[64] = { 0 }, places = 0;
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	access_at(HOT, DATA + 3, 64, FMT_A_LOAD);
 	for (unsigned i = 0; i < 1000; i++) {
@@ -258,7 +250,6 @@ static void a_processor_that_samples_in_time_chooses_instead(void **state)
 	struct sample m;
 	struct bench b;
 
-	(void)state;
 	begin(&b, &o);
 	load(WARM, DATA);
 	assert_false(tick(&b)); /* the timer does not */
@@ -293,7 +284,6 @@ static void a_window_reads_and_then_waits_for_a_write(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	assert_true(tick(&b));
@@ -326,7 +316,6 @@ static void who_has_ended_is_not_watched(void **state)
 	} step[] = { { 0, 0 }, { -ENOENT, 0 }, { 3, -ESRCH }, { 3, -ENOSPC }, { 3, -EAGAIN } };
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	for (unsigned i = 0; i < sizeof(step) / sizeof(step[0]); i++) {
@@ -351,7 +340,6 @@ static void where_switches_are_dear_it_is_armed_on_cpus(void **state)
 	struct sample fork = { .kind = SAMPLE_FORK, .pid = PID, .ppid = PID, .tid = PID + 1 };
 	struct located at = { 0 };
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	fake.cpus = 2;
@@ -401,7 +389,6 @@ static void a_window_may_yield_to_a_newer_one(void **state)
 	struct bench b;
 	struct seen p;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	for (unsigned i = 0; i < 4; i++)
@@ -450,7 +437,6 @@ static void dear_time_is_shared(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin_dear(&b);
 	remember_two(&b);
 	load(HOT, DATA);
@@ -490,7 +476,6 @@ static void hits_are_written_with_their_window(void **state)
 	struct wire_watch raw = { .h = { .pid = PID }, .addr = DATA };
 	uint64_t addr, armed, spent;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	fake.device.stats.lost = 2;
@@ -538,7 +523,6 @@ static void a_window_that_is_given_up_says_so(void **state)
 	struct seen p;
 	bool loss;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	assert_true(tick(&b));
@@ -581,7 +565,6 @@ static void what_a_window_taught_decides_the_next(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	/* tried once, the other is worth more; unless it was met there, reading what somebody had written */
 	for (unsigned met = 0; met < 2; met++) {
 		begin(&b, NULL);
@@ -616,7 +599,6 @@ static void where_nobody_wrote_the_next_is_to_be_longer(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	for (unsigned written = 0; written < 2; written++) {
 		begin_dear(&b);
 		load(HOT, DATA);
@@ -641,7 +623,6 @@ static void armed_time_is_paid_once(void **state)
 	struct bench b;
 	double once;
 
-	(void)state;
 	begin(&b, NULL);
 	for (unsigned i = 0; i < 2000; i++)
 		windows_tick(b.w, i % 2, false);
@@ -668,7 +649,6 @@ static void ticks_pay_for_being_attached(void **state)
 	struct sample m = { .kind = SAMPLE_TICK, .pid = PID, .tid = PID, .period = PERIOD };
 	struct located at = { 0 };
 
-	(void)state;
 	begin(&b, NULL);
 	assert_int_equal(b.s.users, 1);
 	for (unsigned i = 0; i < 3; i++)
@@ -683,7 +663,6 @@ static void the_rate_is_of_the_last_second(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	load(HOT, DATA);
 	source_watch.second(b.w, &b.s, the_time);
@@ -711,7 +690,6 @@ static void a_slot_that_a_debugger_took_is_waited_for(void **state)
 		     { -EOPNOTSUPP, 1, -EOPNOTSUPP, 1 } };
 	struct bench b;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(step) / sizeof(step[0]); i++) {
 		prepare(&b);
 		fake.check = step[i].err;
@@ -741,7 +719,6 @@ static void another_profile_begins_without_what_is_known(void **state)
 {
 	struct bench b;
 
-	(void)state;
 	begin(&b, NULL);
 	sampled(&b, load(HOT, DATA), 1e6);
 	sampled(&b, load(WARM, DATA + 0x100), 10);
