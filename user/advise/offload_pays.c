@@ -6,12 +6,11 @@
 #include <string.h>
 
 #include "offload/points.h"
+#include "util/path_name.h"
 
 const char *offload_library(const struct offload_item *it)
 {
-	const char *slash = strrchr(it->library, '/');
-
-	return slash ? slash + 1 : it->library;
+	return path_name(it->library);
 }
 
 bool offload_passes(const struct filter *f, const struct offload_item *it)

@@ -13,6 +13,7 @@
 #include "daemon/fleet.h"
 #include "daemon/fleet_view.h"
 #include "daemon/query.h"
+#include "util/path_name.h"
 
 struct fleet_cmd {
 	const char *clickhouse, *otlp, *pyroscope, *remote_write, *user_file, *service, *since, *until, *against, *host,
@@ -90,8 +91,7 @@ static int push_files(const struct fleet_cmd *o, const struct destination *to, i
 
 	uname(&u);
 	for (int i = 0; i < argc; i++) {
-		const char *slash = strrchr(argv[i], '/');
-		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, slash ? slash + 1 : argv[i], 0 };
+		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, path_name(argv[i]), 0 };
 		struct err e = { 0 };
 
 		if (stat(argv[i], &st)) {

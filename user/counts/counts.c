@@ -25,21 +25,21 @@ static int check_links(const struct counts_tree *t)
 
 /* ---- what is observed ---- */
 
-static const struct counts_tree *sort_tree;
-
-static int by_time_of_group(const void *a, const void *b)
+static int by_time_of_group(const void *a, const void *b, void *tree)
 {
+	const struct counts_tree *t = tree;
 	const struct counts_seen *x = a, *y = b;
-	double p = sort_tree->group[x->index].time, q = sort_tree->group[y->index].time;
+	double p = t->group[x->index].time, q = t->group[y->index].time;
 
 	return p < q ? 1 : p > q ? -1 : x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* The surest first. */
-static int by_variance(const void *a, const void *b)
+static int by_variance(const void *a, const void *b, void *tree)
 {
+	const struct counts_tree *t = tree;
 	const struct counts_seen *x = a, *y = b;
-	double p = sort_tree->link[x->index].ratio.log_var, q = sort_tree->link[y->index].ratio.log_var;
+	double p = t->link[x->index].ratio.log_var, q = t->link[y->index].ratio.log_var;
 
 	return p < q ? -1 : p > q ? 1 : x->index < y->index ? -1 : x->index > y->index;
 }
@@ -76,14 +76,13 @@ static int choose(struct counts_solver *s)
 	for (size_t g = 0; g < t->groups; g++)
 		if (s->per_group[g] > 0 && t->group[g].time > 0 && !t->group[g].partial)
 			all[timed++] = (struct counts_seen){ .index = (uint32_t)g };
-	sort_tree = t;
-	qsort(all, timed, sizeof(*all), by_time_of_group);
+	qsort_r(all, timed, sizeof(*all), by_time_of_group, t);
 	n = timed < COUNTS_MAX_GROUPS ? timed : COUNTS_MAX_GROUPS;
 	rate = all + n;
 	for (size_t l = 0; l < t->links; l++)
 		if (counts_is_rate(&t->link[l]) && t->link[l].ratio.ratio > 0 && t->link[l].ratio.log_var < 4)
 			rate[rates++] = (struct counts_seen){ .index = (uint32_t)l, .rate = true };
-	qsort(rate, rates, sizeof(*rate), by_variance);
+	qsort_r(rate, rates, sizeof(*rate), by_variance, t);
 	s->timed = n;
 	s->observed = n + (rates < COUNTS_MAX_RATES ? rates : COUNTS_MAX_RATES);
 	s->all = s->observed;

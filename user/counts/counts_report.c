@@ -2,13 +2,13 @@
 #include "counts/counts_repeats.h"
 #include "counts/counts_report.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define Z95 1.96           /* standard deviations of a 95 % interval of the normal distribution */
 #define RUNS_KNOWN_VAR 0.1 /* of the log: below it (a factor of 1.37) runs are shown as known; by hand */
 
 struct maker {
@@ -164,11 +164,9 @@ static void fill_rows(struct maker *m)
 	out->in_segments = all > 0 ? in_segments / all : 0;
 }
 
-static const struct counts_row *sort_rows;
-
-static int by_instructions(const void *a, const void *b)
+static int by_instructions(const void *a, const void *b, void *rows)
 {
-	const struct counts_row *x = &sort_rows[*(const uint32_t *)a], *y = &sort_rows[*(const uint32_t *)b];
+	const struct counts_row *row = rows, *x = &row[*(const uint32_t *)a], *y = &row[*(const uint32_t *)b];
 	double p = isnan(x->share.value) ? -1 : x->share.value, q = isnan(y->share.value) ? -1 : y->share.value;
 
 	return p < q ? 1 : p > q ? -1 : x->addr < y->addr ? -1 : x->addr > y->addr;
@@ -187,8 +185,7 @@ static int sort_functions(struct maker *m)
 	}
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	sort_rows = m->out->row;
-	qsort(order, n, sizeof(*order), by_instructions);
+	qsort_r(order, n, sizeof(*order), by_instructions, m->out->row);
 	for (uint32_t i = 0; i < n; i++) {
 		rows[i] = m->out->row[order[i]];
 		m->row_of[order[i]] = i;

@@ -339,7 +339,6 @@ static void take_host_share(struct fleet_functions *f, struct fleet_function *to
 {
 	char *tab = strchr(to->object, '|');
 
-	(void)f;
 	to->share = v[0];
 	if (!tab)
 		return;

@@ -6,6 +6,7 @@
 
 #include "util/clean.h"
 #include "util/json.h"
+#include "util/normal.h"
 
 static const char *const verdicts[] = { [FLEET_NOISE] = "noise", [FLEET_REAL] = "real", [FLEET_MOVED] = "moved" };
 
@@ -54,7 +55,7 @@ void fleet_text(const struct fleet_view *v, const struct fleet_functions *f, str
 			percent_column(o->before, 9, 2, false, out);
 			percent_column(o->after, 9, 2, false, out);
 			percent_column(o->change, 8, 3, true, out);
-			percent_column(1.96 * o->error, 7, 3, false, out);
+			percent_column(Z95 * o->error, 7, 3, false, out);
 			buf_addf(out, "  %.3f  %-7s", o->q, verdicts[o->verdict]);
 		} else if (v->differ) {
 			percent_column(o->share, 7, 2, false, out);

@@ -21,6 +21,7 @@
 #include "util/buf.h"
 #include "util/grow.h"
 #include "util/openfile.h"
+#include "util/path_name.h"
 #include "util/suggest.h"
 
 #define LIST_FILE_MOST (16u << 20) /* bytes */
@@ -240,8 +241,7 @@ static void need(struct files *f, const char *path)
 
 static bool libc_itself(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash ? slash + 1 : path;
+	const char *name = path_name(path);
 
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3) ||
 	       !strncmp(name, "ld.so", 5);

@@ -11,12 +11,9 @@
 #include <string.h>
 
 #include "abi.h"
-#include "code/cfg.h"
-#include "proc/module.h"
-#include "flow/input_priv.h"
+#include "flow/block_priv.h"
 #include "util/bisect.h"
 #include "util/normal.h"
-#include "volume/flow_balance.h"
 
 #define MAX_FUNCTIONS 4096   /* whose graphs are drawn; by hand */
 #define MAX_NODES (1u << 16) /* blocks solved together; by hand */
@@ -24,54 +21,9 @@
 /* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
-#define STUB_INSNS 3     /* a stub of the linkage table: endbr64, bnd, jmp */
 #define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
 #define STRING_BURSTS 3  /* that met a `rep` instruction, for its bytes a run to be theirs; by hand */
-#define MOST_RUNS 1e18   /* more is the outcome of a damaged file */
 #define LOW_LEAST 1e-3   /* of a figure: an interval down to nothing says no more than one down to there */
-#define PROLOGUE 8       /* instructions in which a frame pointer is set up */
-
-struct function {
-	uint32_t module; /* index into runs.module */
-	uint32_t name;   /* fmt_function.id, 0 unknown */
-	uint32_t first_node;
-	bool called; /* somebody was seen to call it */
-	bool usable;
-	struct cfg cfg;
-	bool *touches;               /* by instruction: it has operands in memory, or cannot be decoded */
-	double counted, by_segments; /* counts_group's instructions, and the part of them that segments told */
-};
-
-struct code_module {
-	uint32_t id;
-	struct module *m; /* NULL: cannot be read */
-	struct map spoils;
-};
-
-struct runs {
-	struct raw *r;
-	struct code_module *module;
-	uint32_t modules;
-	struct function *function;
-	uint32_t functions;
-	size_t function_cap;
-	struct map function_at; /* module index << 48 ^ start -> function */
-	struct map call_at;     /* function << 32 | call -> group + 1 */
-	struct map pair_at;     /* group << 32 | callee */
-	struct flow_balance s;
-	uint32_t elsewhere; /* node of what leaves the known code */
-	size_t node_cap, edge_cap, group_cap;
-	struct map site_sum;   /* module, address, kind -> index into sum: of weights */
-	struct map string_sum; /* the same of bytes, of repeated instructions */
-	double *sum;
-	size_t sums, sum_cap;
-	struct map burst_at; /* module, address -> index into raw_bursts.site */
-	uint32_t *block;     /* by node: flow_input.parts.block; FLOW_NONE; NULL: none at all */
-	uint32_t blocks;     /* nodes that there were then */
-	bool failed;
-};
-
-#define ADD(rs, array, count, cap, ...) ((rs)->failed |= !PUSH(array, count, cap, 256, __VA_ARGS__))
 
 /* ---- functions ---- */
 
@@ -592,11 +544,6 @@ static void build_balance(struct runs *rs)
 
 /* ---- weights ---- */
 
-static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
-{
-	return input_code_key(module, ip) ^ (uint64_t)store << 63;
-}
-
 static double *sum_in(struct runs *rs, struct map *m, uint64_t ip, uint32_t module, bool store)
 {
 	bool added;
@@ -640,7 +587,7 @@ static void find_burst_sites(struct runs *rs)
 }
 
 /* Of a repeated instruction, off the stack; NaN: too few bursts met it. */
-static double bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
+double blocks_bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
 {
 	const uint64_t *at = map_get(&rs->burst_at, input_code_key(module, ip));
 	const struct fmt_burst_site *s = at ? &rs->r->bursts.site[*at] : NULL;
@@ -684,7 +631,7 @@ static double solved(struct runs *rs, uint64_t ip, uint32_t module)
 }
 
 /* An instruction whose accesses were weighed by its block. */
-static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
+void blocks_keep(struct runs *rs, uint64_t ip, uint32_t module)
 {
 	uint32_t fi = rs->block ? function_around(rs, module, ip) : FLOW_NONE, insn;
 	uint32_t block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
@@ -716,14 +663,15 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
 		const double *sum = sum_of_site(rs, &a[i]);
 		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN,
-		       wanted = is_string(&a[i]) ? runs * bytes_of_run(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD))
-						 : runs;
+		       wanted = is_string(&a[i])
+					? runs * blocks_bytes_of_run(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD))
+					: runs;
 
 		if (!(wanted >= 0 && wanted < MOST_RUNS))
 			continue;
 		a[i].weight *= wanted / *sum;
 		a[i].width = is_string(&a[i]) ? string_width(rs, k->ip, k->module) : 0;
-		keep_block_of(rs, k->ip, k->module);
+		blocks_keep(rs, k->ip, k->module);
 	}
 }
 
@@ -743,127 +691,6 @@ static double unit_of(struct runs *rs)
 		}
 	}
 	return solution > 0 ? recorded / solution : NAN;
-}
-
-static bool keeps_frame_pointer(const struct cfg *c)
-{
-	for (uint32_t i = 0; i < PROLOGUE && i < c->insns; i++) {
-		struct dec_insn d;
-
-		if (!cfg_decode(c, i, &d) && d.effect.op == DEC_OP_MOV && d.effect.dst == WREG_BP &&
-		    d.effect.src_kind == DEC_SRC_REG && d.effect.src == WREG_SP)
-			return true;
-	}
-	return false;
-}
-
-/* Where a module lies in the only process that has it. */
-static bool place_of_module(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < rs->r->mapping_count; i++) {
-		const struct fmt_mapping *k = &rs->r->mapping[i];
-		uint64_t vaddr;
-
-		if (k->module != m->id || !(k->prot & 1) || !module_offset_to_vaddr(m->m, k->pgoff, &vaddr))
-			continue;
-		if (found && (k->pid != *pid || k->start - vaddr != *bias))
-			return false;
-		found = true;
-		*bias = k->start - vaddr;
-		*pid = k->pid;
-	}
-	return found;
-}
-
-/* An access that must have happened although no sample met it. Relative to the instruction its address
- * is known all the same. */
-static void add_unsampled_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
-				 const struct dec_mem *o, uint32_t size, double runs)
-{
-	const struct code_module *m = &rs->module[f->module];
-	struct flow_input *in = rs->r->in;
-	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
-	struct in_access a = { .time = rs->r->last_time,
-			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
-			       .size = size,
-			       .width = o->flags & DEC_M_REP ? o->size : 0,
-			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
-	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
-	uint64_t bias;
-
-	a.site = site - 1;
-	keep_block_of(rs, ip, m->id);
-	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
-	if (!site) {
-		rs->failed = true;
-	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG &&
-		   place_of_module(rs, m, &bias, &a.pid)) {
-		a.addr = bias + ip + d->len + (uint64_t)o->disp;
-		a.tid = a.pid;
-		ADD(rs, in->access, in->access_count, in->access_cap, a);
-	} else {
-		a.flags |= FMT_A_NO_ADDR;
-		ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
-	}
-}
-
-/* A call through a linkage stub reads its table once: on behalf of the caller, as in the exact engine. */
-static void add_stub_loads(struct runs *rs, const struct function *f, double unit)
-{
-	struct module *m = rs->module[f->module].m;
-
-	for (uint32_t i = 0; i < f->cfg.calls && !rs->failed; i++) {
-		double runs = rs->s.node[f->first_node + f->cfg.call[i].block].runs * unit;
-		uint64_t at = f->cfg.call[i].target;
-
-		for (int n = 0; n < STUB_INSNS && at && runs > 0 && runs < MOST_RUNS; n++) {
-			uint8_t bytes[15];
-			struct dec_insn d;
-
-			if (dec_decode(bytes, module_read(m, at, bytes, sizeof(bytes)), &d))
-				break;
-			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 &&
-			    d.mem[0].base == WREG_IP)
-				add_unsampled_access(rs, f, at, &d, &d.mem[0], d.mem[0].size, runs);
-			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
-				break;
-			at += d.len;
-		}
-	}
-}
-
-/* Code that must have run although no sample met it: its loads count, too. */
-static void add_unsampled(struct runs *rs, const struct function *f, double unit)
-{
-	bool frame = keeps_frame_pointer(&f->cfg);
-	uint32_t module = rs->module[f->module].id;
-
-	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
-		double runs = rs->s.node[f->first_node + b].runs * unit;
-
-		for (uint32_t i = 0; runs > 0 && runs < MOST_RUNS && i < f->cfg.block[b].insns && !rs->failed; i++) {
-			uint64_t ip = cfg_insn_addr(&f->cfg, f->cfg.block[b].insn + i);
-			struct dec_insn d;
-
-			if (!f->touches[f->cfg.block[b].insn + i])
-				continue;
-			if (cfg_decode(&f->cfg, f->cfg.block[b].insn + i, &d))
-				break;
-			for (unsigned m = 0; m < d.mem_cnt; m++) {
-				const struct dec_mem *o = &d.mem[m];
-				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP),
-				     store = !(o->flags & DEC_M_LOAD), string = o->flags & DEC_M_REP;
-				double size = string ? bytes_of_run(rs, ip, module, store) : o->size;
-
-				if (!stack && size >= 1 && size < UINT32_MAX &&
-				    !map_get(string ? &rs->string_sum : &rs->site_sum, sum_key(ip, module, store)))
-					add_unsampled_access(rs, f, ip, &d, o, (uint32_t)lround(size), runs);
-			}
-		}
-	}
-	add_stub_loads(rs, f, unit);
 }
 
 static void release_runs(struct runs *rs)
@@ -920,7 +747,7 @@ int input_runs(struct raw *r)
 			weigh_accesses(&rs, in->access, in->access_count, unit);
 			weigh_accesses(&rs, in->blind, in->blind_count, unit);
 			for (uint32_t i = 0; i < rs.functions; i++)
-				add_unsampled(&rs, &rs.function[i], unit);
+				blocks_add_unsampled(&rs, &rs.function[i], unit);
 		}
 	}
 	err = rs.failed ? -ENOMEM : err == -EINVAL ? 0 : err;

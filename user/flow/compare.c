@@ -8,6 +8,7 @@
 
 #include "util/clock.h"
 #include "util/grow.h"
+#include "util/path_name.h"
 
 #define NOTEWORTHY 0.001 /* an edge below this share is neither missed nor invented */
 #define RANKED 0.0001    /* share of all bytes: edges below it have no rank; by hand */
@@ -18,13 +19,6 @@ struct side {
 	uint32_t *name_of;
 	double total;
 };
-
-static const char *base(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 static const char *folded(const char *name, const struct compare_opts *o, bool plain_kernel)
 {
@@ -95,7 +89,7 @@ static int side_names(struct flow_compare *c, struct side *s, const struct flow 
 		const struct flow_func *fn = &s->f->funcs[i];
 		const char *name = folded(fn->name, o, plain_kernel);
 		const char *object =
-			name[0] == '(' ? "" : base(*fn->object ? fn->object : borrowed_object(other, name));
+			name[0] == '(' ? "" : path_name(*fn->object ? fn->object : borrowed_object(other, name));
 
 		s->name_of[i] = name_index(c, name, object);
 		if (s->name_of[i] == FLOW_NONE)

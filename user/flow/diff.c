@@ -162,7 +162,7 @@ const char *diff_verdict(const struct diff_row *r)
  */
 static double share_variance(const struct flow *f, const struct flow_edge *e, double total)
 {
-	double share = e ? e->bytes / total : 0, sd = !e ? 0 : !isnan(e->sd) ? e->sd : (e->high - e->low) / (2 * 1.96);
+	double share = e ? e->bytes / total : 0, sd = !e ? 0 : !isnan(e->sd) ? e->sd : (e->high - e->low) / (2 * Z95);
 	double least;
 
 	if (f->engine == FLOW_EXACT && isnan(f->loads))

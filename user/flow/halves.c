@@ -57,7 +57,6 @@ static bool census(const void *access)
 
 static bool never(const void *item)
 {
-	(void)item;
 	return false;
 }
 

@@ -10,10 +10,10 @@
 #include "flow/input_priv.h"
 #include "util/bisect.h"
 #include "util/map.h"
+#include "util/normal.h"
 
 #define OVERLAPS_MOST 64 /* blocks behind one that are looked at: they lie apart, but for mistakes */
 #define WRAPPERS_MOST 8  /* frames passed over above the allocator */
-#define WIDTH_95 1.96    /* standard deviations of a 95 % interval of the normal distribution */
 #define LAST_TIME (UINT64_MAX / 4)
 
 static bool wraps(const char *function)
@@ -357,7 +357,7 @@ static void lives_of_sites(struct build *b)
 		if (s->allocs > 0)
 			s->size = s->bytes / s->allocs;
 		if (s->bytes > 0 && s->told > 1)
-			s->spread = WIDTH_95 * sqrt(b->squares[i]) / s->bytes;
+			s->spread = Z95 * sqrt(b->squares[i]) / s->bytes;
 	}
 }
 

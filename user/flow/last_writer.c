@@ -107,7 +107,7 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 		s->c->cut_bytes += (double)(end - ((last + 1) << 12));
 	for (uint64_t p = first; p <= last && end > start; p++) {
 		uint64_t *head = map_put(&s->page_ranges, unit_key(pid, p), NULL), from, to;
-		uint32_t keep, *link;
+		uint32_t keep = 0;
 
 		if (!head || !GROW(s->range, s->range_count, s->range_cap, 1024)) {
 			s->no_memory = true;
@@ -116,8 +116,6 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 		from = start > p << 12 ? start : p << 12;
 		to = end < (p + 1) << 12 ? end : (p + 1) << 12;
 		/* one that is wholly covered can never answer again: reuse its place */
-		keep = 0;
-		link = NULL;
 		for (uint32_t i = (uint32_t)*head, n = 0, prev = 0; i; prev = i, i = s->range[i].next, n++) {
 			if ((s->range[i].start >= from && s->range[i].end <= to) || n == PAGE_RANGES) {
 				keep = i;
@@ -128,7 +126,6 @@ static void add_range(struct sweep_state *s, uint32_t pid, uint64_t start, uint6
 				break;
 			}
 		}
-		(void)link;
 		if (!keep)
 			keep = s->range_count++;
 		s->range[keep] = (struct range){ .start = from, .end = to, .record = record, .next = (uint32_t)*head };

@@ -13,6 +13,7 @@
 #include "symbol/demangle.h"
 #include "util/buf.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 struct tally {
 	const struct flow_input *in;
@@ -402,8 +403,6 @@ static int by_accesses(const void *a, const void *b)
 	return dx != dy ? (dx < dy ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-#define WIDTH_95 1.96 /* standard deviations of a 95 % interval of the normal distribution */
-
 /* Of sampling, and of which of several sites an access was to. */
 static void errors_of_sites(struct tally *t)
 {
@@ -417,7 +416,7 @@ static void errors_of_sites(struct tally *t)
 		const uint64_t *row = map_get(&t->row_at, h->site[i].object_site);
 
 		if (row)
-			t->out->rows[*row].share_error = WIDTH_95 * sqrt(t->squares[i]) / t->all;
+			t->out->rows[*row].share_error = Z95 * sqrt(t->squares[i]) / t->all;
 	}
 }
 

@@ -7,16 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "util/path_name.h"
 #include "util/process_file.h"
 
 #define COMM 15 /* letters of a name that the kernel keeps */
-
-static const char *after_slash(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
 
 /* The first string of a file in /proc. */
 static bool read_first(pid_t pid, const char *file, char *out, size_t size)
@@ -29,7 +23,7 @@ static bool read_first(pid_t pid, const char *file, char *out, size_t size)
 
 static bool name_text(const char *file, const char *name, char *out, size_t size)
 {
-	if (!*name || *file != '/' || strchr(file, '\n') || !strcmp(after_slash(file), name))
+	if (!*name || *file != '/' || strchr(file, '\n') || !strcmp(path_name(file), name))
 		return false;
 	return (size_t)snprintf(out, size, "%s\n%s", file, name) < size;
 }
@@ -46,15 +40,15 @@ bool started_as_of_pid(pid_t pid, char *out, size_t size)
 	if (n <= 0 || !read_first(pid, "comm", comm, sizeof(comm)) || !read_first(pid, "cmdline", first, sizeof(first)))
 		return false;
 	exe[n] = 0;
-	if (strncmp(after_slash(first), comm, COMM) || strlen(comm) > COMM)
+	if (strncmp(path_name(first), comm, COMM) || strlen(comm) > COMM)
 		return false;
-	return name_text(exe, after_slash(first), out, size);
+	return name_text(exe, path_name(first), out, size);
 }
 
 bool started_as_of_path(const char *path, char *out, size_t size)
 {
 	char *real = realpath(path, NULL);
-	bool link = real && name_text(real, after_slash(path), out, size);
+	bool link = real && name_text(real, path_name(path), out, size);
 
 	free(real);
 	return link;

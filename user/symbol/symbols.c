@@ -368,11 +368,10 @@ static void from_symtab(struct job *j, const struct debugfile *own, const struct
 		symcache_put(j->cache, j->sorted[i], NULL, 0, SYM_OFFSET);
 }
 
-static const uint64_t *compare_addrs;
-
-static int by_addr(const void *a, const void *b)
+static int by_addr(const void *a, const void *b, void *addrs)
 {
-	uint64_t x = compare_addrs[*(const size_t *)a], y = compare_addrs[*(const size_t *)b];
+	const uint64_t *addr = addrs;
+	uint64_t x = addr[*(const size_t *)a], y = addr[*(const size_t *)b];
 
 	return x < y ? -1 : x > y;
 }
@@ -429,8 +428,7 @@ int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, 
 	if (j.order && j.sorted && j.done) {
 		for (size_t i = 0; i < count; i++)
 			j.order[i] = i;
-		compare_addrs = addrs;
-		qsort(j.order, count, sizeof(*j.order), by_addr);
+		qsort_r(j.order, count, sizeof(*j.order), by_addr, (void *)addrs);
 		for (size_t i = 0; i < count; i++)
 			j.sorted[i] = addrs[j.order[i]];
 		resolve_file(&j);

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Between gather.c (time, calls, bytes) and gather_probed.c (calls that probes saw). Included by these. */
+#ifndef ACCPERF_ADVISE_GATHER_PRIV_H
+#define ACCPERF_ADVISE_GATHER_PRIV_H
+
+#include "advise/gather.h"
+
+#define GATHER_UNUSED 16 /* devices that are there and idle */
+
+/* The function of that name that takes most time; object NULL: of any; -1: none. */
+int gather_function_named(const struct advise_input *in, const char *name, const char *object);
+
+/* What offload calls say of the functions that made them, and of those whose device worked. 0, -ENOMEM. */
+int gather_probed(struct gathered *g);
+/* Calls a second, where time over the time of one call tells more than their number. */
+void gather_rates_by_time(struct gathered *g);
+/* Devices that were there, and that nothing was handed to. */
+void gather_idle(struct gathered *g);
+
+#endif
