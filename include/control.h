@@ -64,7 +64,7 @@ enum sysdir_shape {
 };
 
 /* What the kernel adds a call's result to: a thread's rchar, its wchar (/proc/PID/io). Of the whole time these say
- * how many bytes moved, of which bursts saw some. */
+ * how many bytes moved, of which stretches saw some. */
 enum sysdir_counts { SYSDIR_READ = 1, SYSDIR_WRITTEN = 2 };
 
 /* What is added up over all threads of the targets: bytes read and written by calls that the kernel counts, and the

@@ -98,7 +98,7 @@ struct scratch {
 /* How often everything counts in a refit, by read, window and part of the bursts; the third is in f->bursts then. */
 struct drawn {
 	uint8_t *read, *window, *part, *call;
-	double (*call_factor)[CALL_MEASURES]; /* by burst in which system calls were observed */
+	double (*call_factor)[CALL_MEASURES]; /* by stretch in which system calls were observed */
 };
 
 /* Of figures by refits: as one recording may differ from the next, and as both may be wrong. */

@@ -118,7 +118,7 @@ static void take_recent(const struct fit *f, struct scratch *s)
 	}
 }
 
-/* Calls of one burst come and go together: it is bursts that differ. */
+/* Calls of one stretch come and go together: it is stretches that differ. */
 static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t read)
 {
 	const struct read_answer *r = &f->c.reads[read];

@@ -372,7 +372,7 @@ static int sysio_part_on_second(void *part, struct session *s, uint64_t now)
 	if (c->stats.malformed)
 		session_count(c->s, "system calls lost: record cannot be right", c->stats.malformed, true);
 	session_count_bpf(c->s, SC_URING, c->stats.uring - c->before.uring);
-	session_count(c->s, "bursts in which system calls were observed", c->stretches, false);
+	session_count(c->s, "stretches in which system calls were observed", c->stretches, false);
 	return 0;
 }
 
