@@ -22,7 +22,7 @@ for c in $commands; do
 	mandoc -Tlint -Wwarning page.1 >lint 2>&1
 	mandoc -Tutf8 -O width=200 page.1 2>/dev/null | sed 's/.\x08//g' >page
 	completes "accperf $c -" >words
-	options "$c" >names
+	options "$c" >"names-$c"; ln -sf "names-$c" names
 	tr ' ' '\n' <page | sed 's/,$//' >paged
 	missing=$(grep -vxFf paged names | sed 's/^/ man:/'; grep -vxFf words names | sed 's/^/ completion:/')
 	check "$c: all $(wc -l <names) option names are in its man page and completion" [ -z "$missing" ]
@@ -50,6 +50,11 @@ for c in $commands; do
 		check "$c: --json has a schema" [ -n "$schemas" ]
 	fi
 done
+# What a text tells to give is an option of some command; but what it says of linkers (-Wl) and of other programs.
+set +f
+cat names-* | grep -- ^-- | sed 's/^--no-/--/' | sort -u >names-all
+invented() { [ -s names-all ] && ! cat help-* | sed 's/-Wl,[^ ]*//g' | grep -oE -- '--[a-z][a-z0-9-]*[a-z0-9]' | sed 's/^--no-/--/' | sort -u | grep -vxFf names-all; }
+check "every option that a help text names is one" invented
 for s in $(accperf help --json-schema list); do accperf help --json-schema "$s" >"schema-$s.json" || fail "schema $s"; done
 judged() { # one interpreter for all of them: a line each
 	python3 - $(accperf help --json-schema list) <<-'PY'

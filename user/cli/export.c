@@ -225,7 +225,7 @@ CLI_COMMAND(export) = {
 		"makes it small); it stays in the browser until it is uploaded there.\n"
 		"\n"
 		"--bolt tells an object's taken branches and the straight runs between them, as a processor with\n"
-		"a record of its last branches would: from bursts (`record` without --no-bursts), which followed each step.\n"
+		"a record of its last branches would: from bursts (`record` has them with its counts), which followed each step.\n"
 		"So a machine without such a record can lay its programs out anew; which branches were foreseen wrongly is not\n"
 		"known, and says 0. The program is linked with -Wl,--emit-relocs for BOLT.\n"
 		"\n"
