@@ -355,6 +355,47 @@ static void a_burst_reads_before_it_writes(void **state)
 	last_writer_release(&p.c);
 }
 
+/* F wrote the word once; of a hundred stores of G, which goes over all around it since, one was sampled each: it is G's. */
+static void who_passed_since_has_overwritten(void **state)
+{
+	struct planted p;
+	struct answer a;
+
+	begin(&p);
+	store(&p, 10, F, BASE + 4 * 8);
+	for (unsigned i = 0; i < 32; i++)
+		if (i != 4)
+			add(&p, 20 + i, G, FMT_A_STORE, BASE + i * 8, 8)->weight = 100;
+	load(&p, 100, BASE + 4 * 8);
+	a = answer(&p);
+	assert_int_equal(a.producer, G);
+	assert_true(a.overwritten);
+	assert_int_equal(a.site, FLOW_NONE);
+	assert_in_range(a.age, 100 - 51, 100 - 20);
+}
+
+/* The dynamic linker fills such a region before anything is seen, and the same in the next one, unless it waits for
+ * the first call. */
+static void relocated_regions_have_the_writer_that_was_seen_in_them(void **state)
+{
+	for (unsigned lazy = 0; lazy < 2; lazy++) {
+		struct planted p;
+
+		begin(&p);
+		for (unsigned i = 0; i < 2; i++)
+			p.region[p.in.region_count++] = (struct in_region){ .start = BASE + i * 0x1000,
+									    .end = BASE + (i + 1) * 0x1000,
+									    .pid = PID,
+									    .kind = IN_R_RELRO,
+									    .lazy = lazy };
+		store(&p, 10, F, BASE);
+		load(&p, 50, BASE + 0x800);
+		is(&p, F, NEAR_CONSTANT);
+		p.access[1].addr = BASE + 0x1800;
+		is(&p, lazy ? BEFORE : F, NEAR_CONSTANT);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +412,8 @@ int main(void)
 		cmocka_unit_test(the_census_counts_only_if_asked_for),
 		cmocka_unit_test(writes_seen_by_windows_are_stores),
 		cmocka_unit_test(a_burst_reads_before_it_writes),
+		cmocka_unit_test(who_passed_since_has_overwritten),
+		cmocka_unit_test(relocated_regions_have_the_writer_that_was_seen_in_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

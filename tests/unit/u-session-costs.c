@@ -116,6 +116,7 @@ static void the_kernels_own_ticks_cost_no_interrupt(void **state)
 	assert_int_equal(counter(&p, "target's time taken, us: the kernel's own ticks", NULL), 10);
 	assert_int_equal(counter(&p, COUNTER_TICKS_GIVEN_UP, NULL), ~0ull);
 	assert_int_equal(p.rate.period, fake.period / 2);
+	assert_true(fabs(p.rate.per_second - 2e9 / (double)fake.period) < 1e-6);
 	close_recording(&r);
 }
 

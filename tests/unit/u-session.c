@@ -477,6 +477,10 @@ static void the_ledger_hears_how_many_threads_run(void **state)
 	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_LOOKS) == 0);
 	poll_at(&r, EPOCH + 2 * SECOND + MS);
 	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_LOOKS) > 0);
+	/* then none does: a fifth less, and nothing of what had run before */
+	double before = session_ledger(r.s)->running;
+	poll_at(&r, EPOCH + 3 * SECOND);
+	assert_true(fabs(session_ledger(r.s)->running / before - 0.8) < 1e-6);
 	close_recording(&r);
 }
 
