@@ -85,6 +85,34 @@ static void a_sweep_since_then_has_gone_over_it(void **state)
 	end(&p);
 }
 
+/* One store in eight is sampled of eight passes over all words but those of 4 KB in the middle: most words are met, and
+ * what lies between two that were is written, too; beyond a half of NEIGHBOUR from either it is not. */
+static void what_lies_between_is_written_unless_it_is_far_from_both(void **state)
+{
+	enum { FROM = 1000, TO = FROM + 4096 / 8, ALL = 2000 };
+	struct planted p;
+	uint64_t pass;
+	bool met[ALL] = { false };
+	unsigned between = 0;
+
+	begin(&p);
+	for (unsigned k = 0; k < 8 * ALL; k++)
+		if ((k % ALL < FROM || k % ALL >= TO) && random_next(&p.random) % 8 == 0) {
+			store(&p, k, WORK, BASE + 8 * (k % ALL), 8);
+			met[k % ALL] = true;
+		}
+	run(&p);
+	for (unsigned k = 100; k < FROM - 100; k++) {
+		assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * k, 0, INIT, &pass), WORK);
+		between += !met[k];
+	}
+	assert_true(between > 100);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * ((FROM + TO) / 2), 0, INIT, &pass), FLOW_NONE);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * (FROM + 70), 0, INIT, &pass), FLOW_NONE);
+	assert_int_equal(overwrite_test(p.ow, PID, BASE + 8 * (TO - 70), 0, INIT, &pass), FLOW_NONE);
+	end(&p);
+}
+
 static void who_wrote_last_itself_is_not_replaced(void **state)
 {
 	struct planted p;
@@ -242,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sweep_since_then_has_gone_over_it),
+		cmocka_unit_test(what_lies_between_is_written_unless_it_is_far_from_both),
 		cmocka_unit_test(who_wrote_last_itself_is_not_replaced),
 		cmocka_unit_test(half_a_pass_of_another_is_doubt),
 		cmocka_unit_test(a_quarter_of_a_pass_is_no_candidate),

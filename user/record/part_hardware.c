@@ -9,7 +9,7 @@
 #include "code/decode.h"
 #include "record/ledger.h"
 #include "counters.h"
-#include "record/part_access.h"
+#include "record/access_opts.h"
 #include "measure/prices.h"
 #include "kmod-free/watch.h"
 

@@ -13,7 +13,7 @@
 #include "proc/procmap.h"
 #include "measure/cost_watch.h"
 #include "record/ledger.h"
-#include "record/part_access.h"
+#include "record/access_opts.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
 #include "measure/prices.h"
