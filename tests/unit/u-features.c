@@ -1,50 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The rows of doctor that this machine cannot show, on processors and sysfs folders made up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "record/features.h"
-
-static char root[64];
-
-static void file(const char *name, const char *text)
-{
-	char path[200];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", root, name);
-	for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); p++) {
-		*p = 0;
-		mkdir(path, 0755);
-		*p = '/';
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
-
-static int setup(void **state)
-{
-	strcpy(root, "/tmp/accperf-u-features-XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[100];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", root);
-	return system(command);
-}
+#include "unit/temp_folder.h"
 
 /* sysfs names a PMU type that no kernel has, so nothing opens: the encoding is shown, with what to do. */
 static void skylake_without_a_pmu(void **state)
@@ -52,7 +10,7 @@ static void skylake_without_a_pmu(void **state)
 	struct feature f = { .name = "pebs" };
 	const struct pmu_cpu cpu = { .arch = PMU_X86_INTEL, .family = 6, .model = 85 };
 
-	file("cpu/type", "99999\n");
+	put("cpu/type", "99999");
 	probe_memory_events(&f, &cpu, root, PMU_X86_INTEL);
 	assert_int_equal(f.state, FEATURE_NO);
 	assert_non_null(strstr(f.detail, "would be cpu loads"));
@@ -71,8 +29,8 @@ static void ibs_by_its_sysfs_type(void **state)
 	assert_int_equal(f.state, FEATURE_NO);
 	assert_non_null(strstr(f.detail, "not offered"));
 	assert_non_null(strstr(f.detail, "multiple of 16"));
-	file("ibs_op/type", "99998\n");
-	file("ibs_op/format/cnt_ctl", "config:19\n");
+	put("ibs_op/type", "99998");
+	put("ibs_op/format/cnt_ctl", "config:19");
 	f = (struct feature){ .name = "ibs" };
 	probe_memory_events(&f, &cpu, root, PMU_X86_AMD);
 	assert_int_equal(f.state, FEATURE_NO);
@@ -111,9 +69,9 @@ static void names_are_unique_and_states_have_words(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(skylake_without_a_pmu, setup, teardown),
-		cmocka_unit_test_setup_teardown(ibs_by_its_sysfs_type, setup, teardown),
-		cmocka_unit_test_setup_teardown(another_vendor, setup, teardown),
+		cmocka_unit_test_setup_teardown(skylake_without_a_pmu, new_root, remove_root),
+		cmocka_unit_test_setup_teardown(ibs_by_its_sysfs_type, new_root, remove_root),
+		cmocka_unit_test_setup_teardown(another_vendor, new_root, remove_root),
 		cmocka_unit_test(names_are_unique_and_states_have_words),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,6 +100,17 @@ static void test_losses(void **state)
 	offload_summary_free(s);
 }
 
+/* An empty stretch says when the recording ended. */
+static struct offload_summary *end_at(struct store_writer *w, uint32_t library, uint64_t clock, uint64_t cpu)
+{
+	struct fmt_offload_window last = {
+		.armed = clock, .disarmed = clock, .library = library, .cpu_armed = cpu, .cpu_disarmed = cpu
+	};
+
+	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &last, sizeof(last)), 0);
+	return end(w);
+}
+
 /*
  * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was
  * measured at start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a
@@ -133,15 +144,7 @@ static void test_paced(void **state)
 	}
 	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
 	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
-	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW,
-				   &(struct fmt_offload_window){ .armed = clock,
-								 .disarmed = clock,
-								 .library = library,
-								 .cpu_armed = cpu,
-								 .cpu_disarmed = cpu },
-				   sizeof(struct fmt_offload_window)),
-			 0);
-	s = end(w);
+	s = end_at(w, library, clock, cpu);
 	assert_int_equal(s->items_cnt, 1);
 	{
 		const struct offload_item *it = &s->items[0];
@@ -187,15 +190,7 @@ static void test_starved(void **state)
 	}
 	total.ns = total.cpu_ns = (uint64_t)((2 * CALL_NS + 500) * (double)total.calls);
 	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
-	assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW,
-				   &(struct fmt_offload_window){ .armed = clock,
-								 .disarmed = clock,
-								 .library = library,
-								 .cpu_armed = cpu,
-								 .cpu_disarmed = cpu },
-				   sizeof(struct fmt_offload_window)),
-			 0);
-	s = end(w);
+	s = end_at(w, library, clock, cpu);
 	assert_int_equal(s->items_cnt, 1);
 	{
 		const struct offload_item *it = &s->items[0];

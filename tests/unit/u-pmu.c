@@ -8,57 +8,9 @@
  * libpfm4 4.13, an independent table.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
 #include "kmod-free/pmu.h"
-
-static char root[64];
-
-static void put(const char *path, const char *text)
-{
-	char full[256];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", root, path);
-	for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
-		*p = 0;
-		mkdir(full, 0700);
-		*p = '/';
-	}
-	f = fopen(full, "w");
-	assert_non_null(f);
-	fprintf(f, "%s\n", text);
-	fclose(f);
-}
-
-static void clear(void)
-{
-	char cmd[128];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s/*", root);
-	assert_int_equal(system(cmd), 0);
-}
-
-static int setup(void **state)
-{
-	strcpy(root, "/tmp/accperf-u-pmu-XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	clear();
-	return rmdir(root);
-}
+#include "unit/temp_folder.h"
 
 enum { PLAIN, HYBRID };
 
@@ -330,5 +282,5 @@ int main(void)
 		cmocka_unit_test(arm_and_power), cmocka_unit_test(cpuinfo),       cmocka_unit_test(against_libpfm),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, new_root, remove_root);
 }
