@@ -2,7 +2,9 @@
 #include "command/kept.h"
 
 #include <errno.h>
+#include <elf.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,25 @@ static bool hash_file(XXH3_state_t *h, const char *path, struct stat *st)
 	return n == 0;
 }
 
+/* The first object is the program. Its build-id is a sum of its contents that the linker made. */
+static int hash_build_id(struct dl_phdr_info *program, size_t size, void *hash)
+{
+	for (unsigned i = 0; i < program->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &program->dlpi_phdr[i];
+		const char *at = (const char *)(program->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+
+		while (p->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *n = (const void *)at;
+			const char *name = at + sizeof(*n), *id = name + (n->n_namesz + 3) / 4 * 4;
+
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4))
+				return XXH3_128bits_update(hash, id, n->n_descsz) == XXH_OK ? 1 : -1;
+			at = id + (n->n_descsz + 3) / 4 * 4;
+		}
+	}
+	return -1; /* no other object */
+}
+
 static void hash_option_text(XXH3_state_t *h, const char *text)
 {
 	uint64_t len = text ? strlen(text) + 1 : 0;
@@ -100,7 +121,8 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 	XXH3_state_t *h = XXH3_createState();
 	XXH128_hash_t hash;
 	struct stat st;
-	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hash_file(h, "/proc/self/exe", &st);
+	bool ok = h && XXH3_128bits_reset(h) == XXH_OK &&
+		  (dl_iterate_phdr(hash_build_id, h) == 1 || hash_file(h, "/proc/self/exe", &st));
 
 	if (ok)
 		hash_option_text(h, cmd->name);
