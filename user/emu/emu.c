@@ -50,7 +50,7 @@ struct safe {
 	uint64_t ret[FRAMES];
 	unsigned frames;
 	uint32_t cuts, returned, skipped;
-	uint32_t loaded; /* words that were read of late pages before that instruction */
+	uint32_t loaded; /* words that were read from late pages before that instruction */
 	uint32_t mets, calls;
 	size_t entries;
 };

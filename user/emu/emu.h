@@ -104,7 +104,7 @@ struct emu_result {
 	uint32_t guessed; /* branches */
 	uint32_t syscalls, pages;
 	uint32_t unknown;  /* instructions without a rule */
-	uint32_t unlisted; /* words of late memory that nobody looks at again: too many */
+	uint32_t unlisted; /* words of memory that was read late, too many to be looked at again */
 	/* it ends where it first read late memory that changed before the run was over; EMU_ENTRY: some did, and the
 	 * caller has another proof */
 	bool changed;

@@ -44,7 +44,7 @@ struct emu_memory {
 	bool aged;      /* see emu_start */
 	uint64_t fresh; /* around it memory may just have been mapped; 0: not that one knows */
 	bool full;
-	/* What was read of late pages, as it was: first come first. */
+	/* What was read from late pages, as it was: first come first. */
 	struct loaded {
 		uint64_t addr, was;
 	} * loaded;
@@ -400,7 +400,7 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 	}
 }
 
-/* ---- what was read of late pages ---- */
+/* ---- what was read from late pages ---- */
 
 /* Of a word: all of it came with the sample. */
 static bool on_given_stack(const struct emu_memory *m, uint64_t addr)

@@ -16,7 +16,7 @@ struct hot {
 	double score; /* in units of when it was last raised: see `unit` */
 };
 
-/* How often runs of late had to do with an address. */
+/* How often recent runs had to do with an address. */
 struct scores {
 	struct hot hot[MOST];
 	uint32_t count;

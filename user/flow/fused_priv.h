@@ -54,7 +54,7 @@ struct fit {
 	struct place place;
 	struct read_part *read_part; /* who may have written what a read took; by read, from read_first[] on */
 	size_t read_parts, read_part_cap, *read_first;
-	double *read_right; /* by read: probability that its record tells who writes there, if not of late */
+	double *read_right; /* by read: probability that its record tells who writes there, if not recently */
 	double *read_valid; /* by read: probability that nobody else has written since its record */
 	struct evidence *ev;
 	size_t ev_count, ev_cap;

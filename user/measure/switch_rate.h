@@ -17,7 +17,7 @@
 
 struct switch_rate {
 	struct map last;                 /* thread -> its switches when last sampled */
-	double count, cpu_ns, intervals; /* of late */
+	double count, cpu_ns, intervals; /* lately */
 };
 
 /* total: switches of the thread since its birth. 0 or -ENOMEM. */

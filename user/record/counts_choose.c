@@ -30,7 +30,7 @@
 #define SLOW_HITS 6           /* of a link: fewer in long say that it is slow; by hand */
 #define TIMED_BLOCK 0.01      /* of the time must hang below a block for that */
 #define TIMING_SHARE 0.001    /* of the time must hang below what is timed */
-#define WORTH_MIN 0.3         /* of what windows of late were worth */
+#define WORTH_MIN 0.3         /* of what recent windows were worth */
 #define LEVEL_DROP 0.98       /* of the level, each time nothing reached it; by hand */
 #define LEVEL_SPEED 0.1       /* of the running mean of what windows were worth; by hand */
 #define WINDOW_NS 3e6         /* such a wait is as bad as a window's hits */

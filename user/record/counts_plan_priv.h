@@ -61,8 +61,8 @@ struct plan_link {
 	unsigned windows, fails, odd_runs;
 	unsigned tries; /* windows for its sake, whatever they met */
 	uint64_t within_ns, time_ns;
-	double took_ns; /* a window of late, from first to last */
-	double peak;    /* RATE: most hits of a window of late */
+	double took_ns; /* a recent window, from first to last */
+	double peak;    /* RATE: most hits of a recent window */
 	unsigned since_peak;
 	bool written, off;
 	bool at_end;                    /* RATE of an entry that is never met: of where the function returns */
@@ -107,8 +107,8 @@ struct plan {
 	bool plenty;
 	bool whole_process;
 	bool speed_measured;     /* some rate tells how fast the code runs */
-	double level;            /* what a window was worth of late */
-	double barren;           /* of the places met of late, those with nothing but time to measure */
+	double level;            /* what a window was worth lately */
+	double barren;           /* of the places met lately, those with nothing but time to measure */
 	double timing_ns;        /* that windows which time may take: they are long, and hold up all others */
 	uint64_t second;         /* when this was last added to */
 	uint32_t inner, untimed; /* other windows since then; and how often one was to be timed, but was not allowed */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which samples a burst begins with (emulate.c): a coin for each. It falls by what bursts cost of late, never by what
+ * Which samples a burst begins with (emulate.c): a coin for each. It falls by what bursts cost lately, never by what
  * this one would cost: else dear places would be met less often. Two budgets: our own CPU time, and what copying pages
  * takes from the target. Pure arithmetic. Included by emulate.c and tests.
  */
@@ -12,7 +12,7 @@
 
 struct emulate_when {
 	double part, target_part; /* of one CPU's time, ours; of the target's CPU time */
-	double own_ns, target_ns; /* that a burst takes, of late */
+	double own_ns, target_ns; /* that a burst takes, lately */
 	uint64_t bursts, taken;   /* that these are of */
 	double rate, period_ns;   /* samples per second; target's CPU time that one stands for */
 	uint64_t samples, samples_then, second;

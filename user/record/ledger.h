@@ -51,7 +51,7 @@ struct ledger {
 		double spent;   /* ns, with all below */
 	} of[ACCOUNTS];
 	double run_ns;  /* CPU time of the target so far */
-	double running; /* threads of it that run, on average of late */
+	double running; /* threads of it that run, on recent average */
 };
 
 void ledger_open(struct ledger *l, double budget);

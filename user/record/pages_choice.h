@@ -15,7 +15,7 @@
 /* Zero-initialise. */
 struct pages_choice {
 	struct {
-		double bursts, instructions, cost; /* of late */
+		double bursts, instructions, cost; /* lately */
 	} of[PAGES_CHOICES];
 	unsigned now;
 	uint64_t turn;

@@ -68,7 +68,7 @@ struct counts_part {
 	uint64_t next_try;
 	unsigned passed; /* samples that were too old */
 	struct seen_pages *pages;
-	struct past past[PAST]; /* windows of late, a ring */
+	struct past past[PAST]; /* recent windows, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;

@@ -76,7 +76,7 @@ struct segments_part {
 	} at_begin;
 	uint32_t pid;          /* whose segment is carried on next */
 	uint64_t ends, chance; /* ends of this stretch, among which the next process is drawn */
-	double rate;           /* returns a second of a stretch, of late */
+	double rate;           /* returns a second of a stretch, lately */
 	double pages_ns, own_ns, stretch_own_ns, stretch_pages_ns;
 	double run_ns; /* what the last one that was carried on took */
 	double pass_ns, timed_ns, gap_ns;
@@ -250,7 +250,7 @@ static uint64_t more_of(const struct segments_part *g, enum bpf_counter which, u
 	return call_segments_counter(g->calls, which) - before;
 }
 
-/* What the next one is going to cost the target, by those of late. */
+/* What the next one is going to cost the target, by recent ones. */
 static double expected_cost(const struct segments_part *g, double draw_ns)
 {
 	double returns = g->rate * draw_ns / 1e9, attach = price_of(session_prices(g->s), PRICE_CALL_ATTACH);

@@ -24,7 +24,7 @@ int poll_interval_ms(unsigned soon_ms, unsigned idle);
 #define PACE_PASSED 8         /* samples */
 
 /* Whether to act on a sample of this age now: at once, if it has just come. An older one's thread is somewhere else
- * by now, and the next tick brings a better one, unless all of late were old (the recorder does not get a CPU in
+ * by now, and the next tick brings a better one, unless all recent ones were old (the recorder does not get a CPU in
  * time): then every so many, if it is not older than `most`. *passed: the caller's, 0 at first. */
 bool poll_interval_prompt(unsigned *passed, uint64_t age_ns, uint64_t most_ns);
 

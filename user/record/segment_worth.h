@@ -11,7 +11,7 @@
 
 /* Zero-initialise. */
 struct segment_worth {
-	double paid_ns, fruit_ns; /* what carrying on took of late, and of that what was verified */
+	double paid_ns, fruit_ns; /* what carrying on took lately, and of that what was verified */
 };
 
 /* One was carried on, which took so long. */

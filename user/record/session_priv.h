@@ -76,7 +76,7 @@ struct session {
 	struct prices prices;    /* here */
 	double switch_ns;        /* of a breakpoint; 0: not measured yet */
 	double timer_switch_ns;  /* of a thread's timer; 0: the timers belong to CPUs */
-	double wake_ns, running; /* of waking a CPU; threads of the target, of late */
+	double wake_ns, running; /* of waking a CPU; threads of the target, lately */
 	unsigned cpus;
 	uint64_t running_at, running_ns; /* when it was computed last, and the target's CPU time then */
 	uint64_t wall_at, wall_ns;       /* the same, when the ledger was told last */

@@ -18,7 +18,7 @@
  * whose bytes the kernel counts are set right by readers, and intervals come from how stretches differ.
  *
  * For that the kernel is asked what moved in all, at both ends of each stretch where this is cheap. A question goes
- * through all threads of the machine, whose number changes: by what questions took of late the next are spaced, so that
+ * through all threads of the machine, whose number changes: by what questions took lately the next are spaced, so that
  * all of them together take less than a hundredth of a CPU, which is the recorder's own time.
  */
 #ifndef ACCPERF_RECORD_SYSCALL_STRETCH_H
@@ -34,11 +34,11 @@ struct syscall_stretch {
 	uint64_t began, until, ended, next; /* of this stretch or the last; when the next may begin */
 	uint64_t claimed;                   /* up to here time has been assigned to a stretch */
 	uint64_t observed;                  /* ns, of the last stretch */
-	double others_rate;                 /* what others lose per ns of a stretch, of late; NaN: not yet known */
+	double others_rate;                 /* what others lose per ns of a stretch, lately; NaN: not yet known */
 	double factor;                      /* times its length that the last stretch stands for */
 	double known_ns,
 		known_cost; /* sums over stretches, old ones fading: what they stood for, and what that would cost */
-	double asked_ns;    /* CPU time of a question of late; 0: none was asked */
+	double asked_ns;    /* CPU time of a recent question; 0: none was asked */
 };
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);

@@ -9,7 +9,7 @@
 #define MOST_ONE_IN 1e6  /* what a program of more switches shows is shown by one of a million, too */
 #define FALLS 0.7        /* of the switches seen, from one look to the next */
 #define LEAST_NS 100000. /* a second: a target that sleeps loses elapsed time, of which this is a ten-thousandth */
-#define SMOOTH 0.2       /* part that the latest cost has in that of late */
+#define SMOOTH 0.2       /* part that the latest cost has in the recent mean */
 #define STRETCH_NS 2e8   /* long beside most waits, short beside a recording */
 #define PASSING 0.5      /* of what the account pays */
 #define LEAST_DUTY 0.01  /* less would be a stretch in 20 s */

@@ -18,8 +18,8 @@
 
 struct wait_pace {
 	double most_per_s; /* never more */
-	double each_ns;    /* what telling of one costs, of late */
-	double switches;   /* per second, of late: rises at once, falls slowly */
+	double each_ns;    /* what telling of one costs, lately */
+	double switches;   /* per second, lately: rises at once, falls slowly */
 	uint32_t one_in;   /* in force */
 	bool on;           /* a stretch is under way */
 	double factor;     /* times its length that it stands for */
