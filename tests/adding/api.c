@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Demo: an offload API to begin with (user/offload/api.h). One function; its second argument is how many bytes it takes. */
+/* Demo: an offload API to begin with (user/offload/api.h). One function; its second argument is its number of bytes. */
 #include "offload/api_rows.h"
 
 static const struct offload_row demo_rows[] = {

@@ -355,7 +355,7 @@ static void a_burst_reads_before_it_writes(void **state)
 	last_writer_release(&p.c);
 }
 
-/* F wrote the word once; of a hundred stores of G, which goes over all around it since, one was sampled each: it is G's. */
+/* F wrote the word once; of G, which goes over all around it since, one store in a hundred was sampled: it is G's. */
 static void who_passed_since_has_overwritten(void **state)
 {
 	struct planted p;

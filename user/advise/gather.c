@@ -438,18 +438,6 @@ static int nestings(struct gathered *g)
 
 /* ---- calls ---- */
 
-int gather_function_named(const struct advise_input *in, const char *name, const char *object)
-{
-	int found = -1;
-
-	for (size_t i = 0; i < in->functions; i++)
-		if (!strcmp(in->function[i].name, name) && (!object || !strcmp(in->function[i].object, object))) {
-			if (found < 0 || in->function[i].share.value > in->function[found].share.value)
-				found = (int)i;
-		}
-	return found;
-}
-
 static void counted(struct gathered *g)
 {
 	struct advise_input *in = &g->input;

@@ -247,12 +247,12 @@ int gather_probed(struct gathered *g)
 
 		if (it->kind != FMT_OK_CALL || !it->calls || !strcmp(it->api, "io_uring"))
 			continue;
-		at = accelerated ? -1 : gather_function_named(in, offload_symbol(it), path_name(it->library));
+		at = accelerated ? -1 : gather_function_named(in, offload_symbol(it), path_last(it->library));
 		if (at >= 0 && in->function[at].sizes)
 			at = -1; /* a second item of the same function */
 		f = &in->function[at >= 0 ? (size_t)at : in->functions];
 		if (at < 0) {
-			*f = advise_function_unknown(it->name, path_name(it->library));
+			*f = advise_function_unknown(it->name, path_last(it->library));
 			in->functions++;
 		}
 		f->operation = operation_of(it->api, it->name);
@@ -288,7 +288,7 @@ void gather_idle(struct gathered *g)
 
 		if (!api || !api->device)
 			continue;
-		*f = advise_function_unknown(api->label, path_name(unused[i].library));
+		*f = advise_function_unknown(api->label, path_last(unused[i].library));
 		f->share = f->calls_per_s = FIGURE_EXACT(0);
 		f->operation = NULL;
 		f->kinds = 0;

@@ -10,7 +10,7 @@
 
 const char *offload_library(const struct offload_item *it)
 {
-	return path_name(it->library);
+	return path_last(it->library);
 }
 
 bool offload_passes(const struct filter *f, const struct offload_item *it)

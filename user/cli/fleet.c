@@ -91,7 +91,7 @@ static int push_files(const struct fleet_cmd *o, const struct destination *to, i
 
 	uname(&u);
 	for (int i = 0; i < argc; i++) {
-		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, path_name(argv[i]), 0 };
+		struct fleet_segment s = { o->host ? o->host : u.nodename, o->service, path_last(argv[i]), 0 };
 		struct err e = { 0 };
 
 		if (stat(argv[i], &st)) {

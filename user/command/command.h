@@ -8,9 +8,9 @@
  *     CLI_COMMAND(name) = { .name = "name", .summary = "...", .order = 50, .run = cmd_name,
  *                           .options = options, .opt_size = sizeof(struct name_opts), ... };
  *
- * There is no row: the linker collects the commands. Help, `--help`, the man page, bash completion, JSON schemas and the
- * tests that compare them are made from these tables. Parsing only fills the option struct;
- * whatever needs checking or work happens in run().
+ * There is no row: the linker collects the commands. Help, `--help`, the man page, bash completion, JSON schemas and
+ * the tests that compare them are made from these tables. Parsing only fills the option struct; what needs checking or
+ * work happens in run().
  */
 #ifndef ACCPERF_COMMAND_H
 #define ACCPERF_COMMAND_H

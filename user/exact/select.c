@@ -241,7 +241,7 @@ static void need(struct files *f, const char *path)
 
 static bool libc_itself(const char *path)
 {
-	const char *name = path_name(path);
+	const char *name = path_last(path);
 
 	return !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5) || !strncmp(name, "ld-", 3) ||
 	       !strncmp(name, "ld.so", 5);

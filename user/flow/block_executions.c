@@ -12,537 +12,17 @@
 
 #include "abi.h"
 #include "flow/block_priv.h"
-#include "util/bisect.h"
-#include "util/normal.h"
 
-#define MAX_FUNCTIONS 4096   /* whose graphs are drawn; by hand */
-#define MAX_NODES (1u << 16) /* blocks solved together; by hand */
-#define MAX_EDGES (1u << 18) /* four a block */
-/* Against flow from where nothing is known: a caller that no stack shows calls rarely. */
-#define UNLIKELY 0.02
-#define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
-#define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
-#define STRING_BURSTS 3  /* that met a `rep` instruction, for its bytes a run to be theirs; by hand */
-#define LOW_LEAST 1e-3   /* of a figure: an interval down to nothing says no more than one down to there */
-
-/* ---- functions ---- */
-
-static struct code_module *code_module_of(struct runs *rs, uint32_t id)
-{
-	for (uint32_t i = 0; i < rs->modules; i++)
-		if (rs->module[i].id == id)
-			return &rs->module[i];
-	if (rs->modules == rs->r->p->module_count)
-		return NULL;
-	rs->module[rs->modules] = (struct code_module){ .id = id, .m = raw_open_module(rs->r, id) };
-	return &rs->module[rs->modules++];
-}
-
-/* What an execution takes, in usual instructions. */
-static double block_cost(const struct function *f, const struct cfg_block *b)
-{
-	const struct cfg *c = &f->cfg;
-	bool repeats = false;
-	double cost = 0;
-
-	for (uint32_t i = 0; i < b->insns; i++) {
-		struct dec_insn d;
-
-		if (cfg_decode(c, b->insn + i, &d)) {
-			f->touches[b->insn + i] = true;
-			cost++;
-			continue;
-		}
-		f->touches[b->insn + i] = d.mem_cnt;
-		repeats |= d.flags & DEC_F_REP;
-		cost += dec_cost(&d);
-	}
-	return repeats ? 0 : cost; /* then it takes as long as its operand */
-}
-
-static void add_nodes(struct runs *rs, struct function *f)
-{
-	f->first_node = rs->s.nodes;
-	f->touches = calloc(f->cfg.insns + 1, sizeof(*f->touches));
-	rs->failed |= !f->touches;
-	for (uint32_t b = 0; b < f->cfg.blocks && f->touches; b++)
-		ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
-		    ((struct flow_balance_node){ .cost = block_cost(f, &f->cfg.block[b]) }));
-}
-
-/* Index of the function around an address, FLOW_NONE if its code is not known. */
-static uint32_t function_around(struct runs *rs, uint32_t module, uint64_t addr)
-{
-	struct code_module *m = code_module_of(rs, module);
-	struct block_code code = { .read = module_code_read, .bounds = module_code_bounds };
-	struct function f = { 0 };
-	uint64_t start, end, *at;
-	bool added;
-
-	if (!m || !m->m || !module_code_bounds(m->m, addr, &start, &end))
-		return FLOW_NONE;
-	at = map_put(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ start, &added);
-	if (!at) {
-		rs->failed = true;
-		return FLOW_NONE;
-	}
-	if (!added)
-		return (uint32_t)*at;
-	*at = FLOW_NONE;
-	if (rs->functions == MAX_FUNCTIONS)
-		return FLOW_NONE;
-	code.id = (uint64_t)(m - rs->module) + 1;
-	code.ctx = m->m;
-	code.spoils = &m->spoils;
-	f.module = (uint32_t)(m - rs->module);
-	if (cfg_build(&code, start, end, &f.cfg))
-		return FLOW_NONE;
-	f.usable = f.cfg.blocks && rs->s.nodes + f.cfg.blocks <= MAX_NODES && rs->s.edges + f.cfg.edges <= MAX_EDGES;
-	if (!f.usable) {
-		cfg_release(&f.cfg);
-		return FLOW_NONE;
-	}
-	add_nodes(rs, &f);
-	*at = rs->functions;
-	ADD(rs, rs->function, rs->functions, rs->function_cap, f);
-	return (uint32_t)*at;
-}
-
-/* The block that holds the instruction around addr. */
-static uint32_t block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
-{
-	uint32_t behind = (uint32_t)BISECT(i, c->insns, cfg_insn_addr(c, (uint32_t)i) <= addr), block;
-
-	if (!behind)
-		return CFG_NONE;
-	*insn = behind - 1;
-	block = cfg_block_at(c, cfg_insn_addr(c, behind - 1));
-	return block < c->blocks ? block : CFG_NONE;
-}
-
-/* ---- the flow ---- */
-
-static uint32_t add_balance_group(struct runs *rs, uint32_t from)
-{
-	ADD(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
-	return rs->s.groups - 1;
-}
-
-static void add_balance_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
-{
-	ADD(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
-}
-
-static void add_function_flow(struct runs *rs, const struct function *f)
-{
-	for (uint32_t b = 0; b < f->cfg.blocks && !rs->failed; b++) {
-		const struct cfg_block *k = &f->cfg.block[b];
-		uint32_t g = k->succs ? add_balance_group(rs, f->first_node + b) : 0;
-
-		for (uint32_t i = 0; i < k->succs; i++)
-			add_balance_edge(rs, f->first_node + f->cfg.succ[k->succ + i], g, 0);
-		/* not all ways on are known: mostly a cold half, or the end of the program */
-		if (k->succs && (k->flags & (CFG_RETURNS | CFG_LEAVES | CFG_STOPS | CFG_UNRESOLVED | CFG_VIA_COLD)))
-			add_balance_edge(rs, rs->elsewhere, g, UNLIKELY);
-		if (b == 0)
-			add_balance_edge(rs, f->first_node, add_balance_group(rs, SMOOTH_NONE),
-					 f->called ? NEVER_SEEN : 0);
-		else if (!k->preds && !f->cfg.complete)
-			add_balance_edge(rs, f->first_node + b, add_balance_group(rs, SMOOTH_NONE), 0);
-	}
-}
-
-/* Calls whose callee is known before anything was seen. */
-static void add_direct_calls(struct runs *rs, uint32_t fi)
-{
-	for (uint32_t i = 0; i < rs->function[fi].cfg.calls && !rs->failed; i++) {
-		const struct cfg_call *c = &rs->function[fi].cfg.call[i];
-		const uint64_t *at =
-			c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target)
-				  : NULL;
-		struct function *callee = at && *at != FLOW_NONE ? &rs->function[*at] : NULL;
-		uint64_t *call;
-
-		if (!callee || c->tail || c->target != callee->cfg.start)
-			continue;
-		call = map_put(&rs->call_at, (uint64_t)fi << 32 | i, NULL);
-		if (!call) {
-			rs->failed = true;
-			return;
-		}
-		*call = UINT64_MAX; /* settled */
-		callee->called = true;
-		add_balance_edge(rs, callee->first_node, add_balance_group(rs, rs->function[fi].first_node + c->block),
-				 0);
-	}
-}
-
-static uint32_t call_before(const struct cfg *c, uint64_t in_call)
-{
-	uint32_t insn;
-
-	if (block_around(c, in_call, &insn) == CFG_NONE)
-		return CFG_NONE;
-	for (uint32_t i = 0; i < c->calls; i++)
-		if (c->call[i].insn == insn && !c->call[i].tail)
-			return i;
-	return CFG_NONE;
-}
-
-/* A caller and a callee that stood next to each other on a stack. */
-static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t callee)
-{
-	uint32_t fi = function_around(rs, caller->module, caller->addr), call;
-	uint64_t *group, *pair;
-	bool added;
-
-	if (fi == FLOW_NONE || callee == FLOW_NONE || rs->failed)
-		return;
-	call = call_before(&rs->function[fi].cfg, caller->addr);
-	if (call == CFG_NONE)
-		return;
-	group = map_put(&rs->call_at, (uint64_t)fi << 32 | call, &added);
-	if (!group) {
-		rs->failed = true;
-		return;
-	}
-	if (*group == UINT64_MAX)
-		return;
-	if (added)
-		*group = add_balance_group(rs, rs->function[fi].first_node + rs->function[fi].cfg.call[call].block);
-	pair = map_put(&rs->pair_at, *group << 32 | callee, &added);
-	if (!pair) {
-		rs->failed = true;
-	} else if (added) {
-		rs->function[callee].called = true;
-		add_balance_edge(rs, rs->function[callee].first_node, (uint32_t)*group, 0);
-	}
-}
-
-static bool frame_in_stub(struct runs *rs, const struct fmt_frame *f)
-{
-	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
-
-	return id != FLOW_NONE && rs->r->in->funcs[id].stub;
-}
-
-/* A stub stands for what it jumps to, and its samples belong nowhere. */
-static bool in_function(struct runs *rs, const struct fmt_frame *f)
-{
-	const struct profile_module *m = raw_module(rs->r, f->module);
-
-	return m && m->kind == FMT_MOD_FILE && !frame_in_stub(rs, f);
-}
-
-/* Time into blocks, functions of all frames. */
-static void spread_time(struct runs *rs, uint32_t stack, double ns)
-{
-	for (uint32_t i = 0; i < raw_frames(rs->r, stack) && !rs->failed; i++) {
-		const struct fmt_frame f = raw_frame(rs->r, stack, i);
-		uint32_t fi = in_function(rs, &f) ? function_around(rs, f.module, f.addr) : FLOW_NONE, block, insn;
-
-		if (fi == FLOW_NONE)
-			continue;
-		if (!rs->function[fi].name)
-			rs->function[fi].name = profile_symbol_of(rs->r->p, f.module, f.addr);
-		if (i)
-			continue;
-		block = block_around(&rs->function[fi].cfg, f.addr, &insn);
-		if (block != CFG_NONE)
-			rs->s.node[rs->function[fi].first_node + block].time += ns;
-	}
-}
-
-static void count_calls_of_stack(struct runs *rs, uint32_t stack)
-{
-	for (uint32_t i = 0; i + 1 < raw_frames(rs->r, stack) && !rs->failed; i++) {
-		const struct fmt_frame f = raw_frame(rs->r, stack, i), caller = raw_frame(rs->r, stack, i + 1);
-
-		if ((caller.flags & FMT_FRAME_RETURN) && !(f.flags & FMT_FRAME_SIGNAL) && in_function(rs, &f) &&
-		    in_function(rs, &caller))
-			add_pair(rs, &caller, function_around(rs, f.module, f.addr));
-	}
-}
-
-/* What one of a function's instructions takes by the costs of its blocks, where its time was sampled. */
-static double cost_per_insn(const struct runs *rs, const struct function *f)
-{
-	double time = 0, instructions = 0;
-
-	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
-		const struct flow_balance_node *n = &rs->s.node[f->first_node + b];
-
-		if (!(n->cost > 0))
-			continue;
-		time += n->time;
-		instructions += n->time / n->cost * f->cfg.block[b].insns;
-	}
-	return instructions > 0 ? time / instructions : 1;
-}
-
-/* What took a function's time, where execution counts know better than its samples (counts.h): what its
- * instructions would take at the pace of their costs, in all functions. */
-static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
-{
-	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
-	uint32_t *at = malloc((t->groups + 1) * sizeof(*at));
-
-	for (size_t i = 0; time && at && i < t->groups; i++) {
-		const struct code_module *m = code_module_of(rs, c->func[i].module);
-		const uint64_t *fi =
-			m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
-		double n = t->group[i].instructions;
-
-		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
-		if (at[i] != FLOW_NONE && n > 0 && n < MOST_RUNS) {
-			rs->function[at[i]].counted = n;
-			rs->function[at[i]].by_segments = t->group[i].by_segments;
-		}
-		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
-			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
-		if (!(n > 0 && n < MOST_RUNS) || !(time[i] > 0)) {
-			time[i] = 0;
-			continue;
-		}
-		all += time[i];
-		instructions += n;
-	}
-	for (size_t i = 0; time && at && i < t->groups && instructions > 0; i++) {
-		const struct counts_group *g = &t->group[i];
-		double factor;
-
-		if (!(time[i] > 0))
-			continue;
-		factor = g->instructions / instructions * all / time[i];
-		factor *= cost_per_insn(rs, &rs->function[at[i]]);
-		for (uint32_t b = 0; b < rs->function[at[i]].cfg.blocks; b++)
-			rs->s.node[rs->function[at[i]].first_node + b].time *= factor;
-	}
-	rs->failed |= !time || !at;
-	free(time);
-	free(at);
-}
-
-/* How far off a function's part of all that ran may be. */
-static void keep_errors(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
-{
-	for (size_t i = 0; i < t->groups && !rs->failed; i++) {
-		const struct counts_group *g = &t->group[i];
-		double sd = log(g->high / fmax(g->low, g->instructions * LOW_LEAST)) / (2 * Z95);
-		uint32_t id =
-			g->instructions > 0 ? func_of_code(rs->r, c->func[i].start, c->func[i].module, 0) : FLOW_NONE;
-
-		if (id != FLOW_NONE && isfinite(sd))
-			rs->r->in->funcs[id].executed_sd = fmax(rs->r->in->funcs[id].executed_sd, sd);
-	}
-}
-
-static void use_counts(struct runs *rs)
-{
-	struct counts_record *c = &rs->r->counts;
-	struct counts_built built = { 0 };
-	int err;
-
-	if (!c->funcs)
-		return;
-	counts_record_end(c, rs->r->p);
-	err = counts_record_tree(c, &built, NULL);
-	if (!err)
-		err = counts_record_solve(c, &built);
-	if (!err)
-		take_counts(rs, c, &built.tree);
-	if (!err)
-		keep_errors(rs, c, &built.tree);
-	else if (err == -ENOMEM)
-		rs->failed = true;
-	counts_built_release(&built);
-}
-
-/* ---- bursts ---- */
-
-/* The function of a site; FLOW_NONE: none, or one without a usable graph. */
-static uint32_t burst_function(struct runs *rs, const struct fmt_burst_site *s)
-{
-	const struct fmt_frame at = { .addr = s->ip, .module = s->module };
-
-	return s->runs > 0 && in_function(rs, &at) ? function_around(rs, s->module, s->ip) : FLOW_NONE;
-}
-
-/* Functions that bursts met, but no sample. */
-static void add_burst_functions(struct runs *rs)
-{
-	const struct raw_bursts *b = &rs->r->bursts;
-
-	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
-		uint32_t fi = burst_function(rs, &b->site[i]);
-
-		if (fi != FLOW_NONE && !rs->function[fi].name)
-			rs->function[fi].name = profile_symbol_of(rs->r->p, b->site[i].module, b->site[i].ip);
-	}
-}
-
-/* Executions of a function's blocks, times their instructions. */
-static double work_of_blocks(const struct function *f, const double *runs)
-{
-	double sum = 0;
-
-	for (uint32_t k = 0; k < f->cfg.blocks; k++)
-		sum += runs[k] * f->cfg.block[k].insns;
-	return sum;
-}
-
-/* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time,
- * and those that lose their way end early. */
-static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
-{
-	double by_bursts = work_of_blocks(f, seen), work;
-
-	for (uint32_t k = 0; k < f->cfg.blocks; k++)
-		runs[k] = rs->s.node[f->first_node + k].runs;
-	work = work_of_blocks(f, runs);
-	for (uint32_t k = 0; k < f->cfg.blocks && by_bursts > 0 && work < MOST_RUNS; k++)
-		rs->s.node[f->first_node + k].runs = seen[k] * work / by_bursts;
-}
-
-/* Which site tells how often a block ran: so that can be asked of parts of the bursts, too. */
-static void keep_blocks(struct runs *rs, const struct function *f, const double *seen, const uint32_t *told_by)
-{
-	struct in_parts *p = &rs->r->in->parts;
-	uint32_t first = (uint32_t)p->blocks;
-
-	for (uint32_t k = 0; k < f->cfg.blocks && !rs->failed; k++) {
-		uint32_t node = f->first_node + k;
-
-		if (told_by[node] != FLOW_NONE)
-			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
-		rs->block[node] = (uint32_t)p->blocks;
-		ADD(rs, p->block, p->blocks, p->block_cap,
-		    ((struct in_burst_block){
-			    .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
-	}
-}
-
-static void use_bursts(struct runs *rs)
-{
-	struct raw_bursts *b = &rs->r->bursts;
-	double *seen = calloc(rs->s.nodes + 1, sizeof(*seen)), *runs = calloc(rs->s.nodes + 1, sizeof(*runs));
-	uint32_t *met = calloc(rs->functions + 1, sizeof(*met)), functions = rs->functions;
-	uint32_t *told_by = malloc((rs->s.nodes + 1) * sizeof(*told_by));
-
-	b->block = malloc((b->sites + 1) * sizeof(*b->block));
-	rs->block = malloc((rs->s.nodes + 1) * sizeof(*rs->block));
-	rs->blocks = rs->s.nodes;
-	rs->failed |= !seen || !runs || !met || !told_by || !b->block || !rs->block;
-	if (!rs->failed) {
-		memset(b->block, 0xff, (b->sites + 1) * sizeof(*b->block));
-		memset(rs->block, 0xff, (rs->s.nodes + 1) * sizeof(*rs->block));
-		memset(told_by, 0xff, (rs->s.nodes + 1) * sizeof(*told_by));
-	}
-	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
-		const struct fmt_burst_site *s = &b->site[i];
-		uint32_t fi = burst_function(rs, s), insn,
-			 block = fi < functions ? block_around(&rs->function[fi].cfg, s->ip, &insn) : CFG_NONE;
-
-		if (block == CFG_NONE)
-			continue;
-		block += rs->function[fi].first_node;
-		if (s->runs > seen[block]) { /* one that a burst began or ended in ran in part */
-			seen[block] = s->runs;
-			told_by[block] = (uint32_t)i;
-		}
-		met[fi] = s->bursts > met[fi] ? s->bursts : met[fi];
-	}
-	for (uint32_t f = 0; f < functions && !rs->failed; f++) {
-		if (met[f] < BURSTS_MIN)
-			continue;
-		part_by_bursts(rs, &rs->function[f], seen + rs->function[f].first_node, runs);
-		keep_blocks(rs, &rs->function[f], seen, told_by);
-	}
-	free(seen);
-	free(runs);
-	free(met);
-	free(told_by);
-}
-
-/* ---- counts ---- */
-
-static void scale_blocks(struct runs *rs, const struct function *f, double by)
-{
-	for (uint32_t k = 0; k < f->cfg.blocks; k++)
-		rs->s.node[f->first_node + k].runs *= by;
-}
-
-/* The part of a function's time that says nothing of how often it ran: of blocks that repeat something. */
-static double silent_part(const struct runs *rs, const struct function *f)
-{
-	double silent = 0, all = 0;
-
-	for (uint32_t k = 0; k < f->cfg.blocks; k++) {
-		const struct flow_balance_node *n = &rs->s.node[f->first_node + k];
-
-		all += n->time;
-		silent += n->cost > 0 ? 0 : n->time;
-	}
-	return all > 0 ? silent / all : 0;
-}
-
-/* How much work a function had segments tell without time, and of what repeats time tells nothing at all: the balance
- * may part it among blocks, as bursts may, but has no more to say of how much it is. */
-static void hold_to_counts(struct runs *rs)
-{
-	double counted = 0, all = 0;
-	double *work = calloc(rs->functions + 1, sizeof(*work)), *runs = malloc((rs->s.nodes + 1) * sizeof(*runs));
-
-	rs->failed |= !work || !runs;
-	for (uint32_t k = 0; k < rs->s.nodes && !rs->failed; k++)
-		runs[k] = rs->s.node[k].runs;
-	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++) {
-		const struct function *f = &rs->function[i];
-
-		work[i] = f->usable ? work_of_blocks(f, runs + f->first_node) : 0;
-		if (!(work[i] > 0 && work[i] < MOST_RUNS) || !(f->counted > 0))
-			continue;
-		all += work[i];
-		counted += f->counted;
-	}
-	for (uint32_t i = 0; i < rs->functions && !rs->failed && counted > 0; i++) {
-		const struct function *f = &rs->function[i];
-		double part = f->counted > 0 ? fmax(f->by_segments, silent_part(rs, f)) : 0;
-
-		if (work[i] > 0 && work[i] < MOST_RUNS && part > 0)
-			scale_blocks(rs, f, 1 - part + part * f->counted / counted * all / work[i]);
-	}
-	free(work);
-	free(runs);
-}
-
-static void build_balance(struct runs *rs)
-{
-	struct raw *r = rs->r;
-	double ns = 0, samples = 0;
-
-	ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
-
-	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
-		if (!raw_frames(r, r->cell[i].stack) || !(r->cell[i].ns > 0))
-			continue;
-		spread_time(rs, r->cell[i].stack, r->cell[i].ns);
-		ns += r->cell[i].ns;
-		samples += (double)r->cell[i].samples;
-	}
-	add_burst_functions(rs);
-	use_counts(rs);
-	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
-		add_direct_calls(rs, i);
-	for (size_t i = 0; i < r->cell_count && !rs->failed; i++)
-		if (r->cell[i].ns > 0)
-			count_calls_of_stack(rs, r->cell[i].stack);
-	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
-		add_function_flow(rs, &rs->function[i]);
-	rs->s.period = samples > 0 ? ns / samples : 0;
-}
+#define STUB_INSNS 3    /* a stub of the linkage table: endbr64, bnd, jmp */
+#define PROLOGUE 8      /* instructions in which a frame pointer is set up */
+#define STRING_BURSTS 3 /* that met a `rep` instruction, for its bytes a run to be theirs; by hand */
 
 /* ---- weights ---- */
+
+static uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
+{
+	return input_code_key(module, ip) ^ (uint64_t)store << 63;
+}
 
 static double *sum_in(struct runs *rs, struct map *m, uint64_t ip, uint32_t module, bool store)
 {
@@ -587,7 +67,7 @@ static void find_burst_sites(struct runs *rs)
 }
 
 /* Of a repeated instruction, off the stack; NaN: too few bursts met it. */
-double blocks_bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
+static double bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
 {
 	const uint64_t *at = map_get(&rs->burst_at, input_code_key(module, ip));
 	const struct fmt_burst_site *s = at ? &rs->r->bursts.site[*at] : NULL;
@@ -622,19 +102,19 @@ static void add_weights(struct runs *rs, const struct in_access *a, size_t n)
 /* Executions of an instruction as solved; NaN where its code is not known. */
 static double solved(struct runs *rs, uint64_t ip, uint32_t module)
 {
-	uint32_t fi = function_around(rs, module, ip), block, insn;
+	uint32_t fi = blocks_function_around(rs, module, ip), block, insn;
 
 	if (fi == FLOW_NONE)
 		return NAN;
-	block = block_around(&rs->function[fi].cfg, ip, &insn);
+	block = blocks_block_around(&rs->function[fi].cfg, ip, &insn);
 	return block == CFG_NONE ? NAN : rs->s.node[rs->function[fi].first_node + block].runs;
 }
 
 /* An instruction whose accesses were weighed by its block. */
-void blocks_keep(struct runs *rs, uint64_t ip, uint32_t module)
+static void keep_block_of(struct runs *rs, uint64_t ip, uint32_t module)
 {
-	uint32_t fi = rs->block ? function_around(rs, module, ip) : FLOW_NONE, insn;
-	uint32_t block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
+	uint32_t fi = rs->block ? blocks_function_around(rs, module, ip) : FLOW_NONE, insn;
+	uint32_t block = fi == FLOW_NONE ? CFG_NONE : blocks_block_around(&rs->function[fi].cfg, ip, &insn);
 	uint32_t node = block == CFG_NONE ? rs->blocks : rs->function[fi].first_node + block;
 	uint64_t *at;
 	bool added;
@@ -650,8 +130,8 @@ void blocks_keep(struct runs *rs, uint64_t ip, uint32_t module)
 /* Of one repetition; 0: its code is not known. */
 static uint32_t string_width(struct runs *rs, uint64_t ip, uint32_t module)
 {
-	uint32_t fi = function_around(rs, module, ip), insn,
-		 block = fi == FLOW_NONE ? CFG_NONE : block_around(&rs->function[fi].cfg, ip, &insn);
+	uint32_t fi = blocks_function_around(rs, module, ip), insn,
+		 block = fi == FLOW_NONE ? CFG_NONE : blocks_block_around(&rs->function[fi].cfg, ip, &insn);
 	struct dec_insn d;
 
 	return block == CFG_NONE || cfg_decode(&rs->function[fi].cfg, insn, &d) || !d.mem_cnt ? 0 : d.mem[0].size;
@@ -663,15 +143,14 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 		const struct site_key *k = intern_get(&rs->r->site_keys, a[i].site + 1, NULL);
 		const double *sum = sum_of_site(rs, &a[i]);
 		double runs = sum && *sum > 0 ? solved(rs, k->ip, k->module) * unit : NAN,
-		       wanted = is_string(&a[i])
-					? runs * blocks_bytes_of_run(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD))
-					: runs;
+		       wanted = is_string(&a[i]) ? runs * bytes_of_run(rs, k->ip, k->module, !(a[i].flags & FMT_A_LOAD))
+						 : runs;
 
 		if (!(wanted >= 0 && wanted < MOST_RUNS))
 			continue;
 		a[i].weight *= wanted / *sum;
 		a[i].width = is_string(&a[i]) ? string_width(rs, k->ip, k->module) : 0;
-		blocks_keep(rs, k->ip, k->module);
+		keep_block_of(rs, k->ip, k->module);
 	}
 }
 
@@ -691,6 +170,127 @@ static double unit_of(struct runs *rs)
 		}
 	}
 	return solution > 0 ? recorded / solution : NAN;
+}
+
+static bool keeps_frame_pointer(const struct cfg *c)
+{
+	for (uint32_t i = 0; i < PROLOGUE && i < c->insns; i++) {
+		struct dec_insn d;
+
+		if (!cfg_decode(c, i, &d) && d.effect.op == DEC_OP_MOV && d.effect.dst == WREG_BP &&
+		    d.effect.src_kind == DEC_SRC_REG && d.effect.src == WREG_SP)
+			return true;
+	}
+	return false;
+}
+
+/* Where a module lies in the only process that has it. */
+static bool place_of_module(const struct runs *rs, const struct code_module *m, uint64_t *bias, uint32_t *pid)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < rs->r->mapping_count; i++) {
+		const struct fmt_mapping *k = &rs->r->mapping[i];
+		uint64_t vaddr;
+
+		if (k->module != m->id || !(k->prot & 1) || !module_offset_to_vaddr(m->m, k->pgoff, &vaddr))
+			continue;
+		if (found && (k->pid != *pid || k->start - vaddr != *bias))
+			return false;
+		found = true;
+		*bias = k->start - vaddr;
+		*pid = k->pid;
+	}
+	return found;
+}
+
+/* An access that must have happened although no sample met it. Relative to the instruction its address
+ * is known all the same. */
+static void add_unsampled_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
+				 const struct dec_mem *o, uint32_t size, double runs)
+{
+	const struct code_module *m = &rs->module[f->module];
+	struct flow_input *in = rs->r->in;
+	struct site_key k = { .ip = ip, .module = m->id, .function = f->name };
+	struct in_access a = { .time = rs->r->last_time,
+			       .weight = runs * (o->flags & DEC_M_VECTOR ? o->lanes : 1),
+			       .size = size,
+			       .width = o->flags & DEC_M_REP ? o->size : 0,
+			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
+	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
+	uint64_t bias;
+
+	a.site = site - 1;
+	keep_block_of(rs, ip, m->id);
+	a.flags |= (o->flags & DEC_M_LOAD ? FMT_A_LOAD : 0u) | (o->flags & DEC_M_STORE ? FMT_A_STORE : 0u);
+	if (!site) {
+		rs->failed = true;
+	} else if (o->base == WREG_IP && o->index == DEC_NOREG && o->segment == DEC_NOREG &&
+		   place_of_module(rs, m, &bias, &a.pid)) {
+		a.addr = bias + ip + d->len + (uint64_t)o->disp;
+		a.tid = a.pid;
+		ADD(rs, in->access, in->access_count, in->access_cap, a);
+	} else {
+		a.flags |= FMT_A_NO_ADDR;
+		ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
+	}
+}
+
+/* A call through a linkage stub reads its table once: on behalf of the caller, as in the exact engine. */
+static void add_stub_loads(struct runs *rs, const struct function *f, double unit)
+{
+	struct module *m = rs->module[f->module].m;
+
+	for (uint32_t i = 0; i < f->cfg.calls && !rs->failed; i++) {
+		double runs = rs->s.node[f->first_node + f->cfg.call[i].block].runs * unit;
+		uint64_t at = f->cfg.call[i].target;
+
+		for (int n = 0; n < STUB_INSNS && at && runs > 0 && runs < MOST_RUNS; n++) {
+			uint8_t bytes[15];
+			struct dec_insn d;
+
+			if (dec_decode(bytes, module_read(m, at, bytes, sizeof(bytes)), &d))
+				break;
+			if ((d.flags & DEC_F_BRANCH) && !(d.flags & (DEC_F_DIRECT | DEC_F_CALL)) && d.mem_cnt == 1 &&
+			    d.mem[0].base == WREG_IP)
+				add_unsampled_access(rs, f, at, &d, &d.mem[0], d.mem[0].size, runs);
+			if ((d.flags & DEC_F_BRANCH) || d.mem_cnt)
+				break;
+			at += d.len;
+		}
+	}
+}
+
+/* Code that must have run although no sample met it: its loads count, too. */
+static void add_unsampled(struct runs *rs, const struct function *f, double unit)
+{
+	bool frame = keeps_frame_pointer(&f->cfg);
+	uint32_t module = rs->module[f->module].id;
+
+	for (uint32_t b = 0; b < f->cfg.blocks; b++) {
+		double runs = rs->s.node[f->first_node + b].runs * unit;
+
+		for (uint32_t i = 0; runs > 0 && runs < MOST_RUNS && i < f->cfg.block[b].insns && !rs->failed; i++) {
+			uint64_t ip = cfg_insn_addr(&f->cfg, f->cfg.block[b].insn + i);
+			struct dec_insn d;
+
+			if (!f->touches[f->cfg.block[b].insn + i])
+				continue;
+			if (cfg_decode(&f->cfg, f->cfg.block[b].insn + i, &d))
+				break;
+			for (unsigned m = 0; m < d.mem_cnt; m++) {
+				const struct dec_mem *o = &d.mem[m];
+				bool stack = o->base == WREG_SP || (frame && o->base == WREG_BP),
+				     store = !(o->flags & DEC_M_LOAD), string = o->flags & DEC_M_REP;
+				double size = string ? bytes_of_run(rs, ip, module, store) : o->size;
+
+				if (!stack && size >= 1 && size < UINT32_MAX &&
+				    !map_get(string ? &rs->string_sum : &rs->site_sum, sum_key(ip, module, store)))
+					add_unsampled_access(rs, f, ip, &d, o, (uint32_t)lround(size), runs);
+			}
+		}
+	}
+	add_stub_loads(rs, f, unit);
 }
 
 static void release_runs(struct runs *rs)
@@ -731,13 +331,13 @@ int input_runs(struct raw *r)
 	rs.module = calloc(r->p->module_count + 1, sizeof(*rs.module));
 	if (!rs.module)
 		return err_set(r->e, -ENOMEM, "out of memory");
-	build_balance(&rs);
+	blocks_build_balance(&rs);
 	if (!rs.failed && rs.s.nodes && rs.s.edges)
 		err = flow_balance_solve(&rs.s);
 	if (!err && !rs.failed && r->bursts.sites)
-		use_bursts(&rs);
+		blocks_use_bursts(&rs);
 	if (!err && !rs.failed)
-		hold_to_counts(&rs);
+		blocks_hold_to_counts(&rs);
 	if (!err && !rs.failed) {
 		find_burst_sites(&rs);
 		add_weights(&rs, in->access, in->access_count);
@@ -747,7 +347,7 @@ int input_runs(struct raw *r)
 			weigh_accesses(&rs, in->access, in->access_count, unit);
 			weigh_accesses(&rs, in->blind, in->blind_count, unit);
 			for (uint32_t i = 0; i < rs.functions; i++)
-				blocks_add_unsampled(&rs, &rs.function[i], unit);
+				add_unsampled(&rs, &rs.function[i], unit);
 		}
 	}
 	err = rs.failed ? -ENOMEM : err == -EINVAL ? 0 : err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between block_executions.c (how often blocks ran, and so what sampled accesses stand for) and block_unsampled.c (what
- * ran too, and no sample met). Included by these.
+ * Between block_balance.c (how often blocks ran) and block_executions.c (what accesses stand for by that, sampled ones and
+ * those that no sample met). Included by these.
  */
 #ifndef ACCPERF_FLOW_BLOCK_PRIV_H
 #define ACCPERF_FLOW_BLOCK_PRIV_H
@@ -55,17 +55,15 @@ struct runs {
 
 #define ADD(rs, array, count, cap, ...) ((rs)->failed |= !PUSH(array, count, cap, 256, __VA_ARGS__))
 
-/* Of an instruction, by what kind of access. */
-static inline uint64_t sum_key(uint64_t ip, uint32_t module, bool store)
-{
-	return input_code_key(module, ip) ^ (uint64_t)store << 63;
-}
-
-/* Bytes of one run of a `rep` instruction, as bursts saw them; NaN: too few did. */
-double blocks_bytes_of_run(const struct runs *rs, uint64_t ip, uint32_t module, bool store);
-/* What bursts say of this instruction's block is drawn anew in each resampling (flow_input.parts). */
-void blocks_keep(struct runs *rs, uint64_t ip, uint32_t module);
-/* Accesses of code that must have run although no sample met it. unit: runs of one in the solution. */
-void blocks_add_unsampled(struct runs *rs, const struct function *f, double unit);
+/* The control flow of all sampled functions and the calls between them, as flow_balance.h solves it. */
+void blocks_build_balance(struct runs *rs);
+/* Of a solution: within functions that bursts met, blocks as often as they ran in those. */
+void blocks_use_bursts(struct runs *rs);
+/* ... and functions as often as execution counts have them. */
+void blocks_hold_to_counts(struct runs *rs);
+/* FLOW_NONE: none is known there. module: the file's id. */
+uint32_t blocks_function_around(struct runs *rs, uint32_t module, uint64_t addr);
+/* CFG_NONE: none; *insn: the instruction's number. */
+uint32_t blocks_block_around(const struct cfg *c, uint64_t addr, uint32_t *insn);
 
 #endif

@@ -89,7 +89,7 @@ static int side_names(struct flow_compare *c, struct side *s, const struct flow 
 		const struct flow_func *fn = &s->f->funcs[i];
 		const char *name = folded(fn->name, o, plain_kernel);
 		const char *object =
-			name[0] == '(' ? "" : path_name(*fn->object ? fn->object : borrowed_object(other, name));
+			name[0] == '(' ? "" : path_last(*fn->object ? fn->object : borrowed_object(other, name));
 
 		s->name_of[i] = name_index(c, name, object);
 		if (s->name_of[i] == FLOW_NONE)

@@ -102,7 +102,7 @@ bool offload_maps_any(int pid)
 
 bool session_wants(struct offload_session *s, const char *path)
 {
-	return want_searched(&(struct finding){ .s = s }, path_name(path), path);
+	return want_searched(&(struct finding){ .s = s }, path_last(path), path);
 }
 
 /* What the probe will replace, and so what a hit costs. */
@@ -621,7 +621,7 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 /* The program itself before its exec: it is not mapped yet. */
 static void own_file(struct finding *f, const char *exe)
 {
-	struct lib_file file = { .path = exe, .base = path_name(exe) };
+	struct lib_file file = { .path = exe, .base = path_last(exe) };
 	struct stat st;
 
 	if (!want_searched(f, file.base, exe))

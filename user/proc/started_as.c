@@ -23,7 +23,7 @@ static bool read_first(pid_t pid, const char *file, char *out, size_t size)
 
 static bool name_text(const char *file, const char *name, char *out, size_t size)
 {
-	if (!*name || *file != '/' || strchr(file, '\n') || !strcmp(path_name(file), name))
+	if (!*name || *file != '/' || strchr(file, '\n') || !strcmp(path_last(file), name))
 		return false;
 	return (size_t)snprintf(out, size, "%s\n%s", file, name) < size;
 }
@@ -40,15 +40,15 @@ bool started_as_of_pid(pid_t pid, char *out, size_t size)
 	if (n <= 0 || !read_first(pid, "comm", comm, sizeof(comm)) || !read_first(pid, "cmdline", first, sizeof(first)))
 		return false;
 	exe[n] = 0;
-	if (strncmp(path_name(first), comm, COMM) || strlen(comm) > COMM)
+	if (strncmp(path_last(first), comm, COMM) || strlen(comm) > COMM)
 		return false;
-	return name_text(exe, path_name(first), out, size);
+	return name_text(exe, path_last(first), out, size);
 }
 
 bool started_as_of_path(const char *path, char *out, size_t size)
 {
 	char *real = realpath(path, NULL);
-	bool link = real && name_text(real, path_name(path), out, size);
+	bool link = real && name_text(real, path_last(path), out, size);
 
 	free(real);
 	return link;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* "" of a path that ends with a slash. */
-static inline const char *path_name(const char *path)
+static inline const char *path_last(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
