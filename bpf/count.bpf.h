@@ -2,8 +2,8 @@
 /*
  * Counters: every early return after "this record was wanted" bumps one of these, and user space stores and shows
  * them by name. It reads them where they lie, mapped, without a system call: the recorder comes by hundreds of times a
- * second. What a program keeps for itself (limits of a window, of a stretch) is no counter, and lies elsewhere. Included
- * by the programs in bpf/, after kernel types.
+ * second. What a program keeps for itself (limits of a window, of a stretch) is no counter, and lies elsewhere.
+ * Included by the programs in bpf/, after kernel types.
  *
  * To add one: append to the program's list in include/counters.h.
  */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A file of one's own, as setup and teardown of a test or of a group: path is an empty file that goes with it. Included by unit tests that write a profile and read it again.
+ * A file of one's own, as setup and teardown of a test or of a group: path is an empty file that goes with it.
+ * Included by unit tests that write a profile and read it again.
  */
 #ifndef TESTS_TEMP_FILE_H
 #define TESTS_TEMP_FILE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Between block_balance.c (how often blocks ran) and block_executions.c (what accesses stand for by that, sampled ones and
- * those that no sample met). Included by these.
+ * Between block_balance.c (how often blocks ran) and block_executions.c (what accesses stand for by that, sampled ones
+ * and those that no sample met). Included by these.
  */
 #ifndef ACCPERF_FLOW_BLOCK_PRIV_H
 #define ACCPERF_FLOW_BLOCK_PRIV_H
