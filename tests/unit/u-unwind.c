@@ -450,6 +450,75 @@ static void test_leaf(void **state)
 	assert_true(popped > 20 && bare > 20);
 }
 
+/* ---- hand-written code: no rules, a frame of its own, and the frame pointer used for something else ---- */
+
+void bare_deep(void);
+void bare_outer(void);
+__asm__(".text\n.type bare_deep, @function\nbare_deep:\n"
+	"push %rbx\npush %rbp\nsub $200, %rsp\n"
+	/* a return address of somebody's earlier call lies there still */
+	"lea left_behind(%rip), %rbx\nmov %rbx, 40(%rsp)\n"
+	"mov $0x1237, %ebp\nmov $4000000, %eax\n1: dec %eax\njnz 1b\n"
+	"add $200, %rsp\npop %rbp\npop %rbx\nret\n.size bare_deep, . - bare_deep\n"
+	".type bare_outer, @function\nbare_outer:\n"
+	"push %r12\nsub $64, %rsp\nmov $0x1238, %r12d\ncall bare_deep\nadd $64, %rsp\npop %r12\nret\n"
+	".size bare_outer, . - bare_outer\n"
+	".cfi_startproc\ncall *%rax\nleft_behind: ret\n.cfi_endproc\n");
+
+__attribute__((noinline, optimize("omit-frame-pointer"))) static void call_deep(void)
+{
+	bare_outer();
+	__asm__ volatile("");
+}
+
+/* By a pointer, as vector code mostly is, from a function that needs its frame pointer. */
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) static void call_deep_by(void (*fn)(void), unsigned n)
+{
+	char room[n];
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	fn();
+	__asm__ volatile("" ::"r"(room) : "memory");
+}
+
+static void test_bare(void **state)
+{
+	void (*volatile fn)(void) = bare_deep;
+	struct fmt_frame frames[256];
+	int nested = 0, by_pointer = 0;
+	uint64_t found;
+
+	fresh();
+	timer(1, 0);
+	while (taken_count < 100) {
+		call_deep();
+		call_deep_by(fn, 300);
+	}
+	timer(0, 0);
+	for (int i = 0; i < taken_count; i++) {
+		uint64_t leaf = taken[i].regs[16];
+		uint32_t flags;
+		int n = unwind_taken(i, frames, &flags);
+
+		if (leaf < (uint64_t)(uintptr_t)bare_deep || leaf >= (uint64_t)(uintptr_t)bare_outer ||
+		    taken[i].regs[6] != 0x1237)
+			continue; /* not in its loop */
+		assert_int_equal(flags, FMT_STACK_COMPLETE);
+		if (in_function(&frames[1], (void *)call_deep_by)) {
+			by_pointer++;
+			assert_true(n > 3 && in_function(&frames[2], (void *)test_bare));
+		} else {
+			nested++;
+			assert_true(n > 4 && frames[1].addr + leaf - frames[0].addr > (uint64_t)(uintptr_t)bare_outer);
+			assert_true(in_function(&frames[2], (void *)call_deep) &&
+				    in_function(&frames[3], (void *)test_bare));
+		}
+	}
+	assert_true(nested > 20 && by_pointer > 20);
+	found = unwind_counters(unwinder)->found;
+	assert_int_equal(found, 2 * nested + by_pointer);
+}
+
 /* ---- a call that never returns: its return address is the next function's ---- */
 
 static jmp_buf out;
@@ -708,7 +777,7 @@ int main(void)
 		cmocka_unit_test(test_zlib),     cmocka_unit_test(test_cut),      cmocka_unit_test(test_recursion),
 		cmocka_unit_test(test_leaf),     cmocka_unit_test(test_noreturn), cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),      cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_garbage),  cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_garbage),  cmocka_unit_test(test_absent),   cmocka_unit_test(test_bare),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

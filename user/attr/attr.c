@@ -794,6 +794,7 @@ void attr_lasting_counters(const struct attr *a,
 		put_counter(ctx, name, u->cause[c], true);
 	}
 	put_counter(ctx, "frames by frame pointer", u->by_frame_pointer, false);
+	put_counter(ctx, "frames by a return address found on the stack", u->found, false);
 	put_counter(ctx, "frames outside all mappings", a->n.unmapped, true);
 	put_counter(ctx, "samples without registers", a->n.no_registers, true);
 	put_counter(ctx, "samples without stack bytes", a->n.no_stack_bytes, true);

@@ -11,6 +11,9 @@
 #define NEAR_STACK (64ull << 20) /* an address this far above the snapshot is still the same stack */
 #define MAX_CFAS 64              /* frames whose place on the stack is kept */
 #define ENTRY_BYTES 64           /* _start is shorter than this */
+#define BARE_FRAME 2048          /* bytes of stack of a function without rules, at most; by hand */
+#define LONGEST_BARE (64ull << 10) /* bytes of code of such a function; by hand */
+#define SURE_FRAMES 3            /* that follow from a caller by rules, before it is believed; by hand */
 
 /* One architecture: DWARF numbers of the registers that unwinding turns on. */
 struct arch {
@@ -355,17 +358,22 @@ static bool at_entry(const struct walk *w)
 	       w->place.vaddr - m->entry < ENTRY_BYTES;
 }
 
-/* Does the instruction before ra call? Near calls only: relative, by register, by memory. */
-static bool behind_call(struct walk *w, uint64_t ra)
+enum call_kind { NO_CALL, CALLS_THERE, CALLS_SOMEWHERE };
+
+/* Does the instruction before ra call? Near calls only: relative (*to: where), by register, by memory. */
+static enum call_kind call_before(struct walk *w, uint64_t ra, uint64_t *to)
 {
 	uint8_t code[7];
+	int32_t relative;
 	struct place p;
 
 	if (!procmap_lookup_quiet(w->u->maps, w->pid, ra - 7, &p) || !(p.map.prot & MAP_EXEC) || !p.module ||
 	    module_read(p.module, p.vaddr, code, 7) != 7)
-		return false;
+		return NO_CALL;
+	memcpy(&relative, code + 3, 4);
+	*to = ra + (uint64_t)(int64_t)relative;
 	if (code[2] == 0xe8)
-		return true;
+		return CALLS_THERE;
 	for (int len = 2; len <= 7; len++) {
 		const uint8_t *at = code + 7 - len;
 		unsigned prefix = len > 2 && (*at & 0xf0) == 0x40, mod, want;
@@ -379,9 +387,16 @@ static bool behind_call(struct walk *w, uint64_t ra)
 		if (mod == 0 && (at[prefix + 1] & 7) == 5)
 			want += 4;
 		if (want == (unsigned)len)
-			return true;
+			return CALLS_SOMEWHERE;
 	}
-	return false;
+	return NO_CALL;
+}
+
+static bool behind_call(struct walk *w, uint64_t ra)
+{
+	uint64_t to;
+
+	return call_before(w, ra, &to) != NO_CALL;
 }
 
 /* The first instructions of code without rules, such as _init: the caller is on top of the stack. */
@@ -400,6 +415,137 @@ static bool step_fresh_call(struct walk *w)
 	return false;
 }
 
+/* Whether a call to there leads to code without rules that goes on to where w is. */
+static bool leads_here(struct walk *w, uint64_t to)
+{
+	const struct ehframe *f;
+	struct cfi_row row;
+	struct place p;
+
+	if (to > w->regs[w->u->arch->pc] || w->regs[w->u->arch->pc] - to > LONGEST_BARE ||
+	    !procmap_lookup_quiet(w->u->maps, w->pid, to, &p) || p.module != w->place.module)
+		return false;
+	f = module_ehframe(p.module);
+	return !f || !ehframe_row(f, p.vaddr, &row);
+}
+
+/* Whether rules lead on from a caller that was found, to return addresses behind calls. It costs nothing but time. */
+static bool rules_lead_on(const struct walk *found)
+{
+	struct unwind_counters before = found->u->counters;
+	const struct arch *a = found->u->arch;
+	struct walk w = *found;
+	enum step s = STEP_CALLER;
+	uint32_t flags = 0;
+	bool well = true;
+
+	w.exact = false;
+	for (int i = 0; i < SURE_FRAMES && well && s == STEP_CALLER; i++) {
+		well = locate_pc(&w) && w.row && !w.row->signal;
+		s = well ? step_cfi(&w, &flags) : STEP_FAILED;
+		/* not a zero, which memory is full of: where a thread begins its rules say so */
+		well = s == STEP_COMPLETE || (s == STEP_CALLER && behind_call(&w, w.regs[a->pc]));
+	}
+	found->u->counters = before;
+	return well;
+}
+
+/* How far below its return address code that begins there pushes the frame pointer, as its first instructions tell; 0: it
+ * does not. */
+static unsigned pushes_fp(struct walk *w, uint64_t start)
+{
+	static const uint8_t lands[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
+	uint8_t code[32] = { 0 };
+	struct place p;
+	unsigned at = 0, pushed = 0;
+
+	if (!procmap_lookup_quiet(w->u->maps, w->pid, start, &p) || !p.module)
+		return 0;
+	module_read(p.module, p.vaddr, code, sizeof(code));
+	at += memcmp(code, lands, sizeof(lands)) ? 0 : sizeof(lands);
+	/* push of a register: 50..57, behind a prefix that of the upper eight */
+	while (at + 1 < sizeof(code)) {
+		bool upper = code[at] == 0x41;
+		uint8_t op = code[at + upper];
+
+		if ((op & 0xf8) != 0x50)
+			return 0;
+		pushed += 8;
+		if (!upper && op == 0x55)
+			return pushed;
+		at += 1 + upper;
+	}
+	return 0;
+}
+
+static bool restore_fp(struct walk *w, uint64_t at)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t fp;
+
+	if (!read_stack(w, at, &fp))
+		return false;
+	w->regs[a->fp] = fp;
+	w->known |= 1ull << a->fp;
+	return true;
+}
+
+/* The caller at this place of the stack, with the frame pointer that is in force, or that was pushed on its way. */
+static bool caller_at(struct walk *w, uint64_t slot, uint64_t ra)
+{
+	const struct arch *a = w->u->arch;
+	static const unsigned pushed[] = { 0, 16, 8 }; /* below the return address: behind one other, or first */
+
+	for (unsigned i = 0; i < sizeof(pushed) / sizeof(pushed[0]); i++) {
+		struct walk found = *w;
+
+		found.regs[a->sp] = slot + 8;
+		found.regs[a->pc] = ra;
+		if (pushed[i] && (slot - pushed[i] < w->regs[a->sp] || !restore_fp(&found, slot - pushed[i])))
+			continue;
+		if (!rules_lead_on(&found))
+			continue;
+		*w = found;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Hand-written code without rules, whose frame has a size that nothing tells: of the words above the stack pointer the
+ * first that stands behind a call of this very code, or behind one of unknown target from where rules lead on. A word
+ * of an earlier call that was left lying there is behind a call of something else, mostly.
+ */
+static bool step_found(struct walk *w)
+{
+	const struct arch *a = w->u->arch;
+	uint64_t sp = w->regs[a->sp], ra, to;
+	unsigned pushed;
+
+	if (!w->place.module || w->place.module->kind != FMT_MOD_FILE)
+		return false;
+	for (uint64_t slot = sp; slot - sp < BARE_FRAME && read_stack(w, slot, &ra); slot += 8) {
+		enum call_kind k = is_code(w, ra - 1) ? call_before(w, ra, &to) : NO_CALL;
+
+		if (k == NO_CALL || (k == CALLS_THERE && !leads_here(w, to)))
+			continue;
+		if (k == CALLS_SOMEWHERE && !caller_at(w, slot, ra))
+			continue;
+		if (k == CALLS_THERE) {
+			pushed = pushes_fp(w, to);
+			/* before it was pushed, what lies there is not it */
+			if (pushed && slot - pushed >= sp)
+				restore_fp(w, slot - pushed);
+			w->regs[a->sp] = slot + 8;
+			w->regs[a->pc] = ra;
+		}
+		w->by_fp = false;
+		w->u->counters.found++;
+		return true;
+	}
+	return false;
+}
+
 static enum step step_fp(struct walk *w, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
@@ -412,6 +558,9 @@ static enum step step_fp(struct walk *w, uint32_t *flags)
 	}
 	if (at_entry(w))
 		return STEP_COMPLETE;
+	/* its neighbours have rules: hand-written, and not with frame pointers */
+	if (w->frame && step_found(w))
+		return STEP_CALLER;
 	if (!(w->known >> a->fp & 1))
 		goto none;
 	if (!fp && was_fp) /* the chain ends with the zero that _start or a thread's start puts there */
@@ -435,7 +584,7 @@ static enum step step_fp(struct walk *w, uint32_t *flags)
 	w->u->counters.by_frame_pointer++;
 	return STEP_CALLER;
 none:
-	if (w->exact && step_fresh_call(w))
+	if ((w->exact && step_fresh_call(w)) || (!w->frame && step_found(w)))
 		return STEP_CALLER;
 	cause(w, UNWIND_NO_RULE, flags);
 	return STEP_FAILED;

@@ -41,6 +41,7 @@ enum unwind_cause {
 
 struct unwind_counters {
 	uint64_t stacks, complete, cut, broken, frames, by_frame_pointer;
+	uint64_t found; /* callers of code without rules, by a return address that lies above the stack pointer */
 	uint64_t cause[UNWIND_CAUSES];
 };
 
