@@ -13,6 +13,11 @@ expect_status 2 "two formats at once" accperf export -i no.data --bolt --pprof -
 gcc -g -O2 -fno-reorder-blocks-and-partition -Wl,--emit-relocs -I"$TOP/tests/workloads" -o bwt "$TOP/tests/workloads/bwt.c" -lm || exit 1
 accperf record -q --effort high -o bwt.data -- ./bwt --seconds 5 >first 2>rec.err
 expect_status 0 "--bolt" accperf export -i bwt.data --bolt -o bwt.pa
+check "... as private as a profile" [ "$(stat -c %a bwt.pa)" = 600 ]
+ln -s victim planted; echo precious >victim
+expect_status 1 "--bolt over a link" accperf export -i bwt.data --bolt -o planted
+check "... which is not followed" [ "$(cat victim)" = precious ]
+accperf export -i bwt.data --bolt -o bwt.pa 2>err
 check "... of the program, as most are its own" grep -qE 'branches of .*/bwt: [0-9.]+% of the [0-9]+ taken ones' err
 check "what bursts ran tells ratios of counts, too" eval 'accperf counts --json -i bwt.data | jq -e ".links.replay > 20"'
 expect_status 1 "an object that is not there" accperf export -i bwt.data --bolt --dso nothing.so -o no.pa

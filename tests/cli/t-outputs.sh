@@ -41,6 +41,58 @@ check "-o >(command)" bash -c 'accperf export --collapsed -i a.data -o >(cat >su
 expect_status 0 "-o /dev/null" accperf export --collapsed -i a.data -o /dev/null
 check "/dev/null stays what it is" test -c /dev/null
 
+# Each option that names a file to write, of every command: through no link, and for its owner's eyes only. One that is
+# new wants a row here.
+G=$TOP/tests/golden
+cat >writers <<END
+export --pprof -i $G/live-pipeline.prof -o
+export --otlp -i $G/live-pipeline.prof -o
+export --collapsed -i $G/live-pipeline.prof -o
+export --callgrind -i $G/live-pipeline.prof -o
+export --speedscope -i $G/live-pipeline.prof -o
+export --firefox -i $G/live-pipeline.prof -o
+export --csv -i $G/live-pipeline.prof -o
+report -i $G/live-pipeline.prof --html
+advise --svg -i $G/offload-deflate.prof -o
+advise --json -i $G/offload-deflate.prof -o
+flow --dot -i $G/live-pipeline.prof -o
+flow --xml -i $G/live-pipeline.prof -o
+flow --json -i $G/live-pipeline.prof -o
+objects --svg -i $G/live-pipeline.prof -o
+objects --json -i $G/live-pipeline.prof -o
+timeline --csv -i $G/live-pipeline.prof -o
+timeline --svg -i $G/live-pipeline.prof -o
+wall --svg -i $G/exact-pipeline.prof -o
+wall --json -i $G/exact-pipeline.prof -o
+scale --svg --size 1,2 $G/exact-pipeline.prof $G/exact-pipeline.prof -o
+scale --json --size 1,2 $G/exact-pipeline.prof $G/exact-pipeline.prof -o
+logca show --params L=1500,o=29000,C=90,A=19,beta=1.01,latency=indep --svg
+merge $G/live-pipeline.prof $G/live-pipeline2.prof -o
+END
+while read -r -a how; do
+	name=${how[0]}; case ${how[1]} in --*) name+=" ${how[1]}" ;; esac
+	ln -sf victim planted
+	expect_status 1 "$name over a link" timeout 60 accperf "${how[@]}" planted
+	check "$name: what it points to is untouched" same
+	rm -f planted
+	private() { accperf "${how[@]}" planted >/dev/null 2>&1; [ -s planted ] && [ "$(stat -c %a planted)" = 600 ]; }
+	check "$name: as private as a profile" private
+	rm -f planted
+done <writers
+# tested above or by their own tests: profiles being recorded (record, exact, import, top), the catalogue (t-calibrate), the tour's page, which is report's
+# (t-demo), branches for BOLT, which want a recording (t-branches)
+listed() {
+	local c word
+	for c in $(accperf help --list); do
+		case $c in record | exact | import | top | calibrate | tour) continue ;; esac
+		for word in $(accperf "$c" --help | sed -nE 's/^ +(-o, )?(--(output|svg|html|csv|dot|xml|pprof|otlp|collapsed|callgrind|speedscope|firefox|bolt)) .*/\2/p'); do
+			case $word in --bolt) continue ;; --output) word=-o ;; esac
+			grep -qE "^$c .*$word( |$)" writers || { echo "no row for $c $word"; return 1; }
+		done
+	done
+}
+check "no option that names a file to write is without its row" listed
+
 # profiles: merge, import, record
 cp a.data b.data; chmod 600 b.data
 expect_status 1 "merge that fails" accperf merge -o b.data a.data missing.data
