@@ -26,6 +26,8 @@ int open(const char *path, int flags, ...)
 	va_start(rest, flags);
 	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;
 	va_end(rest);
+	if (getenv("SLOW_FILES") && end && !strcmp(end, ".prof") && !(flags & O_PATH))
+		usleep(1400000);
 	if (log && end && !strcmp(end, ".prof") && !(flags & O_PATH)) {
 		fd = next(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 		if (fd >= 0 && write(fd, "open\n", 5) == 5)
@@ -83,6 +85,25 @@ for how in advise "advise --json" "advise --roofline"; do
 	rm -rf config
 	check "... but does when devices were measured since" again_but own_devices $how -i "$G/offload-marker.prof"
 done
+
+# Whoever waits for longer than a second sees what for, whatever command it is; on a terminal alone
+waits() {
+	rm -rf cache/accperf/answers
+	SLOW_FILES=1 LD_PRELOAD=$TMP/count.so timeout 120 script -qec "accperf $* >/dev/null" said </dev/null >/dev/null 2>&1
+	grep -aq "accperf: reading [^ ]*\.prof.*: 1 s" said || { echo "accperf $*"; tail -c 300 said; return 1; }
+}
+if need script; then
+	for how in report flow objects timeline counts "annotate scale" advise offload wall "export --collapsed -o -" "report --html -"; do
+		check "$how: a line tells who waits" waits $how -i "$a"
+	done
+	for how in diff compare "merge -f -o merged.data" "scale --size 1,2"; do
+		check "$how: a line tells who waits" waits $how "$a" "$b"
+	done
+	quiet() { SLOW_FILES=1 LD_PRELOAD=$TMP/count.so accperf report --fresh -i "$a" 2>&1 >/dev/null | tee said; ! grep -q 'reading' said; }
+	check "... and no line where there is no terminal" quiet
+else
+	skip "a line tells who waits" "script is not installed"
+fi
 
 # A million samples over 50,000 functions; the solver of a flow has u-flow-balance
 mkprofile many.data samples=1000000 stacks=50000 functions=50000

@@ -219,10 +219,13 @@ static int run_told(const struct cli_command *cmd, void *opts, int argc, char **
 	AUTO_BUF(what);
 	int status;
 
-	if (input && *input) {
+	if (input && *input)
 		buf_addf(&what, "reading %s", *input);
+	/* what reads several has them for operands */
+	for (int i = 0; !input && cmd->files_only && i < argc; i++)
+		buf_addf(&what, "%s %s", i ? "," : "reading", argv[i]);
+	if (what.len)
 		log_progress_waiting(what.data ? what.data : "reading");
-	}
 	status = cmd->run(opts, argc, argv);
 	log_progress_end();
 	return status;
