@@ -80,11 +80,11 @@ while read -r -a how; do
 	rm -f planted
 done <writers
 # tested above or by their own tests: profiles being recorded (record, exact, import, top), the catalogue (t-calibrate), the tour's page, which is report's
-# (t-demo), branches for BOLT, which want a recording (t-branches)
+# (t-demo), branches for BOLT, which want a recording (t-branches); fleet sends what is there
 listed() {
 	local c word
 	for c in $(accperf help --list); do
-		case $c in record | exact | import | top | calibrate | tour) continue ;; esac
+		case $c in record | exact | import | top | calibrate | tour | fleet) continue ;; esac
 		for word in $(accperf "$c" --help | sed -nE 's/^ +(-o, )?(--(output|svg|html|csv|dot|xml|pprof|otlp|collapsed|callgrind|speedscope|firefox|bolt)) .*/\2/p'); do
 			case $word in --bolt) continue ;; --output) word=-o ;; esac
 			grep -qE "^$c .*$word( |$)" writers || { echo "no row for $c $word"; return 1; }

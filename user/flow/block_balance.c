@@ -333,23 +333,17 @@ static void keep_errors(struct runs *rs, const struct counts_record *c, const st
 
 static void use_counts(struct runs *rs)
 {
-	struct counts_record *c = &rs->r->counts;
-	struct counts_built built = { 0 };
+	const struct counts_built *built;
 	int err;
 
-	if (!c->funcs)
+	if (!rs->r->counts.funcs)
 		return;
-	counts_record_end(c, rs->r->p);
-	err = counts_record_tree(c, &built, NULL);
-	if (!err)
-		err = counts_record_solve(c, &built);
-	if (!err)
-		take_counts(rs, c, &built.tree);
-	if (!err)
-		keep_errors(rs, c, &built.tree);
-	else if (err == -ENOMEM)
-		rs->failed = true;
-	counts_built_release(&built);
+	err = input_counts_solved(rs->r, &built);
+	if (built) {
+		take_counts(rs, &rs->r->counts, &built->tree);
+		keep_errors(rs, &rs->r->counts, &built->tree);
+	}
+	rs->failed |= err == -ENOMEM;
 }
 
 /* ---- bursts ---- */

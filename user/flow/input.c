@@ -322,6 +322,7 @@ static void raw_release(struct raw *r)
 	free(r->object);
 	heap_raw_release(&r->heap);
 	free(r->cell);
+	counts_built_release(&r->counted);
 	counts_record_release(&r->counts);
 	input_burst_release(r);
 	free(r->local);

@@ -161,9 +161,22 @@ bool in_has_amounts(const struct flow_input *in, bool time_bias)
 	return !time_bias || in->engine == FLOW_EXACT || in->speed.measured;
 }
 
+int input_counts_solved(struct raw *r, const struct counts_built **out)
+{
+	if (!r->counts_asked) {
+		counts_record_end(&r->counts, r->p);
+		r->counts_err = counts_record_tree(&r->counts, &r->counted, NULL);
+		if (!r->counts_err)
+			r->counts_err = counts_record_solve(&r->counts, &r->counted);
+		r->counts_asked = true;
+	}
+	*out = r->counts_err ? NULL : &r->counted;
+	return r->counts_err;
+}
+
 int input_counts(struct raw *r)
 {
-	struct counts_built b;
+	const struct counts_built *solved;
 	int err;
 
 	counts_record_end(&r->counts, r->p);
@@ -171,13 +184,13 @@ int input_counts(struct raw *r)
 	/* part of a recording, or library code on its callers' account: counts are for neither */
 	if (!r->counts.funcs || !r->counts.windows || r->in->main_image || flow_input_in_part(&r->o))
 		return 0;
-	err = counts_record_tree(&r->counts, &b, r->e);
-	if (err)
-		return err;
-	if (!counts_record_solve(&r->counts, &b)) {
-		r->in->speed = counts_speed_settle(&r->counts, &b);
-		err = take_functions(r, &b);
+	err = input_counts_solved(r, &solved);
+	if (!err) {
+		/* nobody asks for it in another scale */
+		r->in->speed = counts_speed_settle(&r->counts, &r->counted);
+		err = take_functions(r, solved);
 	}
-	counts_built_release(&b);
+	if (err && err != -ENOMEM)
+		return 0;
 	return err ? err_set(r->e, err, "out of memory") : 0;
 }

@@ -90,6 +90,9 @@ struct raw {
 	uint64_t *invocation;
 	size_t invocation_count, invocation_cap;
 	struct counts_record counts; /* execution counts, where the recording took them */
+	struct counts_built counted; /* their solution; input_counts_solved() */
+	bool counts_asked;
+	int counts_err;
 	struct raw_bursts bursts;
 	struct raw_local *local;
 	size_t local_count, local_cap;
@@ -149,6 +152,8 @@ int input_resolve(struct raw *r);
 /* Does the part that is asked for have this thread? What has not is left out; before sites are resolved. */
 bool input_wants(const struct raw *r, uint32_t pid, uint32_t tid);
 void input_leave_out(struct raw *r);
+/* What was counted, solved the first time that it is asked for; err: as counts_record_solve(), *out NULL then. */
+int input_counts_solved(struct raw *r, const struct counts_built **out);
 /* Counted figures of functions; after input_resolve(). */
 int input_counts(struct raw *r);
 /* What was drawn by time, in the unit of what was counted; once all functions are known. */
