@@ -47,9 +47,8 @@ static void boot_id(char *out, size_t size)
 		fclose(f);
 }
 
-static uint64_t stray_cache_get(const char *name)
+static uint64_t cached_in(int dir, const char *name)
 {
-	int dir = cachedir_open(STRAY_CACHE);
 	uint64_t n = 0;
 	char boot[64];
 	AUTO_BUF(text);
@@ -60,6 +59,15 @@ static uint64_t stray_cache_get(const char *name)
 	if (dir >= 0)
 		close(dir);
 	return n;
+}
+
+/* What a service found holds for its owner, too: it is the same machine. */
+static uint64_t stray_cache_get(const char *name)
+{
+	uint64_t own_hits = cached_in(cachedir_open(STRAY_CACHE), name),
+		 of_services = cached_in(cachedir_open_of_services(STRAY_CACHE), name);
+
+	return own_hits > of_services ? own_hits : of_services;
 }
 
 void stray_cache_put(const char *name, uint64_t n)

@@ -10,6 +10,8 @@ check "and stripped zlib's by their bounds" grep -qE 'libz\.so[0-9.]*\+0x' "$TMP
 check "and says what to try next" grep -q 'accperf record -p PID' "$TMP/out"
 ! accperf version --json | jq -e '.features[] | select(.name == "html").built' >/dev/null ||
 	check "and leaves the page of its recording" grep -q '^<!doctype html>' "$TOP/build/demo-report.html"
+# on a virtual machine: what it found stays for who records next
+check "and has tried out breakpoints" bash -c 'accperf doctor --json | jq -e ".features[] | select(.name == \"breakpoint-trial\").state != \"unknown\""'
 check "and names the tour" grep -q 'accperf tour' "$TMP/out"
 expect_status 1 "a wrong argument is refused" "$TOP/scripts/demo" soon
 

@@ -38,6 +38,9 @@ cat >judge.py <<-'EOF'
 	assert writable == [conf["storage"]["folder"]], writable
 EOF
 check "the DaemonSet keeps to least rights, and agrees with the unit" python3 judge.py "$TOP"
+trial() { sed 's|^ExecStart=/usr/bin/accperf |ExecStart=/bin/echo |' "$TOP/user/daemon/accperf-breakpoints.service" >accperf-breakpoints.service && systemd-analyze verify --man=no "$PWD/accperf-breakpoints.service" 2>&1 | tee verified && [ ! -s verified ]; }
+if need systemd-analyze; then check "the unit that tries out breakpoints is sound" trial; else skip "the unit that tries out breakpoints" "systemd-analyze is not here"; fi
+check "it calls what there is" bash -c 'accperf doctor --help | grep -q -- --idle && grep -q "^ExecStart=/usr/bin/accperf doctor --breakpoints --idle$" "$0/user/daemon/accperf-breakpoints.service"' "$TOP"
 models=$TOP/build/k8s/node_modules
 objects() { python3 -c 'import json, sys, yaml; print(json.dumps(list(yaml.safe_load_all(sys.stdin))))'; }
 valid() { sed "$1" "$TOP/user/daemon/kubernetes.yaml" | objects | NODE_PATH=$models node "$TOP/tests/daemon/kubernetes.js"; }

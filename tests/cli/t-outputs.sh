@@ -55,6 +55,7 @@ export --csv -i $G/live-pipeline.prof -o
 report -i $G/live-pipeline.prof --html
 advise --svg -i $G/offload-deflate.prof -o
 advise --json -i $G/offload-deflate.prof -o
+flow --svg -i $G/live-pipeline.prof -o
 flow --dot -i $G/live-pipeline.prof -o
 flow --xml -i $G/live-pipeline.prof -o
 flow --json -i $G/live-pipeline.prof -o

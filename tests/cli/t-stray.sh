@@ -129,6 +129,26 @@ expect_status 0 "doctor --breakpoints tries at once" accperf doctor --breakpoint
 calm "to the end" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = yes ]
 calm "for everybody's use" [ "$(kept hits)" -ge 2000000 ]
 forget; known hits 1000
+expect_status 2 "--idle alone is wrong usage" accperf doctor --idle
+forget; known hits 1995000
+idle_from
+timeout 60 accperf doctor --breakpoints --idle --json >out 2>err; status=$?
+idly "doctor --breakpoints --idle, as packages have it after each boot" [ $status = 0 ]
+calm "... to the end, too" [ "$(jq -r '.features[] | select(.name == "breakpoint-trial").state' out)" = yes ]
+# what a service of root found, whose cache is the system's, root's own recordings know, who have a home
+if unshare -m true 2>/dev/null; then
+	of_service() { # BOOT OWNER
+		unshare -m bash -c 'mount -t tmpfs none /var/cache && mkdir -p -m 700 /var/cache/accperf/breakpoints home &&
+			printf "accperf breakpoints 1 %s\n2000000\n" "$1" >/var/cache/accperf/breakpoints/hits && chown -R "$2" /var/cache/accperf &&
+			env -u XDG_CACHE_HOME HOME="$PWD/home" accperf doctor --json' - "$1" "$2" 2>/dev/null | jq -r '.features[] | select(.name == "breakpoint-trial").state'
+	}
+	check "what a service found holds for root's recordings, too" [ "$(of_service "$boot" 0)" = yes ]
+	check "... of this boot alone" [ "$(of_service 00000000-0000-0000-0000-000000000000 0)" = unknown ]
+	check "... and not what another user left there" [ "$(of_service "$boot" 65534)" = unknown ]
+else
+	skip "what a service found holds for root's recordings" "no mount namespaces here"
+fi
+forget; known hits 1000
 (exec 9<cache/accperf/breakpoints; flock 9; exec sleep 200) & holder=$!; STARTED+=($holder)
 sleep .3
 expect_status 1 "while another process tries" accperf doctor --breakpoints

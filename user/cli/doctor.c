@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf doctor: what this machine can give, what follows, and how to get the rest. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,12 +16,14 @@
 #define LOOK_US 100000 /* us between two looks at a trial: its line changes ten times a second */
 
 struct doctor_cmd {
-	bool json, breakpoints;
+	bool json, breakpoints, idle;
 };
 
 static const struct opt options[] = {
 	{ OPT_BOOL, 0, "breakpoints", .offset = offsetof(struct doctor_cmd, breakpoints),
 	  .help = "on a virtual machine, first try out whether hits of breakpoints end programs: some 20 to 50 s, once a boot" },
+	{ OPT_BOOL, 0, "idle", .offset = offsetof(struct doctor_cmd, idle),
+	  .help = "with --breakpoints: only while a CPU is idle and no other program waits, however long that takes" },
 	{ OPT_BOOL, 0, "json", .offset = offsetof(struct doctor_cmd, json), .help = "print accperf.doctor/1" },
 	OPT_END
 };
@@ -72,8 +75,8 @@ static void find_top(struct features *f)
 	}
 }
 
-/* In the foreground, and in time that others might want. Ctrl-C loses its last seconds only. */
-static int try_breakpoints(struct err *e)
+/* In the foreground, and in time that others might want unless idle is true. Ctrl-C loses its last seconds only. */
+static int try_breakpoints(bool idle, struct err *e)
 {
 	struct stray_known known;
 	struct stray_trial *t;
@@ -82,7 +85,7 @@ static int try_breakpoints(struct err *e)
 	stray_read(&known);
 	if (stray_verdict(&known) != STRAY_UNTRIED)
 		return 0;
-	t = stray_trial_new(stray_trial_threads(), false, e);
+	t = stray_trial_new(stray_trial_threads(), idle, e);
 	if (!t)
 		return err_prefix(e, "--breakpoints");
 	while (goes_on) {
@@ -111,8 +114,12 @@ static int cmd_doctor(void *opts, int argc, char **argv)
 	struct err e = { 0 };
 	AUTO_BUF(out);
 
+	if (o->idle && !o->breakpoints) {
+		err_set(&e, -EINVAL, "--idle says when --breakpoints tries, and wants it");
+		return cli_fail(&e, EXIT_USAGE);
+	}
 	stray_guard();
-	if (o->breakpoints && try_breakpoints(&e))
+	if (o->breakpoints && try_breakpoints(o->idle, &e))
 		return cli_fail(&e, EXIT_FAILED);
 	features_probe(&f);
 	find_exact_tool(&f);
@@ -142,7 +149,7 @@ CLI_COMMAND(doctor) = {
 	.records = true,
 	.options = options,
 	.opt_size = sizeof(struct doctor_cmd),
-	.usage = "[--breakpoints] [--json]",
+	.usage = "[--breakpoints [--idle]] [--json]",
 	.details =
 		"Tries each thing that accperf can use (arms a hardware breakpoint and sees it hit, loads a BPF program,\n"
 		"probes an own function) and says what was found, what follows for accuracy and cost, and the exact\n"
@@ -151,6 +158,7 @@ CLI_COMMAND(doctor) = {
 		"On some virtual machines one hit of a hardware breakpoint in a million ends the program, a defect of\n"
 		"hypervisors (KVM before Linux 6.14). --breakpoints hits two million of its own, which harms nobody,\n"
 		"and keeps what it saw for this boot; without it recordings do that in idle time before they use any.\n"
+		"Debian's package does it at each boot, with --idle.\n"
 		"\n"
 		"Exit status 0 when something can be recorded live, 3 when nothing can.",
 	.examples =

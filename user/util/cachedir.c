@@ -15,15 +15,13 @@
 #include "util/newfile.h"
 #include "util/rights.h"
 
-/* Opens (making it if needed) a folder that is ours alone. */
-static int own_dir(int at, const char *name)
-{
-	struct stat st;
-	int fd;
+#define OF_SERVICES "/var/cache" /* where root's services keep theirs: they have no home */
 
-	if (mkdirat(at, name, 0700) && errno != EEXIST)
-		return -errno;
-	fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static int opened_own(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 022)) {
@@ -31,6 +29,12 @@ static int own_dir(int at, const char *name)
 		return -EPERM;
 	}
 	return fd;
+}
+
+/* Opens (making it if needed) a folder that is ours alone. */
+static int own_dir(int at, const char *name)
+{
+	return mkdirat(at, name, 0700) && errno != EEXIST ? -errno : opened_own(at, name);
 }
 
 int cachedir_open_path(const char *path)
@@ -88,7 +92,7 @@ enum { BASES = 3 };
 /* The n-th place where a cache may lie; < 0: none. */
 static int base_dir(unsigned n)
 {
-	static const char *const of_root[BASES] = { NULL, "/var/cache", "/run" };
+	static const char *const of_root[BASES] = { NULL, OF_SERVICES, "/run" };
 	const char *xdg = rights_getenv("XDG_CACHE_HOME");
 
 	if (xdg && xdg[0] == '/')
@@ -143,6 +147,20 @@ int cachedir_open(const char *name)
 	bool writable;
 
 	return open_first(name, &writable);
+}
+
+int cachedir_open_of_services(const char *name)
+{
+	const char *xdg = rights_getenv("XDG_CACHE_HOME"), *const part[] = { "accperf", name };
+	int dir = geteuid() || (xdg && xdg[0] == '/') ? -1 : open(OF_SERVICES, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]) && dir >= 0; i++) {
+		int in = dir;
+
+		dir = opened_own(in, part[i]);
+		close(in);
+	}
+	return dir < 0 ? -1 : dir;
 }
 
 bool cachedir_keeps(const char *name, char *why, size_t size)
