@@ -7,13 +7,13 @@
 
 #include "proc/ehframe.h"
 
-#define ROWS 2048                /* cached rules, a power of two */
-#define NEAR_STACK (64ull << 20) /* an address this far above the snapshot is still the same stack */
-#define MAX_CFAS 64              /* frames whose place on the stack is kept */
-#define ENTRY_BYTES 64           /* _start is shorter than this */
-#define BARE_FRAME 2048          /* bytes of stack of a function without rules, at most; by hand */
+#define ROWS 2048                  /* cached rules, a power of two */
+#define NEAR_STACK (64ull << 20)   /* an address this far above the snapshot is still the same stack */
+#define MAX_CFAS 64                /* frames whose place on the stack is kept */
+#define ENTRY_BYTES 64             /* _start is shorter than this */
+#define BARE_FRAME 2048            /* bytes of stack of a function without rules, at most; by hand */
 #define LONGEST_BARE (64ull << 10) /* bytes of code of such a function; by hand */
-#define SURE_FRAMES 3            /* that follow from a caller by rules, before it is believed; by hand */
+#define SURE_FRAMES 3              /* that follow from a caller by rules, before it is believed; by hand */
 
 /* One architecture: DWARF numbers of the registers that unwinding turns on. */
 struct arch {
@@ -361,7 +361,7 @@ static bool at_entry(const struct walk *w)
 enum call_kind { NO_CALL, CALLS_THERE, CALLS_SOMEWHERE };
 
 /* Does the instruction before ra call? Near calls only: relative (*to: where), by register, by memory. */
-static enum call_kind call_before(struct walk *w, uint64_t ra, uint64_t *to)
+static enum call_kind call_behind(struct walk *w, uint64_t ra, uint64_t *to)
 {
 	uint8_t code[7];
 	int32_t relative;
@@ -396,7 +396,7 @@ static bool behind_call(struct walk *w, uint64_t ra)
 {
 	uint64_t to;
 
-	return call_before(w, ra, &to) != NO_CALL;
+	return call_behind(w, ra, &to) != NO_CALL;
 }
 
 /* The first instructions of code without rules, such as _init: the caller is on top of the stack. */
@@ -450,8 +450,8 @@ static bool rules_lead_on(const struct walk *found)
 	return well;
 }
 
-/* How far below its return address code that begins there pushes the frame pointer, as its first instructions tell; 0: it
- * does not. */
+/* How far below its return address code that begins there pushes the frame pointer, as its first instructions tell;
+ * 0: it does not. */
 static unsigned pushes_fp(struct walk *w, uint64_t start)
 {
 	static const uint8_t lands[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
@@ -525,7 +525,7 @@ static bool step_found(struct walk *w)
 	if (!w->place.module || w->place.module->kind != FMT_MOD_FILE)
 		return false;
 	for (uint64_t slot = sp; slot - sp < BARE_FRAME && read_stack(w, slot, &ra); slot += 8) {
-		enum call_kind k = is_code(w, ra - 1) ? call_before(w, ra, &to) : NO_CALL;
+		enum call_kind k = is_code(w, ra - 1) ? call_behind(w, ra, &to) : NO_CALL;
 
 		if (k == NO_CALL || (k == CALLS_THERE && !leads_here(w, to)))
 			continue;

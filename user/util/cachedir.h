@@ -16,7 +16,7 @@
 
 /* A descriptor, or -1: there is no home, or it is not ours. */
 int cachedir_open(const char *name);
-/* Of root, who has a folder of its own as well: the one of its services, to read; -1: there is none, and none is made. */
+/* Of root, who has a folder of its own as well: the one of its services, to read; -1: there is none. Makes none. */
 int cachedir_open_of_services(const char *name);
 /* Whether what is written there will be found by who comes next; else why not, as a sentence's first half. */
 bool cachedir_keeps(const char *name, char *why, size_t size);
