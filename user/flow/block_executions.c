@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "abi.h"
+#include "flow/balance_kept.h"
 #include "flow/block_priv.h"
 
 #define STUB_INSNS 3    /* a stub of the linkage table: endbr64, bnd, jmp */
@@ -333,7 +334,7 @@ int input_runs(struct raw *r)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	blocks_build_balance(&rs);
 	if (!rs.failed && rs.s.nodes && rs.s.edges)
-		err = flow_balance_solve(&rs.s);
+		err = balance_solve_kept(&rs.s);
 	if (!err && !rs.failed && r->bursts.sites)
 		blocks_use_bursts(&rs);
 	if (!err && !rs.failed)
