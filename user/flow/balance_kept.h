@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The balance of executions is most of what a first read of a large recording takes, and every view of bytes asks for the
- * same one. So its solution is kept in the user's cache, by the problem itself and by the program that solved it.
+ * The balance of executions is most of what a first read of a large recording takes, and every view of bytes asks
+ * for the same one. So its solution is kept in the user's cache, by the problem itself and by the program that
+ * solved it.
  * Included by user/flow and tests.
  */
 #ifndef ACCPERF_FLOW_BALANCE_KEPT_H
