@@ -15,6 +15,7 @@
 #include "record/emulate_env.h"
 #include "record/emulate_when.h"
 #include "record/ledger.h"
+#include "record/located_code.h"
 #include "record/pages_choice.h"
 #include "record/revisits.h"
 #include "util/clock.h"
@@ -81,14 +82,6 @@ static bool place_of_branch(void *ctx, uint32_t pid, uint64_t ip, uint32_t *modu
 	struct emulate *r = ctx;
 
 	return attr_place(session_attr(r->s), pid, ip, module, addr);
-}
-
-static uint64_t stack_end(struct emulate *r, uint32_t pid, uint64_t sp)
-{
-	struct place at;
-
-	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), pid, sp, &at) && at.map.end > sp ? at.map.end
-													: 0;
 }
 
 static void forget_run(struct emulate *r)
@@ -175,7 +168,7 @@ static int burst(struct emulate *r, const struct sample *m, bool aged)
 	int err = 0;
 
 	of_process(r, m->pid);
-	emulate_data_begin(r->flow, m->time, m->pid, m->tid, stack_end(r, m->pid, m->regs[WREG_SP]));
+	emulate_data_begin(r->flow, m->time, m->pid, m->tid, located_code_stack_end(session_code(r->s), m));
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {

@@ -7,6 +7,7 @@
 #include "proc/ehframe.h"
 #include "proc/module.h"
 #include "proc/procmap.h"
+#include "record/go_stacks.h"
 #include "util/target_memory.h"
 
 #define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
@@ -22,6 +23,7 @@ struct located_code {
 	struct block_result result; /* of the last sample */
 	struct code_ref ref;        /* behind `code` */
 	struct block_code code;
+	struct go_stacks go;
 };
 
 struct located_code *located_code_new(struct session *s)
@@ -129,17 +131,18 @@ uint64_t located_code_function_at(struct located_code *c, const struct sample *m
 	return at->function;
 }
 
-static uint64_t stack_base(struct located_code *c, const struct sample *s)
+uint64_t located_code_stack_end(struct located_code *c, const struct sample *s)
 {
-	struct attr *a = session_attr(c->s);
-	uint64_t end = attr_stack_end(a), sp = s->regs[WREG_SP];
+	uint64_t sp = s->regs[WREG_SP], end = go_stacks_end(&c->go, s->pid, s->regs[WREG_R14], sp, located_code_memory);
 	struct place place;
 
-	if (end > sp && end - sp < 64u << 20)
+	if (end)
 		return end;
-	if (procmap_lookup_quiet(attr_procmaps(a), s->pid, sp, &place) && place.map.end > sp)
-		return place.map.end;
-	return 0;
+	if (!procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, sp, &place) || place.map.end <= sp)
+		return 0;
+	/* above the thread's first frame lies its own data, and where mappings touch, other memory */
+	end = session_stack_end(c->s, s->tid);
+	return end > sp && end <= place.map.end ? end : place.map.end;
 }
 
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
@@ -153,7 +156,7 @@ const struct block_result *located_code_evaluate(struct located_code *c, const s
 
 	if (!at->module)
 		return NULL;
-	st.stack_end = stack_base(c, s);
+	st.stack_end = located_code_stack_end(c, s);
 	return block_sample(c->blocks, code_of(c, s->pid, at->module), &st, 0, &c->result) ? NULL : &c->result;
 }
 

@@ -46,6 +46,9 @@ uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip
 void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at);
 /* The function that it is in, as located_code_function(). */
 uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at);
+/* Where the stack ends that a timer sample with registers is on: 0 unknown. Of one that is fresh by what was known of
+ * its thread before. */
+uint64_t located_code_stack_end(struct located_code *c, const struct sample *s);
 /* What the block of a timer sample with registers accesses; NULL where its code cannot be decoded. Valid until the
  * next call. */
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,

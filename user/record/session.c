@@ -312,6 +312,13 @@ static void learn_stack_end(struct session *s, const struct sample *m)
 	}
 }
 
+uint64_t session_stack_end(const struct session *s, uint32_t tid)
+{
+	const uint64_t *end = map_get(&s->hinted, tid);
+
+	return end ? *end : 0;
+}
+
 bool session_waits_for_itself(const struct session *s)
 {
 	return wakeups_closely(switch_rate_of(&s->switches));

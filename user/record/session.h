@@ -82,6 +82,8 @@ void session_free(struct session *s);
 
 /* For parts */
 struct attr *session_attr(struct session *s);
+/* Where the stack of a thread ends, as its last sample with a whole stack told; 0 unknown. */
+uint64_t session_stack_end(const struct session *s, uint32_t tid);
 /* So far: samples whose accesses are not known because of their code. */
 void session_unread(struct session *s, uint64_t rewritten, uint64_t unreadable);
 struct sampler *session_sampler(struct session *s);

@@ -95,7 +95,7 @@ INLINE Bool sp_moved(Addr a)
 		return False;
 	X.sp = a;
 	X.lo = a - RED_ZONE;
-	X.span = t->stack_hi - X.lo;
+	X.span = t->stack_end - X.lo;
 	if (a > X.top_sp)
 		X.known = NOBODY;
 	return True;

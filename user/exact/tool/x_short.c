@@ -163,7 +163,7 @@ static inline void site_remember(Ev *e, Addr a, Sec *s, ULong *bits, ULong want,
 {
 	Addr from = a & ~(Addr)(UBLK_BYTES - 1);
 	const Thread *t = X.t;
-	Bool beside = from > t->stack_hi || from + UBLK_BYTES <= t->stack_lo - RED_ZONE;
+	Bool beside = from > t->stack_end || from + UBLK_BYTES <= t->stack_lo - RED_ZONE;
 
 	e->block = ~0ull;
 	if (!beside && !stack)

@@ -6,6 +6,8 @@
  */
 #include "x.h"
 
+#include "pub_tool_guest.h"
+
 State X;
 UInt inv_counter;
 ULong lost_nodes, lost_invocations;
@@ -383,6 +385,71 @@ void world_new_era(void)
 	mix_anew();
 }
 
+/*
+ * Goroutines' stacks lie beside each other, and beside the heap, in mappings of many megabytes, and move as they grow.
+ * Go's runtime keeps the bounds of the running one in the first two words of what R14, and the thread's word below FS,
+ * point to.
+ */
+#define GO_STACK_MOST (1ul << 30) /* bytes: the runtime ends a program with a larger one */
+#define FIRST_THREAD 1          /* the core's number of it */
+
+static Bool bounds_at(Addr g, Addr sp, Addr *lo, Addr *hi)
+{
+	const Addr *bounds = (const Addr *)g;
+
+	if (g % sizeof(Addr) || !VG_(am_is_valid_for_client)(g, 2 * sizeof(Addr), VKI_PROT_READ))
+		return False;
+	*lo = bounds[0];
+	*hi = bounds[1];
+	return *lo < sp && sp <= *hi && *hi - *lo <= GO_STACK_MOST;
+}
+
+static Addr guest_word(ThreadId tid, PtrdiffT at)
+{
+	Addr value = 0;
+
+	VG_(get_shadow_regs_area)(tid, (UChar *)&value, 0, at, sizeof(value));
+	return value;
+}
+
+static Bool is_goroutine(ThreadId tid, Addr sp, Addr *lo, Addr *hi)
+{
+	Addr below = guest_word(tid, __builtin_offsetof(VexGuestAMD64State, guest_FS_CONST)) - sizeof(Addr);
+
+	if (VG_(am_is_valid_for_client)(below, sizeof(Addr), VKI_PROT_READ) && bounds_at(*(Addr *)below, sp, lo, hi))
+		return True;
+	return bounds_at(guest_word(tid, __builtin_offsetof(VexGuestAMD64State, guest_R14)), sp, lo, hi);
+}
+
+/* A thread's first instruction, an alternate stack, a coroutine. */
+static void find_stack(Thread *t, Addr sp)
+{
+	static Bool go_runs;
+	const NSegment *s;
+	Addr lo, hi;
+
+	if (is_goroutine(t->tid, sp, &lo, &hi)) {
+		go_runs = True;
+		t->stack_lo = lo;
+		t->stack_hi = hi;
+		t->stack_end = hi - 1;
+		return;
+	}
+	hi = VG_(thread_get_stack_max)(t->tid);
+	lo = hi - VG_(thread_get_stack_size)(t->tid);
+	if (sp > hi || sp < lo) {
+		s = VG_(am_find_nsegment)(sp);
+		lo = s ? s->start : sp;
+		hi = s ? s->end : sp;
+	} else if (t->begun && sp <= t->begun && t->begun <= hi) {
+		hi = t->begun; /* what lies above is the thread's data and no frame's */
+	}
+	t->stack_end = hi;
+	/* such a stretch may have goroutines' stacks in it: look again at the next move */
+	t->stack_lo = go_runs ? sp : lo;
+	t->stack_hi = go_runs ? sp : hi;
+}
+
 void stack_sp(Addr sp)
 {
 	Thread *t = X.t;
@@ -390,16 +457,7 @@ void stack_sp(Addr sp)
 	X.known = NOBODY;
 	X.sp = sp;
 	if (UNLIKELY_(sp > t->stack_hi || sp < t->stack_lo)) {
-		const NSegment *s;
-
-		/* a thread's first instruction, an alternate stack, a coroutine */
-		t->stack_hi = VG_(thread_get_stack_max)(t->tid);
-		t->stack_lo = t->stack_hi - VG_(thread_get_stack_size)(t->tid);
-		if (sp > t->stack_hi || sp < t->stack_lo) {
-			s = VG_(am_find_nsegment)(sp);
-			t->stack_lo = s ? s->start : sp;
-			t->stack_hi = s ? s->end : sp;
-		}
+		find_stack(t, sp);
 		world_new(t);
 	}
 	if (t->era != era)
@@ -407,7 +465,7 @@ void stack_sp(Addr sp)
 	X.world = t->world;
 	mix_anew();
 	X.lo = sp - RED_ZONE;
-	X.span = t->stack_hi - X.lo;
+	X.span = t->stack_end - X.lo;
 }
 
 static void save_thread(void)
@@ -476,7 +534,8 @@ void stack_thread_start(ThreadId tid)
 {
 	Thread *t = thread_get(tid);
 
-	t->stack_hi = t->stack_lo = 0;
+	t->stack_hi = t->stack_lo = t->stack_end = 0;
+	t->begun = tid == FIRST_THREAD ? 0 : VG_(get_SP)(tid);
 	t->live = True;
 	t->pending = EXIT_PLAIN;
 }
