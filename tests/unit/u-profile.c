@@ -42,6 +42,48 @@ static void put_rate(struct store_writer *w, const char *source, double per_seco
 	assert_int_equal(store_put(w, FMT_RATE, &r, sizeof(r)), 0);
 }
 
+/* Beside the samples stand those that were lost, not waits, hits or blocks; the counters tell of these. */
+static void lost_are_samples(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t value, samples;
+	} of[] = {
+		{ "samples lost: ring full", 3, 3 },
+		{ "samples lost: record cannot be right", 2, 2 },
+		{ "hardware samples lost", 10, 10 },
+		{ "some other engine's", 20, 20 },
+		{ "side-band records lost", 100, 0 },
+		{ "waits lost: ring half full", 100, 0 },
+		{ "waits without an end: ring full", 100, 0 },
+		{ "watch hits lost: ring full", 100, 0 },
+		{ "system-call records lost: ring full", 100, 0 },
+		{ "segments lost: ring full", 100, 0 },
+		{ "offload: records lost, ring full", 100, 0 },
+		{ "heap: blocks lost, ring full", 100, 0 },
+	};
+	struct err e = { 0 };
+	struct store_writer *w = store_create(path, 0, &e);
+	struct profile *p;
+	uint64_t all = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		struct fmt_counter c = { store_string(w, of[i].name), FMT_C_LOSS, of[i].value };
+
+		assert_int_equal(store_put(w, FMT_COUNTER, &c, sizeof(c)), 0);
+		all += of[i].samples;
+	}
+	put_sample(w, 3, 10);
+	assert_int_equal(store_close(w, &e), 0);
+	p = profile_load(path, &e);
+	assert_non_null(p);
+	assert_true(p->lost_known);
+	assert_int_equal(p->lost, all);
+	assert_int_equal(profile_counted(p, "watch hits lost: ring full"), 100);
+	profile_free(p);
+}
+
 /* Windows and bursts have rates of their own; the timer's is what the report states, as last set. And
  * accesses count as samples only where there is nothing else. */
 static void rates_and_units(void **state)
@@ -339,6 +381,7 @@ int main(void)
 	/* what other programs found out stays out of this */
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(lost_are_samples, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(rates_and_units, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(shared_is_read_once, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(order_does_not_matter, new_path, remove_path),

@@ -245,14 +245,12 @@ static void interpreters_are_known_by_their_files(void **state)
 
 static void evidence_of_a_report(void **state)
 {
-	struct profile_counter lost[] = { { "CPU time without a sample, us", 1000, false, false },
-					  { "side-band records lost", 5000, true, false },
-					  { "waits lost: ring half full", 700, true, false } };
+	struct profile_counter lost[] = { { "CPU time without a sample, us", 1000, false, false } };
 	struct share rows[] = { { .self = 0.5 }, { .self = 0.5 } };
 	struct shares s = {
 		.rows = rows, .count = 2, .samples = 100, .effective = 100, .unnamed = 0.4, .incomplete = 0.3
 	};
-	struct profile p = { .counters = lost, .counter_count = 3, .lost = 5800, .lost_known = true };
+	struct profile p = { .counters = lost, .counter_count = 1, .lost = 100, .lost_known = true };
 	struct trust_evidence v;
 
 	p.samples[PROFILE_TIME] = 300;

@@ -225,9 +225,8 @@ static void take_profile(struct flow_input *in, const struct profile *p)
 		in->began_ns = p->end.duration_ns && p->end.time > p->end.duration_ns
 				       ? (double)(p->end.time - p->end.duration_ns)
 				       : NAN;
-		in->lost = (double)p->end.lost;
 	}
-	in->lost_besides = (double)profile_lost_besides(p);
+	in->lost = p->lost_known ? (double)p->lost : NAN;
 }
 
 /* Sections that are kept as they are. */

@@ -231,9 +231,8 @@ struct flow_input {
 	bool has_invocations;         /* some hits say which invocation they came from */
 	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
 	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
-	double lost;
+	double lost;                  /* samples; NaN unknown */
 	struct in_part kept; /* that filter and tid leave */
-	double lost_besides; /* of that: what is no sample (profile_lost_besides) */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* cycle: the walk hands waits, names and shared parts to their files, which ask this one for ids and for room. */
-#include "counters.h"
 #include "profile/profile_priv.h"
 #include "profile/waits.h"
 #include "profile/walk.h"
@@ -648,17 +647,6 @@ uint64_t profile_counted(const struct profile *p, const char *name)
 		if (!strcmp(p->counters[i].name, name))
 			return p->counters[i].value;
 	return 0;
-}
-
-uint64_t profile_lost_besides(const struct profile *p)
-{
-	static const char *const besides[] = { COUNTER_SIDEBAND_LOST, COUNTER_WAITS_LOST_RING, COUNTER_WAITS_LOST_TABLE,
-					       COUNTER_WAITS_CUT };
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < sizeof(besides) / sizeof(besides[0]); i++)
-		sum += profile_counted(p, besides[i]);
-	return sum;
 }
 
 const char *profile_meta(const struct profile *p, const char *key)

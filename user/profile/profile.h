@@ -123,7 +123,7 @@ struct profile {
 	uint64_t first_time, last_time; /* of samples, monotonic ns */
 	uint64_t start_realtime_ns, start_monotonic_ns;
 	uint64_t duration_ns; /* 0: unknown */
-	uint64_t lost;
+	uint64_t lost; /* samples; what else was is among the counters */
 	bool lost_known;
 	struct fmt_cost cost;
 	bool has_cost;
@@ -177,8 +177,6 @@ double profile_keep_part(struct profile *p, const struct filter *f);
 const char *profile_meta(const struct profile *p, const char *key);
 /* What the recorder counted by this name, 0 if nothing. */
 uint64_t profile_counted(const struct profile *p, const char *name);
-/* Of what was lost: records of processes, mappings and waits, which are no samples. */
-uint64_t profile_lost_besides(const struct profile *p);
 /* Index of the stack that the file calls `id`; 0: none such. */
 uint32_t profile_stack_of(const struct profile *p, uint32_t id);
 /* Frame at the beginning of the function that execution counts call `id`; 0: none such. */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counters.h"
 #include "proc/started_as.h"
 #include "symbol/symbols.h"
 #include "util/grow.h"
@@ -182,6 +183,20 @@ static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
 	return 0;
 }
 
+/* Of what a recording says it lost, what stands beside its samples as lost ones: all but these. */
+static bool is_of_samples(const char *counter)
+{
+	static const char *const others[] = {
+		COUNTER_SIDEBAND_LOST, "waits ", "offload: ", "watch hits ", "count windows ", "system calls ",
+		"system-call records ", "segments ", "heap: ", "processes ", "forked processes ", "mappings ",
+	};
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (!strncmp(counter, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
 static int finish_counters(struct profile *p)
 {
 	struct profile_private *k = p->priv;
@@ -197,7 +212,7 @@ static int finish_counters(struct profile *p)
 							   .loss = c->flags & FMT_C_LOSS,
 							   .in_part = c->flags & FMT_C_IN_PART };
 		if (c->flags & FMT_C_LOSS) {
-			p->lost += c->value;
+			p->lost += is_of_samples(p->counters[i].name) ? c->value : 0;
 			p->lost_known = true;
 		}
 	}

@@ -422,6 +422,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	if (f->lost > 0) {
 		buf_addstr(out, "; lost ");
 		text_count(out, whole_number(f->lost));
+		buf_addstr(out, f->lost > 1 ? " samples" : " sample");
 	}
 	if (flow_has_amounts(f)) {
 		buf_addstr(out, "; in all ");

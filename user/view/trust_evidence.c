@@ -22,14 +22,6 @@ static double part_or_nan(double of, double all)
 	return all > 0 ? of / all : NAN;
 }
 
-/* Records of mappings and of waits are lost, too; code without a name, and waits themselves, tell of those. */
-static double lost_of(double lost, double besides, double samples)
-{
-	double of = lost > besides || isnan(lost) ? lost - besides : 0;
-
-	return part_or_nan(of, of + samples);
-}
-
 /* What a profile tells of every view that is drawn from its samples. */
 static struct trust_evidence of_profile(const struct profile *p)
 {
@@ -45,7 +37,7 @@ static struct trust_evidence of_profile(const struct profile *p)
 		return v;
 	}
 	if (p->lost_known)
-		v.fact[TRUST_LOST] = lost_of((double)p->lost, (double)profile_lost_besides(p), samples);
+		v.fact[TRUST_LOST] = part_or_nan((double)p->lost, (double)p->lost + samples);
 	v.fact[TRUST_UNSAMPLED] = part_or_nan(unsampled, p->weight[PROFILE_TIME] + unsampled);
 	return v;
 }
@@ -140,7 +132,7 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 		return v;
 	for (uint32_t i = 0; in->times && i < in->func_count; i++)
 		samples += (double)in->times[i].samples;
-	v.fact[TRUST_LOST] = lost_of(in->lost, in->lost_besides, samples);
+	v.fact[TRUST_LOST] = part_or_nan(in->lost, in->lost + samples);
 	v.fact[TRUST_INTERPRETED] = interpreted(in);
 	return v;
 }
