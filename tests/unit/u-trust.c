@@ -26,6 +26,7 @@ static const struct planted {
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.6, 0, TRUST_DO_NOT_USE, "60 % of the CPU time", "--timers cpus" },
 	{ TRUST_FLOW, TRUST_UNCHECKED, 0.3, 0.05, TRUST_DO_NOT_USE, "who wrote 30 % of the bytes",
 	  "doctor --breakpoints" },
+	{ TRUST_FLOW, TRUST_AMONG, 0.5, 0.2, TRUST_DO_NOT_USE, "50 % of the bytes was guessed among", "record 30 s" },
 	{ TRUST_OBJECTS, TRUST_NOISE, 0.3, 0.01, TRUST_DO_NOT_USE, "30 % of the whole", "record 60 s" },
 	{ TRUST_FLOW, TRUST_INTERPRETED, 0.9, 0.1, TRUST_DO_NOT_USE, "90 % of the time is an interpreter's", "report" },
 	{ TRUST_OFFLOAD, TRUST_WHOLE, 0, 1, TRUST_WEAK, "damaged", "until then" },
@@ -206,6 +207,8 @@ static void evidence_of_a_flow(void **state)
 	f.edges[0].unresolved = true;
 	v = trust_of_flow(&in, &f);
 	assert_float_equal(v.fact[TRUST_UNCHECKED], 0, 0); /* windows checked it */
+	/* it could as well be the other's quarter */
+	assert_float_equal(v.fact[TRUST_AMONG], 0.75 * 0.25, 1e-6);
 	f.windows = 0;
 	v = trust_of_flow(&in, &f);
 	assert_float_equal(v.fact[TRUST_UNCHECKED], 0.75, 1e-6);

@@ -2,6 +2,7 @@
 /* Facts about each view, from what it is made of. */
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "counters.h"
@@ -143,6 +144,24 @@ static double time_scale_known(const struct flow_input *in, bool time_bias)
 	return time_bias ? in_has_amounts(in, true) : NAN;
 }
 
+/* Bytes whose writer was guessed, times the chance that another of the same reader's writers was meant. */
+static double guessed_among(const struct flow *f)
+{
+	double *read = calloc(f->func_count + 1, sizeof(*read)), among = 0;
+
+	for (size_t i = 0; read && i < f->edge_count; i++)
+		read[f->edges[i].consumer] += f->edges[i].bytes;
+	for (size_t i = 0; read && i < f->edge_count; i++) {
+		const struct flow_edge *e = &f->edges[i];
+
+		if (e->unresolved && e->bytes > 0)
+			among += e->bytes * (1 - e->bytes / read[e->consumer]);
+	}
+	among = read ? among : NAN;
+	free(read);
+	return among;
+}
+
 static void of_edges(const struct flow *f, struct trust_evidence *v)
 {
 	double total = flow_total(f), noise = 0, small = 0, nobody = 0, guessed = 0;
@@ -157,8 +176,10 @@ static void of_edges(const struct flow *f, struct trust_evidence *v)
 		nobody += !strcmp(by, FLOW_UNKNOWN) || !strcmp(by, FLOW_BEFORE) ? e->bytes : 0;
 	}
 	v->fact[TRUST_NO_WRITER] = part_or_nan(nobody, total);
-	if (f->time_bias)
+	if (f->time_bias) {
+		v->fact[TRUST_AMONG] = part_or_nan(guessed_among(f), total);
 		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part_or_nan(guessed, total);
+	}
 	if (!(f->level > 0))
 		return;
 	v->fact[TRUST_NOISE] = part_or_nan(noise, total);
