@@ -63,6 +63,9 @@ enum counts_how counts_ratio_shown(const struct counts_ratio *r);
  * within half of what it stands for, 95 times of a hundred. */
 #define COUNTS_RATE_WINDOWS 3
 #define COUNTS_RATE_HITS 15
+/* Hits a second, net of what they take: of more, hits took a quarter of the time, and by how much is known to a
+ * tenth of it only: such a rate is not believed. */
+#define COUNTS_RATE_MOST 25000.0
 
 /* Sums over sums, with an interval from the scatter between windows and between stretches of them
  * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS,

@@ -15,7 +15,6 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* How far off what a hit costs may be, in seconds: a rate that is not far below its inverse may be
  * anything. */
 #define HIT_DOUBT 10e-6
-#define DILATED_MOST 0.25 /* part of the time that hits took: with more, a rate is not believed; by hand */
 #define RATIO_BIAS 0.1    /* sd of the log: the scatter of about a tenth named above */
 /* Bursts begin where time is spent, too, and some end where it cannot be known how the code went on. */
 #define REPLAY_BIAS 0.03
@@ -234,7 +233,7 @@ static void ratio_of_windows(const struct counts_window *w, size_t n, enum count
 	if (how == COUNTS_RATE) {
 		double dilated = ratio * HIT_DOUBT;
 
-		if (dilated > DILATED_MOST)
+		if (ratio > COUNTS_RATE_MOST)
 			return;
 		var += ratio * ratio * dilated * dilated;
 	}

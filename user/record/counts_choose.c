@@ -182,6 +182,12 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 	       (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
 }
 
+/* Its rate is none that is believed, however often it is timed. */
+static bool is_too_fast(const struct plan_link *l)
+{
+	return l->rec.how == FMT_CL_RATE && l->y >= COUNTS_RATE_HITS && l->y > COUNTS_RATE_MOST * l->x;
+}
+
 /* Does one rate tell how fast the code runs? Amounts are unknown until then: what has met hits before is timed
  * again, rather than one more place of which nothing is known. */
 static bool speed_measured(const struct plan *p)
@@ -191,7 +197,7 @@ static bool speed_measured(const struct plan *p)
 		uint32_t link = f->rate[p->timing[k].node];
 		const struct plan_link *l = link == PLAN_NONE ? NULL : &p->link[link];
 
-		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS)
+		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS && !is_too_fast(l))
 			return true;
 	}
 	return false;
@@ -280,6 +286,8 @@ static bool replayed(const struct plan *p, const struct plan_link *l)
 static double gain(const struct plan *p, const struct plan_link *l)
 {
 	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->windows;
+	/* riding along in a short window says little of what needs a long one, while that may be the only rate to be had */
+	double idle = p->speed_measured ? l->windows : l->tries;
 
 	if (l->off)
 		return 0;
@@ -288,8 +296,10 @@ static double gain(const struct plan *p, const struct plan_link *l)
 	/* nothing comes of it, but it might: most of what is always on the stack is never entered again */
 	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
 		worth *= 0.02;
+	else if (is_too_fast(l))
+		worth *= 0.02;
 	else if (l->rec.how == FMT_CL_RATE && l->y < 1)
-		worth /= 1 + (double)l->windows * l->windows / (IDLE_WINDOWS * IDLE_WINDOWS);
+		worth /= 1 + idle * idle / (IDLE_WINDOWS * IDLE_WINDOWS);
 	if (l->rec.how == FMT_CL_RATIO && (seldom(l) || timed(p, l) || replayed(p, l)))
 		worth *= 0.05;
 	if (l->windows && l->windows < 3)
@@ -402,7 +412,7 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		g = again ? 0 : gain(p, l);
 		if (!(g > 0) || !mapped(ctx, f->module))
 			continue;
-		if (!p->speed_measured && l->y > 0)
+		if (!p->speed_measured && l->y > 0 && !is_too_fast(l))
 			g *= UNMEASURED;
 		total += g;
 		if (plan_uniform(p) * total < g) {
