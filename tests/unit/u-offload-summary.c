@@ -198,6 +198,8 @@ static void test_starved(void **state)
 		print_message("calls %.0f [%.0f, %.0f], truth %.0f in %.0f ms of CPU\n", it->estimate, it->low,
 			      it->high, truth, (double)(cpu - begun) / MS);
 		assert_true(it->low <= truth && (isnan(it->high) || it->high >= truth));
+		/* what has no upper end is a bound */
+		assert_true(isnan(it->high) == isnan(it->estimate));
 	}
 	offload_summary_free(s);
 }
