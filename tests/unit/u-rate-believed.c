@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The planner holds a speed for measured when what reads the recording does: a rate of too many hits is none for either. */
+/* The planner holds a speed for measured when what reads the recording does: too many hits are no rate. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

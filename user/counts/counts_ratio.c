@@ -15,7 +15,7 @@ static const size_t stretches[] = { 32, 16, 8 };
 /* How far off what a hit costs may be, in seconds: a rate that is not far below its inverse may be
  * anything. */
 #define HIT_DOUBT 10e-6
-#define RATIO_BIAS 0.1    /* sd of the log: the scatter of about a tenth named above */
+#define RATIO_BIAS 0.1 /* sd of the log: the scatter of about a tenth named above */
 /* Bursts begin where time is spent, too, and some end where it cannot be known how the code went on. */
 #define REPLAY_BIAS 0.03
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */

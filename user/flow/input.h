@@ -232,7 +232,7 @@ struct flow_input {
 	bool has_compute;             /* opts.compute was obeyed: times[] says what computes */
 	double began_ns, duration_ns; /* by the monotonic clock; NaN unknown */
 	double lost;                  /* samples; NaN unknown */
-	struct in_part kept; /* that filter and tid leave */
+	struct in_part kept;          /* that filter and tid leave */
 	bool time_unit_instructions;
 	char missing[400]; /* what the file could not give, a sentence; "" = nothing */
 

@@ -123,7 +123,7 @@ struct profile {
 	uint64_t first_time, last_time; /* of samples, monotonic ns */
 	uint64_t start_realtime_ns, start_monotonic_ns;
 	uint64_t duration_ns; /* 0: unknown */
-	uint64_t lost; /* samples; what else was is among the counters */
+	uint64_t lost;        /* samples; what else was is among the counters */
 	bool lost_known;
 	struct fmt_cost cost;
 	bool has_cost;

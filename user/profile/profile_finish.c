@@ -187,8 +187,8 @@ static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
 static bool is_of_samples(const char *counter)
 {
 	static const char *const others[] = {
-		COUNTER_SIDEBAND_LOST, "waits ", "offload: ", "watch hits ", "count windows ", "system calls ",
-		"system-call records ", "segments ", "heap: ", "processes ", "forked processes ", "mappings ",
+		COUNTER_SIDEBAND_LOST,  "waits ",    "offload: ", "watch hits ", "count windows ",    "system calls ",
+		"system-call records ", "segments ", "heap: ",    "processes ",  "forked processes ", "mappings ",
 	};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)

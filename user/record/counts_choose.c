@@ -286,7 +286,7 @@ static bool replayed(const struct plan *p, const struct plan_link *l)
 static double gain(const struct plan *p, const struct plan_link *l)
 {
 	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->windows;
-	/* riding along in a short window says little of what needs a long one, while that may be the only rate to be had */
+	/* riding along in a short window says little of what needs a long one, which may be the only rate to be had */
 	double idle = p->speed_measured ? l->windows : l->tries;
 
 	if (l->off)

@@ -35,18 +35,18 @@ enum trust_view {
 };
 
 enum trust_fact {
-	TRUST_SAMPLES,     /* number, of user code */
-	TRUST_NOISE,       /* expected half sum of the errors of all shares, by sampling alone */
-	TRUST_SMALL,       /* share in edges that are smaller than their own error */
-	TRUST_TRIED,       /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
-	TRUST_HARMLESS,    /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
-	TRUST_UNCHECKED,   /* share in edges that a neighbouring address told, where there was no watch window at all */
-	TRUST_AMONG,       /* share that a neighbouring address told, so that each other writer of the reader was as likely */
-	TRUST_WINDOWS,     /* number of watch windows */
-	TRUST_NO_WRITER,   /* share of the bytes read, written before recording began or by nobody known */
-	TRUST_INTERPRETED, /* share of the time inside an interpreter */
-	TRUST_LOST,        /* share of the samples */
-	TRUST_CUT_STACKS,  /* share that does not reach the thread's start */
+	TRUST_SAMPLES,   /* number, of user code */
+	TRUST_NOISE,     /* expected half sum of the errors of all shares, by sampling alone */
+	TRUST_SMALL,     /* share in edges that are smaller than their own error */
+	TRUST_TRIED,     /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
+	TRUST_HARMLESS,  /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
+	TRUST_UNCHECKED, /* share in edges that a neighbouring address told, where there was no watch window at all */
+	TRUST_AMONG, /* share that a neighbouring address told, so that each other writer of the reader was as likely */
+	TRUST_WINDOWS,      /* number of watch windows */
+	TRUST_NO_WRITER,    /* share of the bytes read, written before recording began or by nobody known */
+	TRUST_INTERPRETED,  /* share of the time inside an interpreter */
+	TRUST_LOST,         /* share of the samples */
+	TRUST_CUT_STACKS,   /* share that does not reach the thread's start */
 	TRUST_ENDED_STACKS, /* the same, where most ended in code without rules, or had no callers recorded */
 	TRUST_UNNAMED,      /* share in code without a name */
 	TRUST_UNSAMPLED,    /* share of the CPU time: of threads that ended before their first sample */

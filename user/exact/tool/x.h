@@ -400,10 +400,10 @@ typedef struct {
 	UInt *active; /* by function id */
 	Node **act_node;
 	UInt act_cap;
-	Addr sp, stack_end; /* the running stack's last byte */
+	Addr sp, stack_end;      /* the running stack's last byte */
 	Addr stack_hi, stack_lo; /* while the pointer is between these it is the same stack */
-	Addr begun; /* where the pointer was first; 0: of the first thread */
-	UInt world, era; /* era: of the pages' kinds */
+	Addr begun;              /* where the pointer was first; 0: of the first thread */
+	UInt world, era;         /* era: of the pages' kinds */
 	UInt pending;
 	UChar signal; /* the next call is a handler's: 1 on this stack, 2 on the alternate one */
 	Addr pend_ret, pend_sp;

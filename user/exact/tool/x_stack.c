@@ -391,7 +391,7 @@ void world_new_era(void)
  * point to.
  */
 #define GO_STACK_MOST (1ul << 30) /* bytes: the runtime ends a program with a larger one */
-#define FIRST_THREAD 1          /* the core's number of it */
+#define FIRST_THREAD 1            /* the core's number of it */
 
 static Bool bounds_at(Addr g, Addr sp, Addr *lo, Addr *hi)
 {
