@@ -61,6 +61,8 @@ static void lost_are_samples(void **state)
 		{ "segments lost: ring full", 100, 0 },
 		{ "offload: records lost, ring full", 100, 0 },
 		{ "heap: blocks lost, ring full", 100, 0 },
+		{ "accesses without an address", 100, 0 },
+		{ "samples without registers", 100, 0 },
 	};
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);

@@ -186,10 +186,14 @@ static int finish_exact(struct profile *p, const uint32_t *function_of_raw)
 /* Of what a recording says it lost, what stands beside its samples as lost ones: all but these. */
 static bool is_of_samples(const char *counter)
 {
-	static const char *const others[] = {
-		COUNTER_SIDEBAND_LOST,  "waits ",    "offload: ", "watch hits ", "count windows ",    "system calls ",
-		"system-call records ", "segments ", "heap: ",    "processes ",  "forked processes ", "mappings ",
-	};
+	static const char *const others[] = { COUNTER_SIDEBAND_LOST,
+					      /* what happened besides */
+					      "waits ", "offload: ", "watch hits ", "count windows ", "system calls ",
+					      "system-call records ", "segments ", "heap: ", "processes ",
+					      "forked processes ", "mappings ",
+					      /* the sample is there, and only part of it or a name is not */
+					      "accesses ", "samples without ", "addresses ", "frames ", "stacks ",
+					      "records of processes " };
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strncmp(counter, others[i], strlen(others[i])))
