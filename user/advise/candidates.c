@@ -224,6 +224,20 @@ static void say_uncounted(const struct advise_input *in, const struct advise_fun
 		snprintf(why, size, "unknown count: %s", generally);
 }
 
+static void say_unnamed(const struct advise_function *f, char *why, size_t size)
+{
+	const char *object = f->object && *f->object ? f->object : "its file";
+
+	if (!strcmp(object, "[anon]") || !strcmp(object, "[jit]"))
+		snprintf(why, size,
+			 "code made at run time, without a name: its calls cannot be counted; start its runtime with a perf map (node "
+			 "--perf-basic-prof, python3 -X perf)");
+	else if (*object == '[')
+		snprintf(why, size, "the kernel's own code: its calls cannot be replaced");
+	else
+		snprintf(why, size, "code without a name: its calls cannot be counted; install the debug symbols of %s", object);
+}
+
 #define SAY(...) (snprintf(why, size, __VA_ARGS__), true)
 
 /* True: it is no candidate, for that reason. */
@@ -238,8 +252,7 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 	if (f->system)
 		return SAY("the kernel's own work");
 	if (f->unnamed)
-		return SAY("code without a name: its calls cannot be counted; install the debug symbols of %s",
-			   f->object && *f->object ? f->object : "its file");
+		return say_unnamed(f, why, size), true;
 	if (begins(f->name))
 		return SAY("where a program or a thread begins: called once, and what it does lies below");
 	if (f->kernel > SYSTEM * f->share.value && !known_work(f))

@@ -15,7 +15,7 @@
 
 #define MATTERS 1.01     /* on the process: less is nothing that anyone would see */
 #define PARTLY 1.1       /* on the function: for less it is not worth sending some sizes one way, some the other */
-#define MOST_OUTSIDE 0.5 /* share of what a verdict rests on that may lie outside what was measured; by hand */
+#define MOST_DOUBT 0.5   /* more than half: of what leaves an interval open, or of the calls that lose */
 #define TARGET 1.5       /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
@@ -359,8 +359,8 @@ static bool too_short_to_time(const struct candidate *c, const struct figure *s)
 	double of_probe =
 		f ? f->beside.high - f->beside.low + f->cold * (f->argument_in.value + f->argument_out.value) : 0;
 
-	return f && t->value > 0 && t->high - t->low > t->value && of_probe > MOST_OUTSIDE * (t->high - t->low) &&
-	       (!(t->low > 0) || log(t->high / t->low) > MOST_OUTSIDE * log(s->high / s->low));
+	return f && t->value > 0 && t->high - t->low > t->value && of_probe > MOST_DOUBT * (t->high - t->low) &&
+	       (!(t->low > 0) || log(t->high / t->low) > MOST_DOUBT * log(s->high / s->low));
 }
 
 static void spans_one(const struct candidate *c, struct advise_option *o, const struct figure *s)
@@ -431,7 +431,7 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 		needed(o, p);
 	else if (!figure_known(s))
 		cannot_tell(o, p->lacks);
-	else if (p->outside > MOST_OUTSIDE)
+	else if (p->outside > ADVISE_OUTSIDE_MOST)
 		set_verdict(
 			o, VERDICT_UNKNOWN,
 			"cannot tell: %.0f%% of the calls are of sizes at which the device was not measured; `accperf calibrate` "
@@ -485,7 +485,7 @@ static void made_already(const struct candidate *c, double seconds, struct advis
 		set_verdict(o, VERDICT_UNKNOWN,
 			    "cannot tell: it gains %s, and the interval spans 1; record 60 s more or use --effort high",
 			    advise_times(x, s));
-	else if (s->high < 1 || (f->counterpart_below > MOST_OUTSIDE && !isnan(f->counterpart_g1))) {
+	else if (s->high < 1 || (f->counterpart_below > MOST_DOUBT && !isnan(f->counterpart_g1))) {
 		advise_size(g1, f->counterpart_g1);
 		if (isnan(f->counterpart_g1))
 			set_verdict(o, VERDICT_SWITCH, "switch to the host: the device makes these calls %s as fast",

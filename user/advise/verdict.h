@@ -14,6 +14,8 @@
 #include "advise/candidates.h"
 #include "advise/predict.h"
 
+#define ADVISE_OUTSIDE_MOST 0.5 /* share of the calls at sizes a device was not measured at: of more nothing is told */
+
 enum advise_verdict { VERDICT_OFFLOAD, VERDICT_BATCH, VERDICT_KEEP, VERDICT_SWITCH, VERDICT_IDLE, VERDICT_UNKNOWN };
 
 struct advise_option {

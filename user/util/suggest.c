@@ -47,7 +47,10 @@ void suggest(struct suggestion *s, const char *typed, size_t len, const char *ca
 	if (!len || len > LONGEST || m > LONGEST)
 		return;
 	d = begins ? 1 : distance(typed, len, candidate, m);
-	if (d > allowed || d >= m || (s->name && d >= s->distance))
+	if (d > allowed || d >= m)
+		return;
+	/* of those that begin so, the one with least behind it */
+	if (s->name && (d > s->distance || (d == s->distance && m >= strlen(s->name))))
 		return;
 	*s = (struct suggestion){ candidate, d };
 }

@@ -247,7 +247,7 @@ static void show_terms(const struct candidate *c, const struct advise_option *o,
 	struct figure faulting = advise_faulting(c, &p->speedup);
 	AUTO_BUF(line);
 
-	if (!o->predicted || !figure_known(&p->speedup))
+	if (!o->predicted || !figure_known(&p->speedup) || p->outside > ADVISE_OUTSIDE_MOST)
 		return;
 	if (figure_known(&p->ns_per_call) && !o->ratio) {
 		advise_add_duration(&line, p->ns_per_call.value);

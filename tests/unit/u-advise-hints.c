@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What advise tells somebody to do next can be done, and what it does not know it does not show. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "offload/points.h"
+#include "util/buf.h"
+#include "util/suggest.h"
+#include "view/advise.h"
+
+#include "made_program.h"
+
+static void says(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("'%s' does not say '%s'", text, part);
+}
+
+static void says_not(const char *text, const char *part)
+{
+	if (strstr(text, part))
+		fail_msg("'%s' says '%s'", text, part);
+}
+
+/* No package holds the symbols of code that was made at run time. */
+static void code_without_a_file(void **state)
+{
+	static const char *const objects[] = { "[anon]", "[jit]", "[vdso]", "app" };
+	struct made m;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++) {
+		struct advise_function *f = function(&m, objects[i], 1e4, 1e4, NAN, NAN);
+
+		f->unnamed = true;
+		f->object = objects[i];
+	}
+	judge(&m);
+	for (size_t i = 0; i < 2; i++) {
+		says_not(named(&m, objects[i])->reason, "debug symbols");
+		says(named(&m, objects[i])->reason, "perf map");
+	}
+	says_not(named(&m, "[vdso]")->reason, "debug symbols");
+	says(named(&m, "app")->reason, "install the debug symbols of app");
+	end(&m);
+}
+
+/* Of names that begin as what was typed does, the one with least behind it. */
+static void nearest_of_several(void **state)
+{
+	struct suggestion s = { 0 };
+	(void)state;
+
+	suggest(&s, "deflat", 6, "deflateResetKeep");
+	suggest(&s, "deflat", 6, "deflate");
+	suggest(&s, "deflat", 6, "deflateInit2_");
+	assert_string_equal(s.name, "deflate");
+	s = (struct suggestion){ 0 };
+	suggest(&s, "rec", 3, "record");
+	assert_string_equal(s.name, "record");
+}
+
+/* Of sizes at which the device was never measured nothing is predicted, beside the sentence neither. */
+static void sizes_never_seen(void **state)
+{
+	static const double at[] = { 8, 16, 32, 64, 128, 256 };
+	struct advise_view v = { .file = "p" };
+	struct made m;
+	AUTO_BUF(text);
+	(void)state;
+
+	begin(&m);
+	device(&m, "small", 10, 0.01, 10);
+	m.devices.entries[0].has_terms = false;
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++)
+		for (int k = 0; k < 5; k++) {
+			struct err e = { 0 };
+
+			assert_int_equal(
+				points_add(&m.devices.entries[0].pts, RUN_HOST, at[i], 100 + 4 * at[i], false, &e), 0);
+			assert_int_equal(
+				points_add(&m.devices.entries[0].pts, RUN_ACCEL, at[i], 60 + at[i], false, &e), 0);
+		}
+	sizes(function(&m, "encode", 4e5, 1e3, 64 * KB, 64 * KB), 32 * KB, 2e5, .5, 96 * KB, 6e5);
+	judge(&m);
+	v.input = &m.in;
+	v.candidates = &m.candidates;
+	v.advice = &m.advice;
+	advise_text(&v, &(struct text_style){ 0 }, &text);
+	says(text.data, "100% of the calls are of sizes at which the device was not measured");
+	says_not(text.data, "a call there");
+	end(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_without_a_file),
+		cmocka_unit_test(nearest_of_several),
+		cmocka_unit_test(sizes_never_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
