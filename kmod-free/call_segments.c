@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -247,6 +248,26 @@ int call_segments_read(struct call_segments *s, const struct call_segment_reader
 	return ring_buffer__consume(s->ring);
 }
 
+/* Since then, by the kernel's account, which it keeps up to the tick; where there is none (the thread is gone): all the
+ * time. Others may have had its CPU meanwhile: what has run for microseconds may not have ended for long. */
+static uint64_t ran_since(const struct wire_segment *w, uint32_t tid, uint64_t now)
+{
+	unsigned long long sum = 0;
+	char path[40];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/schedstat", tid);
+	f = fopen(path, "re");
+	if (f) {
+		if (fscanf(f, "%llu", &sum) != 1)
+			sum = 0;
+		fclose(f);
+	}
+	if (!sum)
+		return now - w->from;
+	return sum < w->ran ? 0 : sum - w->ran < now - w->from ? sum - w->ran : now - w->from;
+}
+
 /* Of what has no end. */
 static int take_open(struct call_segments *s, const struct call_segment_reader *to)
 {
@@ -264,7 +285,7 @@ static int take_open(struct call_segments *s, const struct call_segment_reader *
 		err = to->ended(to->ctx, &(struct call_segment_end){ .tid = tid,
 								     .begun = w.begun,
 								     .ended = now,
-								     .ran_ns = now - w.from,
+								     .ran_ns = ran_since(&w, tid, now),
 								     .timed = true,
 								     .from_nr = w.nr,
 								     .nr = -1,

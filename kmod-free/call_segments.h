@@ -25,7 +25,7 @@ struct call_segment_end {
 	uint32_t pid, tid; /* pid 0: unknown (a segment that did not end) */
 	uint64_t begun;    /* ns; the time of its sample, where it was carried */
 	uint64_t ended;    /* ns */
-	uint64_t ran_ns;   /* CPU time from its beginning, pages taken, to its end; where that was not seen: all time */
+	uint64_t ran_ns;   /* CPU time from its beginning, pages taken, to its end; so far, where that was not seen */
 	uint64_t faults;
 	int32_t from_nr, nr; /* system calls; nr -1: its entry was not seen */
 	bool timed;          /* false: the clocks contradict each other, and ran_ns is unknown */

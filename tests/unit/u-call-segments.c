@@ -563,6 +563,41 @@ static void what_does_not_end_is_told(void **state)
 	end_test(s, &k);
 }
 
+/* A thread that does not get a CPU is in no long segment. */
+static void what_waits_for_a_cpu_has_not_run(void **state)
+{
+	struct timespec some = { .tv_nsec = 30000000 }, more = { .tv_nsec = 400000000 };
+	struct seen k;
+	struct call_segments *s = begin_test(&k);
+	int go[2], status;
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(go), 0);
+	pid = fork();
+	if (!pid) {
+		if (read(go[0], &c, 1) == 1)
+			child_that_only_runs();
+		_exit(0);
+	}
+	assert_int_equal(call_segments_add(s, pid), 0);
+	assert_int_equal(call_segments_attach(s, NULL), 0);
+	call_segments_open(s, &(struct call_segments_draw){ .until = UINT64_MAX, .timed = 1 });
+	assert_int_equal(write(go[1], "x", 1), 1);
+	nanosleep(&some, NULL);
+	kill(pid, SIGSTOP);
+	nanosleep(&more, NULL);
+	close_test(s, &k);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	close(go[0]);
+	close(go[1]);
+	assert_int_equal(k.open, 1);
+	assert_true(k.last.ended - k.last.begun > 400000000);
+	assert_true(k.last.ran_ns < 200000000);
+	end_test(s, &k);
+}
+
 static void prices_are_measured(void **state)
 {
 	struct seen k;
@@ -590,6 +625,7 @@ int main(void)
 		cmocka_unit_test(refused_entries_are_not_seen),
 		cmocka_unit_test(restarted_calls_are_none),
 		cmocka_unit_test(what_does_not_end_is_told),
+		cmocka_unit_test(what_waits_for_a_cpu_has_not_run),
 		cmocka_unit_test(prices_are_measured),
 	};
 

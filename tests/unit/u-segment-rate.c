@@ -191,6 +191,62 @@ static void long_ones_that_were_not_carried_on(void **state)
 	assert_non_null(r.why);
 }
 
+#define LONG_NS 57000. /* from one call to the next, and back again in a third of a microsecond */
+#define LONG_INSNS 800000.
+#define SHORT_NS 300.
+#define SHORT_INSNS 35.
+#define PAGES_NS 73000 /* that copying them takes: it disturbs a long one hardly, a short one by most of a microsecond */
+
+/* A thread that calls two in turn. Those that follow the first are long, so they are carried on twenty times as often,
+ * and by chance in most stretches they alone, which stand for all returns there. */
+static size_t in_turns(struct fmt_segment *s, bool short_ones)
+{
+	size_t n = 0;
+
+	for (uint32_t h = 1; h <= STRETCHES; h++)
+		for (unsigned i = 0; i < CARRIED + TIMED; i++) {
+			bool carried = i < CARRIED, is_long = carried ? !short_ones || h % 8 || i : i % 2;
+			double ns = (is_long ? LONG_NS : SHORT_NS) * (.97 + .06 * draw());
+
+			s[n++] = (struct fmt_segment){
+				.stretch = h,
+				.weight = carried ? 55 : 11,
+				.ns = ns + (carried ? 800 : 0),
+				.instructions = !carried ? 0 : (uint64_t)(is_long ? LONG_INSNS : SHORT_INSNS),
+				.state = carried ? FMT_SEG_VERIFIED : FMT_SEG_TIMED,
+				.taken_ns = carried ? PAGES_NS : 0,
+				.nr = is_long ? 17 : 18,
+				.entry_nr = is_long ? 18 : 17,
+			};
+		}
+	return n;
+}
+
+static void kinds_that_are_carried_on_unevenly(void **state)
+{
+	const double truth = (LONG_INSNS + SHORT_INSNS) / (LONG_NS + SHORT_NS);
+	struct fmt_segment s[MOST];
+	struct segment_rate r;
+	(void)state;
+
+	/* some short ones among them, and none */
+	for (int some = 1; some >= 0; some--) {
+		r = rate_of(s, in_turns(s, some));
+		assert_true(r.known && fabs(r.per_ns / truth - 1) < .02);
+		assert_true(!some || (r.low <= truth && truth <= r.high));
+		assert_true(r.verified > .95);
+	}
+	/* a long kind of which none was carried on is not known to run as fast */
+	for (size_t i = 0; i < MOST; i++)
+		if (s[i].state == FMT_SEG_TIMED && s[i].nr == 18) {
+			s[i].nr = 1;
+			s[i].ns = 3 * LONG_NS;
+		}
+	r = rate_of(s, MOST);
+	assert_true(r.verified < .3);
+	assert_true(!r.known || r.high > 1.5 * r.per_ns);
+}
+
 static void long_ones_are_told(void **state)
 {
 	struct fmt_segment s[MOST];
@@ -296,6 +352,7 @@ int main(void)
 		cmocka_unit_test(what_no_segment_met_widens),
 		cmocka_unit_test(a_long_phase_is_not_met),
 		cmocka_unit_test(long_ones_that_were_not_carried_on),
+		cmocka_unit_test(kinds_that_are_carried_on_unevenly),
 		cmocka_unit_test(long_ones_are_told),
 		cmocka_unit_test(too_little_is_unknown),
 		cmocka_unit_test(faults_are_the_kernels),

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "counts/segment_rate.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "util/grow.h"
+#include "util/map.h"
 #include "util/normal.h"
 
 #define VERIFIED_LEAST 20 /* fewer tell nothing of how they differ */
@@ -54,9 +58,28 @@ const char *segment_cause_str(enum fmt_segment_cause cause)
 struct sums {
 	double insns, known_ns; /* of verified ones */
 	double carried, carried_ns, timed, timed_ns;
-	double open_ns;              /* of censored ones, at least */
-	double lost;                 /* of carried ones */
-	double taken, gap, fault_ns; /* of carried ones */
+	double carried_off, timed_off; /* ns, from the mean of their kinds */
+	double alone_ns;               /* of timed ones of whose kind none was carried on */
+	double open_ns;                /* of censored ones, at least */
+	double lost;                   /* of carried ones */
+	double taken, gap, fault_ns;   /* of carried ones */
+};
+
+/*
+ * Segments from one system call to another. Of what a thread does the kinds differ most: one takes 60 us, the next a
+ * third of one. Those that are carried on are few, and drawn the more often the longer what follows such a call is, so
+ * by chance nearly all of them may be of one kind. Timed ones are many, each with the same chance: of each kind carried
+ * ones stand for as many as were timed, and are held against those.
+ */
+struct kind_sums {
+	double carried, carried_ns, lost, timed, timed_ns;
+};
+
+struct by_kind {
+	struct kind_sums *of;
+	size_t count, cap;
+	struct map at;
+	double as_often; /* what a carried one stands for, of whose kind none was timed */
 };
 
 static bool makes_sense(const struct fmt_segment *s)
@@ -77,33 +100,107 @@ double segment_user_ns(const struct fmt_segment *s)
 	return makes_sense(s) ? user_ns(s) : NAN;
 }
 
-/* One that is longer than any is followed for is so whether it was carried on or only timed. */
-static void add_segment(struct sums *to, const struct fmt_segment *s)
+static bool is_timed(const struct fmt_segment *s)
 {
+	return s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE;
+}
+
+/* It came to its end, and its time is known. */
+static bool is_carried(const struct fmt_segment *s)
+{
+	return s->state == FMT_SEG_VERIFIED || s->state == FMT_SEG_DIVERGED ||
+	       (s->state == FMT_SEG_CENSORED && s->cause != FMT_SEGC_LONG);
+}
+
+static uint64_t kind_key(const struct fmt_segment *s)
+{
+	return (uint64_t)(uint32_t)s->nr << 32 | (uint32_t)s->entry_nr;
+}
+
+static int add_to_kind(struct by_kind *k, const struct fmt_segment *s)
+{
+	bool added;
+	uint64_t *at = map_put(&k->at, kind_key(s), &added);
+	struct kind_sums *of;
+
+	if (!at || (added && !GROW(k->of, k->count, k->cap, 16)))
+		return -ENOMEM;
+	if (added) {
+		*at = k->count;
+		k->of[k->count++] = (struct kind_sums){ 0 };
+	}
+	of = &k->of[*at];
+	if (is_timed(s)) {
+		of->timed += s->weight;
+		of->timed_ns += s->weight * user_ns(s);
+	} else if (is_carried(s)) {
+		of->carried += s->weight;
+		of->carried_ns += s->weight * user_ns(s);
+	} else if (s->state == FMT_SEG_LOST) {
+		of->lost += s->weight;
+	}
+	return 0;
+}
+
+static int sort_kinds(struct by_kind *k, const struct fmt_segment *s, size_t n)
+{
+	double carried = 0, timed = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (makes_sense(&s[i]) && add_to_kind(k, &s[i]))
+			return -ENOMEM;
+	for (size_t i = 0; i < k->count; i++) {
+		carried += k->of[i].carried + k->of[i].lost;
+		timed += k->of[i].timed;
+	}
+	k->as_often = carried > 0 && timed > 0 ? timed / carried : 1;
+	return 0;
+}
+
+static void release_kinds(struct by_kind *k)
+{
+	free(k->of);
+	map_release(&k->at);
+}
+
+/* How many segments of its kind one stands for that was carried on, as timed ones have it. */
+static double stands_for(const struct by_kind *k, const struct kind_sums *of, const struct fmt_segment *s)
+{
+	return s->weight * (of->timed > 0 && of->carried > 0 ? of->timed / (of->carried + of->lost) : k->as_often);
+}
+
+/* One that is longer than any is followed for is so whether it was carried on or only timed. */
+static void add_segment(struct sums *to, const struct by_kind *k, const struct fmt_segment *s)
+{
+	const struct kind_sums *of = &k->of[*map_get(&k->at, kind_key(s))];
 	double w = s->weight, ns = user_ns(s);
 
-	switch (s->state) {
-	case FMT_SEG_TIMED:
-		if (s->cause != FMT_SEGC_NONE)
+	if (s->state == FMT_SEG_TIMED) {
+		if (!is_timed(s))
 			return;
-		to->timed += w;
-		to->timed_ns += w * ns;
-		return;
-	case FMT_SEG_LOST: to->lost += w; return;
-	case FMT_SEG_CENSORED:
-		if (s->cause == FMT_SEGC_LONG) {
-			to->open_ns += w * ns;
+		if (!(of->carried > 0)) {
+			to->alone_ns += w * ns;
 			return;
 		}
-		break;
-	case FMT_SEG_VERIFIED:
+		to->timed += w;
+		to->timed_ns += w * ns;
+		to->timed_off += w * (ns - of->timed_ns / of->timed);
+		return;
+	}
+	w = stands_for(k, of, s);
+	if (s->state == FMT_SEG_LOST)
+		to->lost += w;
+	else if (!is_carried(s))
+		to->open_ns += w * ns;
+	if (!is_carried(s))
+		return;
+	if (s->state == FMT_SEG_VERIFIED) {
 		to->insns += w * (double)s->instructions;
 		to->known_ns += w * ns;
-		break;
-	default: break;
 	}
 	to->carried += w;
 	to->carried_ns += w * ns;
+	to->carried_off += w * (ns - of->carried_ns / of->carried);
 	to->taken += w * s->taken_ns;
 	to->gap += w * s->gap_ns;
 	to->fault_ns += w * s->faults * FAULT_NS;
@@ -149,16 +246,17 @@ static struct disturbance disturbance_of(const struct sums *all, double measured
 /* What one piece of time adds to the mean time of carried ones, and to that of timed ones. */
 static double carried_apart(const struct sums *all, const struct sums *h)
 {
-	return (h->carried_ns - all->carried_ns / all->carried * h->carried) / all->carried;
+	return h->carried_off / all->carried;
 }
 
 static double timed_apart(const struct sums *all, const struct sums *h)
 {
-	return all->timed > 0 ? (h->timed_ns - all->timed_ns / all->timed * h->timed) / all->timed : 0;
+	return all->timed > 0 ? h->timed_off / all->timed : 0;
 }
 
 struct walk {
 	const struct fmt_segment *s;
+	const struct by_kind *kinds;
 	size_t n, at;
 };
 
@@ -172,13 +270,12 @@ static bool next_stretch(struct walk *w, struct sums *out)
 		return false;
 	for (stretch = w->s[w->at].stretch; w->at < w->n && w->s[w->at].stretch == stretch; w->at++)
 		if (makes_sense(&w->s[w->at]))
-			add_segment(out, &w->s[w->at]);
+			add_segment(out, w->kinds, &w->s[w->at]);
 	return true;
 }
 
-static double variance_of_disturbance(const struct sums *all, const struct fmt_segment *s, size_t n, double stretches)
+static double variance_of_disturbance(const struct sums *all, struct walk w, double stretches)
 {
-	struct walk w = { .s = s, .n = n };
 	struct sums h;
 	double sum = 0;
 
@@ -191,11 +288,9 @@ static double variance_of_disturbance(const struct sums *all, const struct fmt_s
 }
 
 /* Of the log of the rate, by how the pieces of time differ: linearised. */
-static double variance_by_chance(const struct sums *all, const struct disturbance *d, const struct fmt_segment *s,
-				 size_t n, double stretches)
+static double variance_by_chance(const struct sums *all, const struct disturbance *d, struct walk w, double stretches)
 {
 	double rate = all->insns / all->known_ns, mean = all->carried_ns / all->carried, clean = mean - d->ns, sum = 0;
-	struct walk w = { .s = s, .n = n };
 	struct sums h;
 
 	while (next_stretch(&w, &h)) {
@@ -221,11 +316,11 @@ static double square(double x)
 	return x * x;
 }
 
-static void estimate_rate(struct segment_rate *r, const struct sums *all, const struct fmt_segment *s, size_t n)
+static void estimate_rate(struct segment_rate *r, const struct sums *all, struct walk w)
 {
 	double m = (double)r->stretches, mean = all->carried_ns / all->carried, clean, rate, half;
 	double open = 1 - r->verified * (isnan(r->met) ? 1 : r->met);
-	struct disturbance d = disturbance_of(all, variance_of_disturbance(all, s, n, m));
+	struct disturbance d = disturbance_of(all, variance_of_disturbance(all, w, m));
 
 	clean = mean - d.ns;
 	if (!(clean > 0)) {
@@ -233,8 +328,8 @@ static void estimate_rate(struct segment_rate *r, const struct sums *all, const 
 		return;
 	}
 	rate = all->insns / all->known_ns * mean / clean;
-	r->var_chance = variance_by_chance(all, &d, s, n, m);
-	r->var_unverified = square(open * spread_of_rates(s, n));
+	r->var_chance = variance_by_chance(all, &d, w, m);
+	r->var_unverified = square(open * spread_of_rates(w.s, w.n));
 	r->var_prices = d.var / square(clean) + square(GAP_OFF * all->gap / all->carried / clean) +
 			square(FAULT_OFF * all->fault_ns / all->carried / clean);
 	half = half_width(m) / Z95 * sqrt(r->var_chance + r->var_unverified + r->var_prices);
@@ -277,19 +372,43 @@ static double part_met(const struct sums *all, const struct fmt_segment *s, size
 {
 	double stretches;
 
-	if (!n || !(running > 0) || !(all->timed > 0) || s[n - 1].stretch < s[0].stretch)
+	if (!n || !(running > 0) || !(all->timed_ns + all->alone_ns > 0) || s[n - 1].stretch < s[0].stretch)
 		return NAN;
 	stretches = (double)(s[n - 1].stretch - s[0].stretch) + 1;
-	return fmax(0, fmin(1, all->timed_ns / (stretches * FMT_SEGMENT_STRETCH_NS * running)));
+	return fmax(0, fmin(1, (all->timed_ns + all->alone_ns) / (stretches * FMT_SEGMENT_STRETCH_NS * running)));
 }
 
-/* Carried ones are disturbed, so they take longer than timed ones. Where they are shorter, long ones are missing among
- * them: where a thread calls often between long pauses, a recorder that has just become ready meets short ones. */
+/* Carried ones are disturbed, so they take longer than timed ones of their kind. Where they are shorter, long ones are
+ * missing among them: where a thread calls often between long pauses, a recorder that has just become ready meets short
+ * ones. And of some kinds none was carried on. */
 static double part_alike(const struct sums *all)
 {
-	double carried = all->carried_ns / all->carried, timed = all->timed_ns / all->timed;
+	double carried = all->carried_ns / all->carried, timed = all->timed_ns / all->timed, met = 1;
 
-	return all->carried > 0 && all->timed > 0 && timed > 0 ? fmax(0, fmin(1, carried / timed)) : 1;
+	if (all->timed_ns + all->alone_ns > 0)
+		met = fmax(0, fmin(1, all->timed_ns / (all->timed_ns + all->alone_ns)));
+	return all->carried > 0 && all->timed > 0 && timed > 0 ? met * fmax(0, fmin(1, carried / timed)) : met;
+}
+
+static void rate_by_kind(struct segment_rate *r, struct walk w, double running)
+{
+	struct walk again = w;
+	struct sums all = { 0 }, h;
+	double time;
+
+	for (size_t i = 0; i < w.n; i++)
+		if (makes_sense(&w.s[i]))
+			add_segment(&all, w.kinds, &w.s[i]);
+	r->met = part_met(&all, w.s, w.n, running);
+	while (next_stretch(&again, &h))
+		r->stretches += h.carried > 0;
+	/* a lost one took as long as any, for all that is known */
+	time = all.carried_ns + all.open_ns + (all.carried > 0 ? all.lost * all.carried_ns / all.carried : 0);
+	if (time > 0)
+		r->verified = fmax(0, fmin(1, all.known_ns / time)) * part_alike(&all);
+	r->why = too_few(r, &all);
+	if (!r->why)
+		estimate_rate(r, &all, w);
 }
 
 struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double running, uint64_t *dropped)
@@ -302,9 +421,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 				  .var_chance = NAN,
 				  .var_unverified = NAN,
 				  .var_prices = NAN };
-	struct walk w = { .s = s, .n = n };
-	struct sums all = { 0 }, h;
-	double time;
+	struct by_kind kinds = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		if (!makes_sense(&s[i])) {
@@ -314,17 +431,11 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 		r.count[s[i].state]++;
 		r.cause[s[i].cause]++;
 		r.instructions += s[i].state == FMT_SEG_VERIFIED ? s[i].instructions : 0;
-		add_segment(&all, &s[i]);
 	}
-	r.met = part_met(&all, s, n, running);
-	while (next_stretch(&w, &h))
-		r.stretches += h.carried > 0;
-	/* a lost one took as long as any, for all that is known */
-	time = all.carried_ns + all.open_ns + (all.carried > 0 ? all.lost * all.carried_ns / all.carried : 0);
-	if (time > 0)
-		r.verified = fmax(0, fmin(1, all.known_ns / time)) * part_alike(&all);
-	r.why = too_few(&r, &all);
-	if (!r.why)
-		estimate_rate(&r, &all, s, n);
+	if (sort_kinds(&kinds, s, n))
+		r.why = "no memory was left to sort segments";
+	else
+		rate_by_kind(&r, (struct walk){ .s = s, .kinds = &kinds, .n = n }, running);
+	release_kinds(&kinds);
 	return r;
 }

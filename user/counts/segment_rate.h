@@ -7,6 +7,9 @@
  *
  *	rate = instructions / time of the verified ones * (time of those that were carried on, as disturbed / as it is)
  *
+ * Those that were carried on stand for as many of their kind (the system calls at both ends) as the timed ones tell, of
+ * which there are many.
+ *
  * The interval holds what chance does (by the scatter between pieces of time, linearised), what the segments that are
  * not verified, and code that lies in none, may do (they run as fast as the verified ones, but for what those differ
  * among each other), and what the

@@ -14,6 +14,7 @@
 #include "record/emulate_env.h"
 #include "record/ledger.h"
 #include "record/segment_run.h"
+#include "record/segment_weights.h"
 #include "record/segment_worth.h"
 #include "measure/prices.h"
 #include "util/clock.h"
@@ -58,6 +59,7 @@ struct segments_part {
 		double timed, square, carried, verified;
 	} after[WIRE_CALLS];
 	double kept[WIRE_CALLS]; /* in this stretch: see call_segments_draw */
+	double kept_usually;     /* of all returns */
 	struct emulate_env sees;
 	struct segment_env env;
 	double own;      /* part of a CPU's time */
@@ -217,12 +219,11 @@ static int take_end(void *ctx, const struct call_segment_end *e)
 				   .nr = e->from_nr,
 				   .entry_nr = e->nr };
 	if (e->carried) {
-		r->weight = 1 / g->kept[(uint32_t)e->from_nr % WIRE_CALLS];
 		ran = segment_run_end(g->run, e, r);
 		segment_worth_learn(&g->worth, g->run_ns, ran);
 		g->run_ns = 0;
 		if (ran && g->counts)
-			tell_counts(g, r->weight);
+			tell_counts(g, 1 / g->kept[(uint32_t)e->from_nr % WIRE_CALLS]);
 	} else {
 		r->state = FMT_SEG_TIMED;
 		r->cause = e->open     ? FMT_SEGC_LONG
@@ -285,6 +286,7 @@ static int begin_drawing(struct segments_part *g)
 
 	if (err)
 		return err;
+	g->kept_usually = kept;
 	g->stretch++;
 	g->n.stretches++;
 	g->held_count = 0;
@@ -307,26 +309,26 @@ static int begin_drawing(struct segments_part *g)
  * any other. */
 static int write_drawn(struct segments_part *g, double length)
 {
-	double returns = (double)more_of(g, GC_RETURNS, g->at_begin.returns), as_long = DRAW_NS / length;
-	double timed = (double)more_of(g, GC_TIMED, g->at_begin.timed);
-	double carried = 0;
+	double returns = (double)more_of(g, GC_RETURNS, g->at_begin.returns);
+	const struct stretch_drawn d = { .returns = returns,
+					 .timed = (double)more_of(g, GC_TIMED, g->at_begin.timed),
+					 .as_long = DRAW_NS / length,
+					 .kept = g->kept,
+					 .usually = g->kept_usually };
+	double each = segment_weights(g->held, g->held_count, &d);
 	int err = 0;
 
 	g->rate = fmax(1, recent_mean(g->rate, returns * 1e9 / length));
-	for (size_t i = 0; i < g->held_count; i++)
-		carried += g->held[i].state != FMT_SEG_TIMED ? g->held[i].weight : 0;
 	for (size_t i = 0; i < g->held_count && !err; i++) {
 		struct fmt_segment *r = &g->held[i];
 
-		r->weight = r->state == FMT_SEG_TIMED ? returns / fmax(1, timed) * as_long
-						      : returns * r->weight / carried * as_long;
 		g->n.state[r->state]++;
 		g->n.cause[r->cause] += r->state != FMT_SEG_TIMED;
 		err = store_put(session_store(g->s), FMT_SEGMENT, r, sizeof(*r));
 	}
 	g->held_count = 0;
 	if (g->counts)
-		counts_part_stretch(g->counts, returns / fmax(1, carried) * as_long);
+		counts_part_stretch(g->counts, each);
 	return err;
 }
 
