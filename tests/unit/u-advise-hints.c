@@ -85,10 +85,11 @@ static void sizes_never_seen(void **state)
 		for (int k = 0; k < 5; k++) {
 			struct err e = { 0 };
 
-			assert_int_equal(
-				points_add(&m.devices.entries[0].pts, RUN_HOST, at[i], 100 + 4 * at[i], false, &e), 0);
-			assert_int_equal(
-				points_add(&m.devices.entries[0].pts, RUN_ACCEL, at[i], 60 + at[i], false, &e), 0);
+			assert_int_equal(points_add(&m.devices.entries[0].pts, RUN_HOST, at[i], 100 + 4 * at[i], false,
+						    &e),
+					 0);
+			assert_int_equal(points_add(&m.devices.entries[0].pts, RUN_ACCEL, at[i], 60 + at[i], false, &e),
+					 0);
 		}
 	sizes(function(&m, "encode", 4e5, 1e3, 64 * KB, 64 * KB), 32 * KB, 2e5, .5, 96 * KB, 6e5);
 	judge(&m);

@@ -195,7 +195,8 @@ static void long_ones_that_were_not_carried_on(void **state)
 #define LONG_INSNS 800000.
 #define SHORT_NS 300.
 #define SHORT_INSNS 35.
-#define PAGES_NS 73000 /* that copying them takes: it disturbs a long one hardly, a short one by most of a microsecond */
+#define PAGES_NS                                                                                                       \
+	73000 /* that copying them takes: it disturbs a long one hardly, a short one by most of a microsecond */
 
 /* A thread that calls two in turn. Those that follow the first are long, so they are carried on twenty times as often,
  * and by chance in most stretches they alone, which stand for all returns there. */

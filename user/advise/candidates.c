@@ -229,13 +229,15 @@ static void say_unnamed(const struct advise_function *f, char *why, size_t size)
 	const char *object = f->object && *f->object ? f->object : "its file";
 
 	if (!strcmp(object, "[anon]") || !strcmp(object, "[jit]"))
-		snprintf(why, size,
-			 "code made at run time, without a name: its calls cannot be counted; start its runtime with a perf map (node "
-			 "--perf-basic-prof, python3 -X perf)");
+		snprintf(
+			why, size,
+			"code made at run time, without a name: its calls cannot be counted; start its runtime with a perf map (node "
+			"--perf-basic-prof, python3 -X perf)");
 	else if (*object == '[')
 		snprintf(why, size, "the kernel's own code: its calls cannot be replaced");
 	else
-		snprintf(why, size, "code without a name: its calls cannot be counted; install the debug symbols of %s", object);
+		snprintf(why, size, "code without a name: its calls cannot be counted; install the debug symbols of %s",
+			 object);
 }
 
 #define SAY(...) (snprintf(why, size, __VA_ARGS__), true)

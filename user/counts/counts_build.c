@@ -4,6 +4,7 @@
 #include "counts/counts_cache.h"
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
+#include "counts/counts_speed.h"
 #include "counts/segment_shares.h"
 
 #include <errno.h>
@@ -285,6 +286,7 @@ static int choose_links(struct builder *b)
 {
 	const struct counts_record *r = b->r;
 	struct counts_guess guess;
+	bool by_segments = counts_speed_by_segments(r);
 	int rc = counts_guess_begin(&guess, r);
 
 	rc = rc ? rc : replays(b);
@@ -308,7 +310,7 @@ static int choose_links(struct builder *b)
 		if (b->ratio[i].how == COUNTS_UNKNOWN)
 			counts_guess_link(&guess, i, &b->ratio[i]);
 		if (l->how == FMT_CL_RATE)
-			b->used[i] = b->ratio[i].how == COUNTS_RATE;
+			b->used[i] = b->ratio[i].how == COUNTS_RATE && !by_segments;
 		else if (l->flags & FMT_CL_CALL)
 			b->used[i] = true;
 		else if (!*best || b->ratio[i].log_var < b->ratio[*best - 1].log_var)

@@ -380,11 +380,16 @@ static void forget_rates(struct counts_report *out)
 		out->call[i].second = unknown;
 }
 
+/* What is off by the ratios and what is off by the speed are apart from each other. */
 static void scale_figure(struct counts_figure *f, double by, double low, double high)
 {
+	double below = hypot(log(f->value / f->low), log(low)), above = hypot(log(f->high / f->value), log(high));
+
 	f->value *= by;
-	f->low *= by * low;
-	f->high *= by * high;
+	if (!(f->value > 0))
+		return;
+	f->low = f->value * exp(-below);
+	f->high = f->value * exp(above);
 }
 
 /* No rate of any code was measured, but that of all of it: what the ratios tell is brought to it. */

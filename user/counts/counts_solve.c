@@ -429,7 +429,8 @@ static void set_mean(struct counts_solver *s)
 	if (t->absolute) {
 		/* nodes run so often a second: a typical machine's instructions a second, give or take */
 		s->mean = log(2e9 / fmax(s->all_time, COUNTS_TINY));
-		s->mean_var = 4;
+		/* without a rate nothing here tells it: what does (segments) has an interval of its own */
+		s->mean_var = s->observed > s->timed ? 4 : 0;
 		return;
 	}
 	for (uint32_t i = 0; i < s->timed; i++) {

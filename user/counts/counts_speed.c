@@ -11,6 +11,9 @@
 /* Of the log of the speed: within a factor of two, 95 times of a hundred. A rate of code that tells little of what
  * else runs leaves it wider, and what may be off by more than that is no amount. */
 #define SPEED_SD_MOST 0.354
+/* Of the log of a rate of code: what it is off by whatever its windows say (RATIO_BIAS in counts_ratio.c), and a hit's
+ * price, which rates are made up for, is known no better. Segments that know the speed more closely tell it alone. */
+#define RATE_SD_LEAST 0.1
 #define LONGER 1.5       /* times this recording, which was too short, at least */
 #define LONG_SECONDS 600 /* nobody waits for longer, and what windows do not see in that time they hardly see later */
 #define ROUND_BELOW 100  /* seconds: to tens, and to minutes from there on */
@@ -76,6 +79,14 @@ struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dro
 	for (size_t i = 0; i < r->funcs; i++)
 		user += r->func[i].self_ns;
 	return segment_rate(r->segment, r->segments, wall > 0 ? user / wall : NAN, dropped);
+}
+
+bool counts_speed_by_segments(const struct counts_record *r)
+{
+	uint64_t dropped = 0;
+	struct segment_rate rate = counts_segments(r, &dropped);
+
+	return rate.known && log(rate.high / rate.low) <= 2 * Z95 * RATE_SD_LEAST;
 }
 
 struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b)

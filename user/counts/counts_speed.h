@@ -17,7 +17,7 @@ struct counts_record;
 
 struct counts_speed {
 	bool measured;    /* else amounts rest on an assumption, and are not shown */
-	bool by_segments; /* by what lies between system calls (segment_rate.h), as no rate of code was measured */
+	bool by_segments; /* by what lies between system calls (segment_rate.h): no rate of code was measured, or none so closely */
 	double low, high; /* 95 % of the true speed, over the estimate; NaN: not measured */
 	/* Where it was not: how long a recording is likely to be that measures it, by what this one saw of rates.
 	 * Infinite: no breakpoint was hit, so length alone does not do; NaN: no telling. */
@@ -26,6 +26,9 @@ struct counts_speed {
 
 /* What segments between system calls tell of it. */
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped);
+
+/* They know the speed more closely than rates of code can: those have no say. */
+bool counts_speed_by_segments(const struct counts_record *r);
 
 /* What a view says where it shows no amounts, with what to do; seconds: see above. Returns the text. */
 struct counts_speed_note {

@@ -16,6 +16,7 @@
 #include "symbol/symbols.h"
 #include "util/bisect.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 #define MOST_BYTES (4u << 20) /* of code in one function; what claims more is damage, or a file without functions */
 #define SHORT 40              /* instructions: a function that is no longer is shown whole */
@@ -585,8 +586,13 @@ static int take_runs(struct job *j)
 	}
 	b.tree.want = want;
 	b.tree.runs_var = var;
-	if (!err && !counts_record_solve(r, &b))
-		spread_runs(j, &b.tree, counts_speed(r, &b).measured);
+	if (!err && !counts_record_solve(r, &b)) {
+		struct counts_speed speed = counts_speed_settle(r, &b);
+
+		for (size_t n = 1; n < r->nodes && speed.by_segments; n++)
+			var[n] += pow(log(speed.high / speed.low) / (2 * Z95), 2);
+		spread_runs(j, &b.tree, speed.measured);
+	}
 	if (!err && !a->runs)
 		snprintf(a->no_counts, sizeof(a->no_counts), "none were taken of this function");
 	counts_built_release(&b);
