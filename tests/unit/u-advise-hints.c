@@ -102,12 +102,47 @@ static void sizes_never_seen(void **state)
 	end(&m);
 }
 
+/* Stages that hand on to each other are called equally often, which none of them knows closely. */
+static void stages_that_are_called_equally_often(void **state)
+{
+	static const struct figure rates[] = { { 9900, 3900, 25000 }, { 17500, 9400, 32700 }, { 25300, 14000, 45700 } };
+	const double per_s = 16700, bytes = 16 * KB;
+	const struct candidate *c;
+	struct made m;
+	(void)state;
+
+	for (int apart = 0; apart < 2; apart++) {
+		begin(&m);
+		device(&m, "board", 5000, 0.5, 10);
+		for (int i = 0; i < 3; i++) {
+			static const char *const name[] = { "decode", "filter", "encode" };
+
+			function(&m, name[i], 1.9e4, per_s, bytes, bytes)->calls_per_s = rates[i];
+			edge(&m, i ? (uint32_t)i - 1 : ADVISE_ELSEWHERE, (uint32_t)i, bytes * per_s);
+		}
+		/* or one of them is called by others as well */
+		if (apart)
+			m.in.function[2].calls_per_s = (struct figure){ 50000, 40000, 60000 };
+		judge(&m);
+		c = named(&m, "decode > filter > encode");
+		if (apart) {
+			assert_float_equal(c->calls_per_s.value, 9900, 1);
+		} else {
+			assert_true(fabs(c->calls_per_s.value / per_s - 1) < .15);
+			assert_true(c->calls_per_s.low < per_s && per_s < c->calls_per_s.high);
+			assert_true(c->calls_per_s.high / c->calls_per_s.low > 3.2);
+		}
+		end(&m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(nearest_of_several),
 		cmocka_unit_test(sizes_never_seen),
+		cmocka_unit_test(stages_that_are_called_equally_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,6 +20,7 @@
 #define BULK 64.         /* bytes: a cache line */
 #define SYSTEM 0.01      /* share of the time: less in system calls is errors' and start-up's */
 #define LONGEST_CHAIN 16 /* functions; by hand */
+#define NARROWEST 1e-6   /* half an interval, in logarithms: of an exact rate */
 #define ENDS_AGREE .9    /* the lower over the upper: the value may be taken for known */
 #define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
 
@@ -434,6 +435,35 @@ static struct figure wait_beside(struct figure wait, struct figure run)
 				wait.high > 0 ? wait.high / (wait.high + run.low) : wait.high };
 }
 
+/*
+ * How often stages hand on to each other. Where their intervals have a rate in common that is one rate, seen as often as
+ * there are stages: its value is the mean of the logarithms, each by how closely it is known, and the least of them
+ * would be too low by what they scatter. What is wrong with it is wrong with all, so it is known no more closely than
+ * the best of them.
+ */
+static struct figure rate_in_common(const struct advise_input *in, const struct candidate *c, struct figure least)
+{
+	double from = 0, to = INFINITY, sum = 0, weight = 0, narrowest = INFINITY, value;
+
+	for (size_t i = 0; i < c->functions; i++) {
+		const struct figure *r = &in->function[c->function[i]].calls_per_s;
+		double half;
+
+		if (!figure_bounded(r) || !(r->low > 0) || !isfinite(r->high))
+			return least;
+		from = fmax(from, r->low);
+		to = fmin(to, r->high);
+		half = fmax(log(r->high / r->low) / 2, NARROWEST);
+		narrowest = fmin(narrowest, half);
+		sum += log(r->value) / (half * half);
+		weight += 1 / (half * half);
+	}
+	if (!(from <= to))
+		return least;
+	value = fmin(fmax(exp(sum / weight), from), to);
+	return (struct figure){ value, value * exp(-narrowest), value * exp(narrowest) };
+}
+
 static void fill_candidate(const struct tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
@@ -451,13 +481,15 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 		share = summed(share, m->share);
 		waits = summed(waits, m->wait_ns);
 		compute += m->compute;
-		/* one call of the whole hands on to all stages: as often as the least called */
+		/* one call of the whole hands on to all members: as often as the least called */
 		if (m->calls_per_s.value > 0 && !(m->calls_per_s.value >= calls.value))
 			calls = m->calls_per_s;
 		c->stream |= m->stream;
 	}
 	if (c->functions == 1)
 		calls = f->calls_per_s;
+	else if (c->kind == CANDIDATE_CHAIN)
+		calls = rate_in_common(in, c, calls);
 	share = without_recording(share, in->taken);
 	c->share = share;
 	c->calls_per_s = calls;
