@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*/* Returns of two calls in turn, of which one is carried on twenty times as often: what those that were drawn stand for. */
+/*/* Returns of two calls in turn, of which one is carried on twenty times as often: what those that were drawn stand
+ * for. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

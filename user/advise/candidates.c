@@ -436,8 +436,8 @@ static struct figure wait_beside(struct figure wait, struct figure run)
 }
 
 /*
- * How often stages hand on to each other. Where their intervals have a rate in common that is one rate, seen as often as
- * there are stages: its value is the mean of the logarithms, each by how closely it is known, and the least of them
+ * How often stages hand on to each other. Where their intervals have a rate in common that is one rate, seen as often
+ * as there are stages: its value is the mean of the logarithms, each by how closely it is known, and the least of them
  * would be too low by what they scatter. What is wrong with it is wrong with all, so it is known no more closely than
  * the best of them.
  */

@@ -13,10 +13,10 @@
 #include "offload/operation.h"
 #include "util/grow.h"
 
-#define MATTERS 1.01     /* on the process: less is nothing that anyone would see */
-#define PARTLY 1.1       /* on the function: for less it is not worth sending some sizes one way, some the other */
-#define MOST_DOUBT 0.5   /* more than half: of what leaves an interval open, or of the calls that lose */
-#define TARGET 1.5       /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
+#define MATTERS 1.01   /* on the process: less is nothing that anyone would see */
+#define PARTLY 1.1     /* on the function: for less it is not worth sending some sizes one way, some the other */
+#define MOST_DOUBT 0.5 /* more than half: of what leaves an interval open, or of the calls that lose */
+#define TARGET 1.5     /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
 {

@@ -16,8 +16,9 @@ struct counts_built;
 struct counts_record;
 
 struct counts_speed {
-	bool measured;    /* else amounts rest on an assumption, and are not shown */
-	bool by_segments; /* by what lies between system calls (segment_rate.h): no rate of code was measured, or none so closely */
+	bool measured; /* else amounts rest on an assumption, and are not shown */
+	/* by what lies between system calls (segment_rate.h): no rate of code was measured, or none so closely */
+	bool by_segments;
 	double low, high; /* 95 % of the true speed, over the estimate; NaN: not measured */
 	/* Where it was not: how long a recording is likely to be that measures it, by what this one saw of rates.
 	 * Infinite: no breakpoint was hit, so length alone does not do; NaN: no telling. */

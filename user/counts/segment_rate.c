@@ -100,7 +100,7 @@ double segment_user_ns(const struct fmt_segment *s)
 	return makes_sense(s) ? user_ns(s) : NAN;
 }
 
-static bool is_timed(const struct fmt_segment *s)
+static bool was_timed(const struct fmt_segment *s)
 {
 	return s->state == FMT_SEG_TIMED && s->cause == FMT_SEGC_NONE;
 }
@@ -130,7 +130,7 @@ static int add_to_kind(struct by_kind *k, const struct fmt_segment *s)
 		k->of[k->count++] = (struct kind_sums){ 0 };
 	}
 	of = &k->of[*at];
-	if (is_timed(s)) {
+	if (was_timed(s)) {
 		of->timed += s->weight;
 		of->timed_ns += s->weight * user_ns(s);
 	} else if (is_carried(s)) {
@@ -176,7 +176,7 @@ static void add_segment(struct sums *to, const struct by_kind *k, const struct f
 	double w = s->weight, ns = user_ns(s);
 
 	if (s->state == FMT_SEG_TIMED) {
-		if (!is_timed(s))
+		if (!was_timed(s))
 			return;
 		if (!(of->carried > 0)) {
 			to->alone_ns += w * ns;

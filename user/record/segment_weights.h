@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How many returns each segment of a stretch stands for. Timed ones had the same chance each. Those that were carried on
- * had one that goes with the call that returned (`kept`), so each stands for the inverse of it: in proportion to the part
- * that is kept of all returns, as the timed ones tell it. The few that were carried on do not tell that: where all of
- * them came behind the call that is kept most, they would stand for the returns of the others as well. Pure
+ * How many returns each segment of a stretch stands for. Timed ones had the same chance each. Those that were carried
+ * on had one that goes with the call that returned (`kept`), so each stands for the inverse of it: in proportion to
+ * the part that is kept of all returns, as the timed ones tell it. The few that were carried on do not tell that: where
+ * all of them came behind the call that is kept most, they would stand for the returns of the others as well. Pure
  * arithmetic. Included by part_segments.c and tests.
  */
 #ifndef ACCPERF_RECORD_SEGMENT_WEIGHTS_H
