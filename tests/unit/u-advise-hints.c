@@ -54,6 +54,25 @@ static void code_without_a_file(void **state)
 	end(&m);
 }
 
+/* `--offload-probe libc.so.6:___pthread_mutex_lock` finds nothing: the file has the function as pthread_mutex_lock. */
+static void names_that_are_a_librarys_own(void **state)
+{
+	struct made m;
+	struct advise_function *f;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	m.in.uncountable = true;
+	f = function(&m, "___pthread_mutex_lock", 1e4, 1e4, 4 * KB, KB);
+	f->calls_per_s = FIGURE_UNKNOWN;
+	f->object = "libc.so.6";
+	judge(&m);
+	says_not(named(&m, f->name)->reason, "--offload-probe");
+	says(named(&m, f->name)->reason, "unknown count: probe it by the name that `nm -D` has for it in libc.so.6");
+	end(&m);
+}
+
 /* Of names that begin as what was typed does, the one with least behind it. */
 static void nearest_of_several(void **state)
 {
@@ -140,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_without_a_file),
+		cmocka_unit_test(names_that_are_a_librarys_own),
 		cmocka_unit_test(nearest_of_several),
 		cmocka_unit_test(sizes_never_seen),
 		cmocka_unit_test(stages_that_are_called_equally_often),

@@ -213,7 +213,12 @@ static void say_uncounted(const struct advise_input *in, const struct advise_fun
 {
 	const char *generally = in->uncounted ? in->uncounted : NOTHING_COUNTED;
 
-	if (is_symbol(f->name))
+	/* of several names of a function, as debug symbols have it: not what its file exports */
+	if (!strncmp(f->name, "__", 2))
+		snprintf(why, size, "unknown count: %s%sprobe it by the name that `nm -D` has for it in %.60s",
+			 in->uncountable ? "" : generally, in->uncountable ? "" : "; or ",
+			 f->object && *f->object ? f->object : "its file");
+	else if (is_symbol(f->name))
 		snprintf(why, size, "unknown count: %s%s --offload-probe '%.40s:%.60s'",
 			 in->uncountable ? "" : generally, in->uncountable ? "record with" : "; or",
 			 f->object && *f->object ? f->object : "FILE", f->name);
