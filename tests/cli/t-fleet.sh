@@ -6,7 +6,7 @@
 need jq && need python3 || { echo "needs jq and python3"; exit 77; }
 cat >server.py <<-'EOF'
 	# As ClickHouse for INSERT of known tables with the right number of columns, and count() of what was inserted.
-	# While a file "down" is there it answers 503; with "foreign" as a server whose tables are others.
+	# While a file "down" is there it answers 503; with "foreign" as a server whose tables are others; with "proxy" the same to all.
 	import http.server, json, os, re, sys, urllib.parse
 	columns, rows = {"accperf_functions": 9, "accperf_edges": 11, "accperf_calls": 14, "accperf_candidates": 12, "accperf_stacks": 7, "accperf_segments": 11}, {}
 	class H(http.server.BaseHTTPRequestHandler):
@@ -19,14 +19,15 @@ cat >server.py <<-'EOF'
 	        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
 	        q = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
 	        if os.path.exists("down"): return self.answer(503, "down")
+	        if os.path.exists("proxy"): return self.answer(200, "1 <html>welcome</html>")
 	        if os.path.exists("foreign"): return self.answer(404, "Code: 60. DB::Exception: Table default.accperf_segments doesn't exist.")
 	        if self.headers["X-ClickHouse-Key"] != "se:cret": return self.answer(403, "wrong password")
 	        if "query" not in q:
 	            m = re.fullmatch(r"SELECT count\(\) FROM accperf_segments WHERE service = '(\w+)' AND host = '([\w.-]+)' AND segment = '([\w.-]+)'", body)
 	            if not m: return self.answer(400, "what? " + body)
 	            return self.answer(200, "%d\n" % ((m[2], m[1], m[3]) in rows))
-	        m = re.fullmatch(r"INSERT INTO (\w+) FORMAT TabSeparated", q["query"][0])
-	        if not m or m[1] not in columns or not body.endswith("\n"): return self.answer(400, "what? " + self.path)
+	        m = re.fullmatch(r"INSERT INTO (\w+) \((\w+(?:, \w+)*)\) FORMAT TabSeparated", q["query"][0])
+	        if not m or m[1] not in columns or len(m[2].split(", ")) != columns[m[1]] or not body.endswith("\n"): return self.answer(400, "what? " + self.path)
 	        for l in body[:-1].split("\n"):
 	            f = l.split("\t")
 	            if len(f) != columns[m[1]]: return self.answer(400, "columns of " + m[1])
@@ -60,6 +61,8 @@ expect_status 1 "a wrong one is the server's to refuse" accperf fleet push --cli
 check "with its words" grep -q 'wrong password' err
 touch foreign; expect_status 1 "so is a server with other tables" fleet push ${kept}1; rm foreign
 check "with its words, and what to do" grep -q "doesn't exist.*accperf fleet schema | clickhouse-client -n. makes tables" err
+touch proxy; expect_status 1 "what answers all the same has not got it" fleet push --host h3 ${kept}1; rm proxy
+check "and is no ClickHouse" grep -q "is no ClickHouse: it counts rows as '1 <html>welcome</html>.*'; correct its address" err
 expect_status 2 "a URL that is none" accperf fleet report --clickhouse ftp://x --service a
 expect_status 2 "an unknown verb" accperf fleet repot
 
@@ -176,6 +179,26 @@ check "$engine: stacks of all hosts come to what each says" folded ${kept}1
 valid() { accperf help --json-schema fleet >schema.json && python3 -c 'import json, jsonschema; [jsonschema.validate(json.load(open(f)), json.load(open("schema.json"))) for f in ("report.json", "diff.json", "advise.json", "hosts.json")]'; }
 if python3 -c 'import jsonschema' 2>/dev/null; then check "$engine: by their schema" valid; fi
 expect_status 1 "$engine: a service that nobody has" accperf fleet report --clickhouse "$url" --service "it's" --since -1h
+foreign
+}
+# What is there already is somebody else's, or an older version's: of the same name with other columns, or as many, or an
+# engine that replaces nothing. Nothing is written there, and when it is out of the way what waited is sent.
+foreign() {
+	local table what left
+	row() { echo "SELECT count() FROM $1" | sql; }
+	for what in "a String" "host String, service String, segment String, began DateTime, w Float64, f String, o String, self Float64, samples Float64" \
+		"host String, service String, segment String, began DateTime, weight Float64, function DateTime, object String, self Float64, samples Float64"; do
+		printf 'DROP TABLE IF EXISTS accperf_history;\n\nDROP TABLE IF EXISTS accperf_functions;\n\nCREATE TABLE accperf_functions (%s) ENGINE = Log' "$what" | sql
+		expect_status 1 "$engine: a table with (${what##*DateTime, }) is refused" asked push --host h9 ${kept}1
+		check "$engine: with what to do" grep -qE 'accperf fleet schema.*(another version, or of somebody else), must be renamed' err
+		check "$engine: nothing is in it" test "$(row accperf_functions)" = 0
+		expect_status 1 "$engine: and reports of it are refused" accperf fleet report --clickhouse "$url" --service pl --since -30m
+	done
+	check "$engine: nor is it taken for sent" test "$(echo "SELECT count() FROM accperf_segments WHERE host = 'h9'" | sql)" = 0
+	echo 'RENAME TABLE accperf_functions TO somebody_elses' | sql; sql <schema.sql
+	expect_status 0 "$engine: renamed, all is sent" asked push --host h9 ${kept}1
+	left=$(echo "SELECT count() FROM accperf_functions WHERE host = 'h9'" | sql)
+	check "$engine: with all its rows ($left)" test "$left" -gt 9
 }
 
 # Debian's server

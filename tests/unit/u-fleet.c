@@ -116,6 +116,28 @@ static void a_profile_becomes_rows(void **state)
 }
 
 /* Of a candidate its best option, as what would be saved; of stacks the largest, and the rest as one. */
+static void rows_are_inserted_by_names_of_columns(void **state)
+{
+	AUTO_BUF(all);
+
+	(void)state;
+	for (unsigned t = 0; t < FLEET_TABLES; t++) {
+		AUTO_BUF(insert);
+
+		fleet_insert(t, &insert);
+		buf_addch(&insert, '\n');
+		buf_add(&all, insert.data, insert.len);
+	}
+	buf_addch(&all, 0);
+	assert_false(buf_failed(&all));
+	assert_non_null(strstr(all.data,
+			       "INSERT INTO accperf_stacks (host, service, segment, began, weight, stack, ns) "
+			       "FORMAT TabSeparated\n"));
+	assert_non_null(strstr(all.data,
+			       "(host, service, segment, began, ended, weight, samples, lost, unit, container, pod) "));
+	assert_non_null(strstr(all.data, "producer, consumer, bytes, low, high, share) "));
+}
+
 static void advice_and_stacks_become_rows(void **state)
 {
 	static const char advice[] =
@@ -283,6 +305,7 @@ int main(void)
 		cmocka_unit_test(urls_are_read_or_refused),
 		cmocka_unit_test(answers_are_taken_apart),
 		cmocka_unit_test(a_profile_becomes_rows),
+		cmocka_unit_test(rows_are_inserted_by_names_of_columns),
 		cmocka_unit_test(hosts_that_differ_are_found),
 		cmocka_unit_test(advice_and_stacks_become_rows),
 		cmocka_unit_test(a_regression_is_found_and_equal_fleets_are_equal),

@@ -74,14 +74,24 @@ static int is_there(const struct clickhouse *c, const struct fleet_segment *s, b
 		return err_set(e, -ENOMEM, "out of memory");
 	if (clickhouse_ask(c, query.data, NULL, &answer, e))
 		return e->code;
-	*there = answer.len && answer.data[0] != '0';
+	buf_addch(&answer, 0);
+	if (buf_failed(&answer))
+		return err_set(e, -ENOMEM, "out of memory");
+	/* a proxy that answers everything would be taken for one that has it */
+	if (!strspn(answer.data, "0123456789") || strcmp(answer.data + strspn(answer.data, "0123456789"), "\n"))
+		return err_set(e, -EPROTO,
+			       "what answers on %s:%s is no ClickHouse: it counts rows as '%.60s'; correct its address",
+			       c->server.host, c->server.port, answer.data);
+	*there = *answer.data != '0';
 	return 0;
 }
 
 /* Tables are not there, or another version's. */
 static int hint_schema(struct err *e)
 {
-	static const char *const signs[] = { "doesn't exist", "does not exist", "No such column", "Missing columns" };
+	static const char *const signs[] = { "doesn't exist",      "does not exist", "No such column",
+					     "Missing columns",    "no such column", "no column",
+					     "UNKNOWN_IDENTIFIER", "support FINAL",  "Cannot parse" };
 	char text[sizeof(e->text)];
 
 	for (unsigned i = 0; e->code && i < sizeof(signs) / sizeof(signs[0]); i++) {
@@ -91,7 +101,7 @@ static int hint_schema(struct err *e)
 		return err_set(
 			e, e->code,
 			"%.250s; `accperf fleet schema | clickhouse-client -n` makes tables that are missing, and one of "
-			"another version must be renamed before",
+			"another version, or of somebody else, must be renamed before",
 			text);
 	}
 	return e->code;
@@ -109,8 +119,6 @@ int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const 
 	struct buf rows[FLEET_TABLES] = { { 0 } }, told[FLEET_TEXTS] = { { 0 } };
 	const char *text[FLEET_TEXTS];
 	struct err none = { 0 };
-	char insert[80];
-
 	if (is_there(c, s, there, e) || *there)
 		return hint_schema(e);
 	for (unsigned i = 0; i < FLEET_TEXTS && !e->code; i++) {
@@ -122,9 +130,14 @@ int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const 
 	if (!e->code)
 		fleet_rows(s, text, rows, e);
 	for (unsigned t = 0; t < FLEET_TABLES && !e->code; t++) {
-		snprintf(insert, sizeof(insert), "INSERT INTO %s FORMAT TabSeparated", fleet_table_name(t));
-		if (rows[t].len)
-			clickhouse_ask(c, insert, &rows[t], NULL, e);
+		AUTO_BUF(insert);
+
+		fleet_insert(t, &insert);
+		buf_addch(&insert, 0);
+		if (buf_failed(&insert))
+			err_set(e, -ENOMEM, "out of memory");
+		else if (rows[t].len)
+			clickhouse_ask(c, insert.data, &rows[t], NULL, e);
 	}
 	for (unsigned t = 0; t < FLEET_TABLES; t++)
 		buf_release(&rows[t]);

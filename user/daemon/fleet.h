@@ -23,6 +23,8 @@ enum fleet_table { FLEET_FUNCTIONS, FLEET_EDGES, FLEET_CALLS, FLEET_CANDIDATES, 
  * one by names that end in _all. */
 void fleet_schema(const char *cluster, struct buf *out);
 const char *fleet_table_name(enum fleet_table t);
+/* By names of columns: a table of other ones refuses it, whatever their number and types. */
+void fleet_insert(enum fleet_table t, struct buf *out);
 
 struct fleet_segment {
 	const char *host, *service, *segment; /* segment: the file's name */

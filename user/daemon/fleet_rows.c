@@ -53,6 +53,24 @@ const char *fleet_table_name(enum fleet_table t)
 	return tables[t].name;
 }
 
+void fleet_insert(enum fleet_table t, struct buf *out)
+{
+	const char *at = tables[t].columns;
+
+	buf_addf(out, "INSERT INTO %s (", tables[t].name);
+	while (*at) { /* a name and a type each */
+		size_t name = strcspn(at, " ");
+
+		buf_addf(out, "%.*s", (int)name, at);
+		at += name;
+		at += strcspn(at, ",");
+		if (*at)
+			buf_addstr(out, ", ");
+		at += strspn(at, ", ");
+	}
+	buf_addstr(out, ") FORMAT TabSeparated");
+}
+
 void fleet_schema(const char *cluster, struct buf *out)
 {
 	for (unsigned t = 0; t < FLEET_TABLES; t++) {
