@@ -50,6 +50,16 @@ check "a folder that cannot be made is warned of" grep -q 'warning: storage.fold
 check "a password that is not there" grep -q 'warning: .*/user cannot be read: nothing will be sent to fleet.clickhouse' err
 if grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf"; then check "a token that is not there" grep -q 'warning: http.token_file .*No such file or directory: nothing will be served' err; fi
 
+# folders that others could change behind its back, as root's
+mkdir -m 777 theirs; printf 'storage: {folder: %s/theirs}\nhttp: {listen: none}\nservices: {a: {name: x}}\n' "$TMP" >theirs.yaml
+expect_status 0 "(a folder that others may write to)" accperf daemon --check --config theirs.yaml
+check "is warned of" grep -q 'warning: storage.folder .*/theirs belongs to somebody else, or others may write there: the daemon will not start; chown and chmod 0700' err
+expect_status 1 "and refused" timeout 20 accperf daemon --config theirs.yaml
+check "with what to do" grep -q 'others may write there.*chown and chmod 0700 it, or give another storage.folder' err
+chmod 700 theirs; ln -s theirs linked; sed 's:/theirs:/linked:' theirs.yaml >linked.yaml
+expect_status 1 "so is a link" timeout 20 accperf daemon --config linked.yaml
+check "which is said" grep -q 'storage.folder wants a folder, no link' err
+
 [ "$(id -u)" = 0 ] || { skip "recording" "needs root"; exit 0; }
 mkdir disk; mount -t tmpfs -o size=6M none disk 2>/dev/null || { skip "recording" "no tmpfs can be mounted"; exit 0; }
 daemon=; unmount() { [ -z "$daemon" ] || kill -9 "$daemon" 2>/dev/null; sleep 1; umount -l "$TMP/disk"; cleanup; }; trap unmount EXIT
@@ -101,6 +111,14 @@ check "the one before is whole, and has names" within 9 whole "$first"
 check "and says whose it is" bash -c '[ "$(accperf report --json -i "$1" 2>/dev/null | jq -r .labels.service)" = hot ]' _ "$first"
 check "the watchdog is fed" grep -q WATCHDOG=1 notified
 check "systemd's status says what is done" within 3 grep -q 'STATUS=recording 1 of 2 services' notified
+
+# a service's folder that somebody else has put there
+mkdir elsewhere; cp "$(command -v sleep)" dL$$; start ./dL$$ 600; ln -s ../../elsewhere disk/store/linked
+config 500ms "  linked: {name: dL$$, min_age: 0s, what: time}" >d.yaml; kill -HUP $daemon
+check "a link in the place of a service's folder is told" within 9 logs 'event=recorder-failed service=linked msg=".*/store/linked is no folder that this user alone may write to: move it away'
+check "and not followed" test -z "$(ls elsewhere)"
+config >d.yaml; kill -HUP $daemon; rm disk/store/linked
+within 9 is -eq 1 recorders
 
 # a recorder that is killed
 rec=$(pgrep -P $daemon); kill -9 $rec

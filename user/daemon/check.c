@@ -9,6 +9,7 @@
 #include "daemon/clickhouse.h"
 #include "daemon/daemon.h"
 #include "daemon/http.h"
+#include "daemon/keeper.h"
 #include "daemon/watched.h"
 
 static void add_warning(struct err *e, const char *so, struct buf *warnings)
@@ -33,6 +34,12 @@ static void check_folder(const struct daemon_config *c, struct buf *warnings)
 		buf_addf(warnings, "storage.folder %s: %s%s\n", c->folder, strerror(errno),
 			 errno == EROFS ? ": nothing is recorded until it can be written"
 					: " as this user: the daemon will not start as it");
+	else if (!lstat(c->folder, &st) && !keeper_is_private(&st))
+		buf_addf(
+			warnings,
+			"storage.folder %s belongs to somebody else, or others may write there: the daemon will not start; "
+			"chown and chmod 0700 it\n",
+			c->folder);
 }
 
 /* Kernels of distributions have a 3 of their own, and a 4: then CAP_PERFMON is not enough. */

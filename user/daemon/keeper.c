@@ -25,6 +25,18 @@ static int open_folder(int dir, const char *name)
 	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
+bool keeper_is_private(const struct stat *st)
+{
+	return st->st_uid == geteuid() && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool is_ours_alone(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && keeper_is_private(&st);
+}
+
 int keeper_open(struct keeper *k, const char *folder, struct err *e)
 {
 	*k = (struct keeper){ .dir = -1 };
@@ -36,8 +48,20 @@ int keeper_open(struct keeper *k, const char *folder, struct err *e)
 			       folder, strerror(errno));
 	k->dir = open_folder(AT_FDCWD, folder);
 	if (k->dir < 0)
-		return err_set(e, -errno, "%s cannot be opened: %s; storage.folder wants a folder, no link", folder,
-			       strerror(errno));
+		return err_set(
+			e, -errno, "%s cannot be opened: %s; %s", folder, strerror(errno),
+			errno == EACCES
+				? "start the daemon as the user whose it is (the unit's is root), or give another "
+				  "storage.folder"
+				: "storage.folder wants a folder, no link");
+	if (!is_ours_alone(k->dir)) {
+		keeper_close(k);
+		return err_set(
+			e, -EPERM,
+			"%s belongs to somebody else, or others may write there, and profiles are this user's alone: "
+			"chown and chmod 0700 it, or give another storage.folder",
+			folder);
+	}
 	if (flock(k->dir, LOCK_EX | LOCK_NB)) {
 		err_set(e, -errno,
 			errno == EWOULDBLOCK
@@ -54,10 +78,21 @@ int keeper_begin(struct keeper *k, const char *service, int pid, char out[KEEPER
 {
 	time_t now = time(NULL);
 	struct tm tm;
+	bool ours;
 	size_t n;
+	int fd;
 
 	if (mkdirat(k->dir, service, 0700) && errno != EEXIST)
 		return err_set(e, -errno, "%s/%s cannot be made: %s", k->path, service, strerror(errno));
+	fd = open_folder(k->dir, service);
+	ours = fd >= 0 && is_ours_alone(fd);
+	if (fd >= 0)
+		close(fd);
+	if (!ours)
+		return err_set(
+			e, -EPERM,
+			"%s/%s is no folder that this user alone may write to: move it away, or chown and chmod 0700 it",
+			k->path, service);
 	gmtime_r(&now, &tm);
 	n = strftime(out, KEEPER_NAME, BEGAN, &tm);
 	if (n != BEGAN_LEN)
