@@ -44,8 +44,9 @@ unsigned daemon_read_config(const char *path, struct daemon_config *c, struct bu
 
 	*c = (struct daemon_config){ 0 };
 	if (fd < 0 || fstat(fd, &st)) {
-		err_set(e, -errno, "%s cannot be read: %s; `accperf daemon --example` prints one to begin with", path,
-			strerror(errno));
+		err_set(e, -errno, "%s cannot be read: %s; %s", path, strerror(errno),
+			errno == EACCES ? "start the daemon as a user who may read it (the unit's is root)"
+					: "`accperf daemon --example` prints one to begin with");
 	} else if (!S_ISREG(st.st_mode) || st.st_size > CONFIG_MOST) {
 		err_set(e, -EINVAL, "%s is no configuration: it is no file of 1 MB at most", path);
 	} else {
@@ -194,6 +195,14 @@ static bool is_due(uint64_t *when, uint64_t now, uint64_t every)
 	return true;
 }
 
+/* A budget is of the CPUs that there are. */
+static void count_cpus(struct daemon *d)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	d->cpus = cpus > 0 ? (unsigned)cpus : 1;
+}
+
 static void tell_status(const struct daemon *d)
 {
 	unsigned recorded = 0;
@@ -216,8 +225,10 @@ static void one_round(struct daemon *d, uint64_t watchdog)
 		disk_look(d, is_due(&d->next_sweep, now, SWEEP_EVERY));
 		tell_status(d);
 	}
-	if (is_due(&d->next_measure, now, MEASURE_EVERY) && now > d->measured_at)
+	if (is_due(&d->next_measure, now, MEASURE_EVERY) && now > d->measured_at) {
+		count_cpus(d);
 		turns_measure(d);
+	}
 	if (is_due(&d->next_scan, now, (uint64_t)(d->c.scan * 1e9)))
 		turns_scan(d);
 }
@@ -293,10 +304,9 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 			    .readings = { .out = -1, .source = FIGURES_SOURCES } };
 	struct rlimit most = { c->memory, c->memory };
 	int signals = signals_open(SIGUSR1);
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 
 	*c = (struct daemon_config){ 0 };
-	d.cpus = cpus > 0 ? (unsigned)cpus : 1;
+	count_cpus(&d);
 	d.measured_at = clock_now();
 	d.services = calloc(d.c.service_count + 1, sizeof(*d.services));
 	setrlimit(RLIMIT_DATA, &most);
