@@ -27,13 +27,18 @@
 /* What a client may ask: so many at once, and then so many a second; an answer from profiles costs as many, and so
  * does a wrong token. */
 #define ASKED_AT_ONCE 400.0
-#define ASKED_A_SECOND 20.0       /* credit that comes back in a second; by hand */
-#define DEAR 20.0                 /* credits of an answer that costs work, or of a wrong token; by hand */
-#define TOKEN_LEAST 16            /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
-#define TOKEN_MOST 200            /* letters */
-#define UNPROCESSABLE 422         /* libmicrohttpd has had two names for it */
-#define REFUSED_NS 60000000000ull /* between two lines of the log on that: a minute */
-#define FRESH_NS 1000000000ull    /* an answer is worked out once a second at most, whoever asks */
+#define ASKED_A_SECOND 20.0        /* credit that comes back in a second; by hand */
+#define DEAR 20.0                  /* credits of an answer that costs work, or of a wrong token; by hand */
+#define TOKEN_LEAST 16             /* letters: 64 bits as hex digits, which nobody guesses at 20 a second */
+#define TOKEN_MOST 200             /* letters */
+#define UNPROCESSABLE 422          /* libmicrohttpd has had two names for it */
+#define BODY_REFUSED 413           /* and for this */
+#define REFUSED_NS 60000000000ull  /* between two lines of the log on that: a minute */
+#define FRESH_NS 1000000000ull     /* an answer is worked out once a second at most, whoever asks */
+#define ASKS_FOR_NS 20000000000ull /* 20 s: a request that is sent letter by letter ends then, and is looked for */
+#define LOOK_NS 1000000000ull      /* once a second */
+#define PART 0.25        /* of the budget, for all who ask, answers from profiles apart: the rest is for recording */
+#define SAVED_MOST_S 2.0 /* seconds of CPU time, of what they leave of it: some thousand answers at once; by hand */
 
 enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_OLD_METRICS, ANSWER_PROFILES, ANSWERS };
 
@@ -44,8 +49,17 @@ struct request {
 	struct MHD_Connection *connection;
 };
 
+/* A connection, for as long as it lasts. */
+struct peer {
+	int fd;         /* -1: none */
+	uint64_t since; /* it asks, and has not sent all of it; 0: it is answered */
+};
+
 struct http {
 	struct daemon *d;
+	struct peer peers[CONNECTIONS];
+	uint64_t looked, earned; /* at connections that are slow; for whom asks: when */
+	double credit;           /* CPU seconds; below 0 nobody is served until it is earned */
 	struct clients clients;
 	struct request *waiting[SUSPENDED];
 	unsigned waiting_count;
@@ -123,6 +137,8 @@ static enum MHD_Result refuse(struct MHD_Connection *c, unsigned status, const c
 		mhd->add_response_header(r, "Allow", "GET, HEAD");
 	if (status == MHD_HTTP_SERVICE_UNAVAILABLE || status == MHD_HTTP_TOO_MANY_REQUESTS)
 		mhd->add_response_header(r, "Retry-After", "2");
+	if (status == MHD_HTTP_TOO_MANY_REQUESTS) /* its connection is for others */
+		mhd->add_response_header(r, "Connection", "close");
 	done = mhd->queue_response(c, status, r);
 	mhd->destroy_response(r);
 	return done;
@@ -305,6 +321,15 @@ static enum MHD_Result answer_query(struct http *h, struct MHD_Connection *c, en
 	return MHD_YES;
 }
 
+/* What that takes is paid by who asks; see http_run(). */
+static void run_library(struct http *h)
+{
+	uint64_t before = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	mhd->run(h->mhd);
+	h->credit -= (double)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before) / 1e9;
+}
+
 void http_wake(struct http *h)
 {
 	unsigned left = 0, all = h ? h->waiting_count : 0;
@@ -323,7 +348,43 @@ void http_wake(struct http *h)
 	if (h)
 		h->waiting_count = left;
 	if (left < all)
-		mhd->run(h->mhd);
+		run_library(h);
+}
+
+/* 0: all of its request is there. */
+static void asks_since(struct MHD_Connection *c, uint64_t since)
+{
+	const union MHD_ConnectionInfo *i = mhd->get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	if (i && i->socket_context)
+		((struct peer *)i->socket_context)->since = since;
+}
+
+/* shape: libmicrohttpd calls it so */
+static void connection_changes(void *ctx, struct MHD_Connection *c, void **peer,
+			       enum MHD_ConnectionNotificationCode what)
+{
+	const union MHD_ConnectionInfo *i = mhd->get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	struct http *h = ctx;
+
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED && *peer)
+		*(struct peer *)*peer = (struct peer){ .fd = -1 };
+	for (unsigned k = 0; k < CONNECTIONS && what == MHD_CONNECTION_NOTIFY_STARTED && i && !*peer; k++)
+		if (h->peers[k].fd < 0) {
+			h->peers[k] = (struct peer){ i->connect_fd, clock_now() };
+			*peer = &h->peers[k];
+		}
+}
+
+/* Who sends a letter now and then is never silent for PATIENCE_S, and would keep its connection for good. */
+static void end_slow_peers(struct http *h, uint64_t now)
+{
+	if (now - h->looked < LOOK_NS)
+		return;
+	h->looked = now;
+	for (unsigned k = 0; k < CONNECTIONS; k++)
+		if (h->peers[k].fd >= 0 && h->peers[k].since && now - h->peers[k].since > ASKS_FOR_NS)
+			shutdown(h->peers[k].fd, SHUT_RDWR); /* it is closed by whose it is */
 }
 
 static void request_done(void *ctx, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
@@ -335,6 +396,7 @@ static void request_done(void *ctx, struct MHD_Connection *c, void **state, enum
 		queries_leave(h->d, r->asked);
 	free(r);
 	*state = NULL;
+	asks_since(c, clock_now());
 }
 
 /* ---- requests */
@@ -344,6 +406,13 @@ static bool has_turn(struct http *h, struct MHD_Connection *c, double price)
 	const union MHD_ConnectionInfo *i = mhd->get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 
 	return clients_may(&h->clients, i ? i->client_addr : NULL, price, ASKED_AT_ONCE, ASKED_A_SECOND, clock_now());
+}
+
+static bool has_body(struct MHD_Connection *c)
+{
+	const char *length = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Content-Length");
+
+	return mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Transfer-Encoding") || (length && strcmp(length, "0"));
 }
 
 /* At once, and then once a minute. */
@@ -413,18 +482,19 @@ static enum MHD_Result take_request(void *ctx, struct MHD_Connection *c, const c
 {
 	struct http *h = ctx;
 
-	if (!*state) { /* its headers, before a body that nobody reads */
+	if (!*state) { /* its headers */
 		*state = calloc(1, sizeof(struct request));
-		return *state ? MHD_YES : MHD_NO;
+		asks_since(c, 0);
+		if (!*state)
+			return MHD_NO;
+		/* before a body, which nobody reads: with an answer now its connection ends */
+		if (!has_turn(h, c, 1))
+			return refuse(c, MHD_HTTP_TOO_MANY_REQUESTS, "you ask too much; ask again in a moment\n");
+		if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+			return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+		return has_body(c) ? refuse(c, BODY_REFUSED, "a question has no body\n") : MHD_YES;
 	}
-	if (*data_len) {
-		*data_len = 0;
-		return MHD_YES;
-	}
-	if (!((struct request *)*state)->asked && !has_turn(h, c, 1))
-		return refuse(c, MHD_HTTP_TOO_MANY_REQUESTS, "you ask too much; ask again in a moment\n");
-	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+	*data_len = 0;
 	if (!asks_for_us(h, c))
 		return refuse(c, MHD_HTTP_FORBIDDEN, "only by the name 127.0.0.1, localhost or [::1]\n");
 	return answer_by_path(h, c, url, *state);
@@ -493,6 +563,18 @@ static void http_free(struct http *h)
 	free(h);
 }
 
+static const char *what_to_mend(int why)
+{
+	switch (why) {
+	case EADDRINUSE:
+		return "`ss -ltnp` tells which program has the port: end it, or give another http.listen and restart";
+	case EADDRNOTAVAIL: return "that address is none of this machine's: give another http.listen and restart";
+	case EACCES: return "ports below 1024 want CAP_NET_BIND_SERVICE: give another http.listen and restart";
+	case 0: return "http.tls_cert and tls_key are none, or do not belong together: both as PEM";
+	default: return "mend that, or give another http.listen and restart";
+	}
+}
+
 static int start_serving(struct http *h, const struct sockaddr_storage *at, struct err *e)
 {
 	struct MHD_OptionItem more[4] = { { MHD_OPTION_END, 0, NULL } };
@@ -513,13 +595,11 @@ static int start_serving(struct http *h, const struct sockaddr_storage *at, stru
 				   (const struct sockaddr *)at, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
 				   MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 				   MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)PATIENCE_S, MHD_OPTION_NOTIFY_COMPLETED,
-				   request_done, h, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
+				   request_done, h, MHD_OPTION_NOTIFY_CONNECTION, connection_changes, h,
+				   MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 	if (!h->mhd)
-		return err_set(
-			e, -EADDRINUSE,
-			"nothing is served: %s cannot be listened on%s%s; another program has the port, the address is not this "
-			"machine's, or the certificate and its key are none; or set http.listen, and restart",
-			h->d->c.listen, errno ? ": " : "", errno ? strerror(errno) : "");
+		return err_set(e, -EADDRINUSE, "nothing is served: %s cannot be listened on: %s%s%s", h->d->c.listen,
+			       errno ? strerror(errno) : "", errno ? "; " : "", what_to_mend(errno));
 	return 0;
 }
 
@@ -537,6 +617,10 @@ struct http *http_open(struct daemon *d, struct err *e)
 		return NULL;
 	}
 	h->d = d;
+	h->credit = SAVED_MOST_S;
+	h->earned = clock_now();
+	for (unsigned k = 0; k < CONNECTIONS; k++)
+		h->peers[k].fd = -1;
 	if (read_token(h, d->c.token_file, e) || read_tls(h, &d->c, e) || start_serving(h, &at, e)) {
 		http_free(h);
 		return NULL;
@@ -561,21 +645,39 @@ int http_check(const struct daemon_config *c, struct err *e)
 
 int http_fd(const struct http *h)
 {
-	const union MHD_DaemonInfo *i = h ? mhd->get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	const union MHD_DaemonInfo *i =
+		h && h->credit >= 0 ? mhd->get_daemon_info(h->mhd, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 
 	return i ? i->epoll_fd : -1;
 }
 
+static double http_earns(const struct http *h)
+{
+	return PART * h->d->c.budget * h->d->cpus;
+}
+
 void http_run(struct http *h)
 {
-	if (h)
-		mhd->run(h->mhd);
+	uint64_t now = clock_now();
+
+	if (!h)
+		return;
+	h->credit += http_earns(h) * (double)(now - h->earned) / 1e9;
+	h->earned = now;
+	if (h->credit > SAVED_MOST_S)
+		h->credit = SAVED_MOST_S;
+	if (h->credit < 0)
+		return;
+	end_slow_peers(h, now);
+	run_library(h);
 }
 
 uint64_t http_wait_ns(const struct http *h)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
+	if (h && h->credit < 0)
+		return (uint64_t)(-h->credit / http_earns(h) * 1e9) + 1;
 	return h && mhd->get_timeout(h->mhd, &ms) == MHD_YES ? (uint64_t)ms * 1000000 : UINT64_MAX;
 }
 

@@ -21,7 +21,7 @@ struct http;
 struct http *http_open(struct daemon *d, struct err *e);
 /* Whether what it would serve with is there: its library, token and keys. No port is taken. */
 int http_check(const struct daemon_config *c, struct err *e);
-/* Readable when there is something to do; -1. */
+/* Readable when there is something to do; -1: nothing is, or who asks has spent the part of the budget for that. */
 int http_fd(const struct http *h);
 void http_run(struct http *h);
 /* Answers from profiles have come: who waits for them gets them. */
