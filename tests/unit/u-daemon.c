@@ -123,7 +123,7 @@ static void what_is_wrong_has_its_place(void **state)
 	refused("services: {a: {name: x}}\n? [b]\n: 3\n", "a key is one word");
 	refused("services: &s\n  a: *s\n", "there is no key 'a' in service 'a'");
 	memset(deep + strlen(deep), '[', sizeof(deep) - strlen(deep) - 1);
-	refused(deep, "this is not YAML");
+	refused(deep, "1:211: brackets are 200 deep here");
 }
 
 static void addresses_are_numbers(void **state)

@@ -21,6 +21,7 @@
 #define MOST_ITEMS 64    /* of one list; by hand */
 #define MOST_TEXT 1000   /* bytes of one text; by hand */
 #define MOST_NAME 40     /* of a service: it is a folder's name */
+#define MOST_DEPTH 200   /* of brackets: three are enough, and libyaml takes minutes for 200,000; by hand */
 
 enum key_type {
 	KEY_TEXT,
@@ -543,13 +544,38 @@ static void refuse_more(struct reading *r, yaml_parser_t *p)
 	yaml_document_delete(&r->doc);
 }
 
+/* All brackets count, those of texts and comments as well: those close again. */
+static bool nests_deep(const char *text, size_t len, yaml_mark_t *at)
+{
+	unsigned depth = 0;
+
+	*at = (yaml_mark_t){ 0 };
+	for (; at->index < len; at->index++) {
+		char c = text[at->index];
+
+		if ((c == '[' || c == '{') && ++depth > MOST_DEPTH)
+			return true;
+		if ((c == ']' || c == '}') && depth)
+			depth--;
+		at->column = c == '\n' ? 0 : at->column + 1;
+		at->line += c == '\n';
+	}
+	return false;
+}
+
 unsigned config_parse(const char *text, size_t len, struct daemon_config *c, struct buf *errors)
 {
 	struct reading r = { .errors = errors };
 	yaml_parser_t p;
 	yaml_node_t *root;
+	yaml_mark_t at;
 
 	*c = (struct daemon_config){ 0 };
+	if (nests_deep(text, len, &at)) {
+		complain(&r, at, "brackets are %d deep here, and none closes: keys and lists are three deep at most",
+			 MOST_DEPTH);
+		return r.count;
+	}
 	if (!yaml_parser_initialize(&p)) {
 		complain(&r, (yaml_mark_t){ 0 }, "out of memory");
 		return r.count;
