@@ -91,7 +91,8 @@ static int hint_schema(struct err *e)
 {
 	static const char *const signs[] = { "doesn't exist",      "does not exist", "No such column",
 					     "Missing columns",    "no such column", "no column",
-					     "UNKNOWN_IDENTIFIER", "support FINAL",  "Cannot parse" };
+					     "UNKNOWN_IDENTIFIER", "support FINAL",  "Cannot parse",
+					     "Cannot read" };
 	char text[sizeof(e->text)];
 
 	for (unsigned i = 0; e->code && i < sizeof(signs) / sizeof(signs[0]); i++) {
