@@ -35,8 +35,8 @@ struct keeper {
 
 /* Makes the folder if it is not there, 0700; refuses one that another daemon uses. */
 int keeper_open(struct keeper *k, const char *folder, struct err *e);
-/* Nobody else may write there: who could might put links in the place of folders, which recorders open by their paths as
- * root. keeper_open() and keeper_begin() refuse others. */
+/* Nobody else may write there: who could might put links in the place of folders, which recorders open by their paths
+ * as root. keeper_open() and keeper_begin() refuse others. */
 bool keeper_is_private(const struct stat *st);
 /* The name of files of a recorder that begins now: below SERVICE's folder, which is made. */
 int keeper_begin(struct keeper *k, const char *service, int pid, char out[KEEPER_NAME], struct err *e);
