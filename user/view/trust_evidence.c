@@ -177,7 +177,7 @@ static void of_edges(const struct flow *f, struct trust_evidence *v)
 	}
 	v->fact[TRUST_NO_WRITER] = part_or_nan(nobody, total);
 	if (f->time_bias) {
-		/* accesses to the stack have writers of their own kind: what limit is right with them was not measured */
+		/* the stack has writers of its own kind: what limit is right with them was not measured */
 		if (f->stack == FLOW_STACK_EXCLUDE)
 			v->fact[TRUST_AMONG] = part_or_nan(guessed_among(f), total);
 		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part_or_nan(guessed, total);
