@@ -511,10 +511,18 @@ static bool caller_at(struct walk *w, uint64_t slot, uint64_t ra)
 	return false;
 }
 
+/* In the file of the code that w is in: a pointer to hand-written code is hardly handed to other files. */
+static bool in_own_file(const struct walk *w, uint64_t addr)
+{
+	struct place p;
+
+	return procmap_lookup_quiet(w->u->maps, w->pid, addr, &p) && p.module == w->place.module;
+}
+
 /*
  * Hand-written code without rules, whose frame has a size that nothing tells: of the words above the stack pointer the
- * first that stands behind a call of this very code, or behind one of unknown target from where rules lead on. A word
- * of an earlier call that was left lying there is behind a call of something else, mostly.
+ * first that stands behind a call of this very code, or behind one of unknown target in the same file from where rules
+ * lead on. A word of an earlier call that was left lying there is behind a call of something else, mostly.
  */
 static bool step_found(struct walk *w)
 {
@@ -529,7 +537,7 @@ static bool step_found(struct walk *w)
 
 		if (k == NO_CALL || (k == CALLS_THERE && !leads_here(w, to)))
 			continue;
-		if (k == CALLS_SOMEWHERE && !caller_at(w, slot, ra))
+		if (k == CALLS_SOMEWHERE && !(in_own_file(w, ra - 1) && caller_at(w, slot, ra)))
 			continue;
 		if (k == CALLS_THERE) {
 			pushed = pushes_fp(w, to);
