@@ -11,6 +11,7 @@
 #include "util/target_memory.h"
 
 #define NOMINAL_BYTES_PER_NS 32.0 /* of string instructions */
+#define STACK_MOST (64ull << 20)  /* bytes: of more, the pointer is on another one; by hand */
 
 struct code_ref {
 	struct module *module;
@@ -138,11 +139,13 @@ uint64_t located_code_stack_end(struct located_code *c, const struct sample *s)
 
 	if (end)
 		return end;
-	if (!procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, sp, &place) || place.map.end <= sp)
-		return 0;
-	/* above the thread's first frame lies its own data, and where mappings touch, other memory */
+	/* above the thread's first frame lies its own data. A stack grows below the mapping that was read */
 	end = session_stack_end(c->s, s->tid);
-	return end > sp && end <= place.map.end ? end : place.map.end;
+	if (end > sp && end - sp < STACK_MOST)
+		return end;
+	if (procmap_lookup_quiet(attr_procmaps(session_attr(c->s)), s->pid, sp, &place) && place.map.end > sp)
+		return place.map.end;
+	return 0;
 }
 
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
