@@ -35,9 +35,9 @@
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0 /* pieces of code in a function, from which its differences even out; by hand */
 /* Time by bursts and ratios by bursts agree better than either with the truth. Of functions of ten real programs
- * without breakpoints the error was so many times what the solution claims: of the surest sixth and of the least sure,
- * of those with few samples and with many. */
-#define OPTIMISM 1.75
+ * without breakpoints the error is so many times what the solution claims: intervals of 95 % widened by 1.75 held 409 of
+ * 444 functions of 1 % and more (30 recordings), widened by 2 419. */
+#define OPTIMISM 2.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
 static const double spreads[] = { 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0 };
