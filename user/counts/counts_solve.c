@@ -35,8 +35,8 @@
 #define ABOVE_SPREAD 2.0 /* times the spread's variance: instructions beyond what the time makes likely */
 #define VARIETY_FROM 4.0 /* pieces of code in a function, from which its differences even out; by hand */
 /* Time by bursts and ratios by bursts agree better than either with the truth. Of functions of ten real programs
- * without breakpoints the error is so many times what the solution claims: intervals of 95 % widened by 1.75 held 409 of
- * 444 functions of 1 % and more (30 recordings), widened by 2 419. */
+ * without breakpoints the error is so many times what the solution claims: intervals of 95 % widened by 1.75 held 409
+ * of 444 functions of 1 % and more (30 recordings), widened by 2 419. */
 #define OPTIMISM 2.0
 #define STRAY 0.001 /* of all time may have been counted for the wrong function */
 
