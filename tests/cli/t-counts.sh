@@ -27,6 +27,9 @@ check "what has no counts keeps its time share, marked" [ "$(of parse .how)" = "
 check "what is not known is null" [ "$(of parse .per_second.value)" = null ]
 check "instructions per call" jq -en "$(of crc32 .instructions_per_call) | . > 200000 and . < 330000"
 check "shares add up to one" jq -e '[.functions[].share.value] | add | . > 0.999 and . < 1.001' counts.json
+whole='[.functions[].share | select(.high != null)] | length > 0 and all(.low >= 0 and .low <= .value and .high >= .value and .high <= 1)'
+check "no share's interval reaches beyond the whole" jq -e "$whole" counts.json
+check "... of a recording that hardly knows" bash -c 'accperf counts -i "$TOP/tests/golden/live-counts.prof" --json | jq -e "$1"' - "$whole"
 accperf counts -i known.data --function crc32 >one.txt
 expect_status 1 "--function of one that is not there" accperf counts -i known.data --function crc23
 check "... offers the nearest" grep -q "did you mean 'crc32'?" err

@@ -23,7 +23,7 @@ static void test_pace(void **state)
 	assert_true(fabs(counts_pace(1e7, 0.5e7, 0.5) - 1) < 0.01);
 	assert_true(fabs(counts_pace(1e7, 1.5e7, 0.5) - 3) < 0.01);
 	/* what bursts did not meet waits, whatever is usual; a little of it changes little */
-	assert_true(unmet > 2 && counts_pace(0, 0, 5) == unmet);
+	assert_true(unmet > 1.5 && counts_pace(0, 0, 5) == unmet);
 	assert_true(fabs(counts_pace(20, 10, 0.5) / unmet - 1) < 0.02);
 	/* a few bursts of it decide */
 	assert_true(counts_pace(30000, 15000, 0.5) < 1.3);
@@ -115,7 +115,7 @@ static void test_by_time(void **state)
 	assert_true(fabs(told(f, n) - ratio) < 1e-6);
 	/* no burst met the second: it is among those that wait */
 	f[1].timed = f[1].cycles = 0;
-	assert_true(told(f, n) > 3);
+	assert_true(told(f, n) > 1.5);
 	/* what a damaged file may say */
 	f[0].cycles = 0;
 	assert_true(fabs(told(f, n) - 1) < 1e-9);

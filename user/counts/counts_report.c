@@ -112,16 +112,22 @@ static void add_repeats(struct counts_row *row, const struct counts_repeats *r)
 	row->instructions *= r->times;
 }
 
+/* NaN stays what it is. */
+static double of_whole(double share)
+{
+	return share > 1 ? 1 : share;
+}
+
 static struct counts_figure share_of(const struct counts_group *g, const struct counts_repeats *r, double all)
 {
 	double value = g->instructions * r->times / all, var = Z95 * Z95 * r->log_var, low, high;
 
 	if (!(r->log_var > 0))
-		return (struct counts_figure){ value, g->low * r->times / all, g->high * r->times / all };
+		return (struct counts_figure){ value, g->low * r->times / all, of_whole(g->high * r->times / all) };
 	low = log(g->instructions / g->low);
 	high = log(g->high / g->instructions);
 	return (struct counts_figure){ value, value * exp(-sqrt(low * low + var)),
-				       value * exp(sqrt(high * high + var)) };
+				       of_whole(value * exp(sqrt(high * high + var))) };
 }
 
 static void fill_rows(struct maker *m)
