@@ -29,8 +29,8 @@ def ask(raw, timeout=60):
         try:
             s.sendall(raw)
             s.shutdown(socket.SHUT_WR)
-        except ConnectionError:
-            pass  # it was refused while it asked
+        except OSError:
+            pass  # it was refused while it asked, or has been closed by then
         return read_all(s)
 
 
@@ -211,9 +211,8 @@ def paths():
 
 def times():
     """No moment that is none, and no time without end."""
-    for i, v in enumerate(("NaN", "nan", "inf", "-inf", "1e99", "9" * 30, "-" + "9" * 30, "-999999999d", "--1s", "-1", "-0s-", "0x10", "now+1h", "now-", "now-1y", "1.5",
-              "%00", "%0a", "%20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "0000-00-00T00:00:00Z", "9999-12-31T23:59:60Z", "9" * 4000, "%F0%9F%95%90",
-              "-18446744073709551616s", "2026-11-26T05:00:00", "';DROP TABLE x;--")):
+    for i, v in enumerate(("NaN", "-inf", "1e99", "-" + "9" * 30, "-999999999d", "--1s", "0x10", "now+1h", "now-1y", "%00", "2026-13-01T00:00:00Z",
+              "9999-12-31T23:59:60Z", "9" * 4000, "-18446744073709551616s", "2026-11-26T05:00:00", "';DROP TABLE x;--")):
         what = (f"from={v}", f"to={v}", f"from=-1h&to={v}")[i % 3]
         time.sleep(1)  # an answer costs as 20
         answer = get(f"/flow?service=kept&{what}", bearer.strip(), "Host: localhost")
