@@ -511,7 +511,6 @@ static bool caller_at(struct walk *w, uint64_t slot, uint64_t ra)
 	return false;
 }
 
-/* In the file of the code that w is in: a pointer to hand-written code is hardly handed to other files. */
 static bool in_own_file(const struct walk *w, uint64_t addr)
 {
 	struct place p;
@@ -520,24 +519,22 @@ static bool in_own_file(const struct walk *w, uint64_t addr)
 }
 
 /*
- * Hand-written code without rules, whose frame has a size that nothing tells: of the words above the stack pointer the
- * first that stands behind a call of this very code, or behind one of unknown target in the same file from where rules
- * lead on. A word of an earlier call that was left lying there is behind a call of something else, mostly.
+ * Of the words above the stack pointer the first that stands behind a call of this very code, or behind one of unknown
+ * target from where rules lead on. A word of an earlier call that was left lying there is behind a call of something
+ * else, mostly.
  */
-static bool step_found(struct walk *w)
+static bool found_above(struct walk *w, bool any_file)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t sp = w->regs[a->sp], ra, to;
 	unsigned pushed;
 
-	if (!w->place.module || w->place.module->kind != FMT_MOD_FILE)
-		return false;
 	for (uint64_t slot = sp; slot - sp < BARE_FRAME && read_stack(w, slot, &ra); slot += 8) {
 		enum call_kind k = is_code(w, ra - 1) ? call_behind(w, ra, &to) : NO_CALL;
 
 		if (k == NO_CALL || (k == CALLS_THERE && !leads_here(w, to)))
 			continue;
-		if (k == CALLS_SOMEWHERE && !(in_own_file(w, ra - 1) && caller_at(w, slot, ra)))
+		if (k == CALLS_SOMEWHERE && !((any_file || in_own_file(w, ra - 1)) && caller_at(w, slot, ra)))
 			continue;
 		if (k == CALLS_THERE) {
 			pushed = pushes_fp(w, to);
@@ -552,6 +549,14 @@ static bool step_found(struct walk *w)
 		return true;
 	}
 	return false;
+}
+
+/* Hand-written code without rules, whose frame has a size that nothing tells. Its own file calls it by a pointer more
+ * often than others do. */
+static bool step_found(struct walk *w)
+{
+	return w->place.module && w->place.module->kind == FMT_MOD_FILE &&
+	       (found_above(w, false) || found_above(w, true));
 }
 
 static enum step step_fp(struct walk *w, uint32_t *flags)
