@@ -2,21 +2,18 @@
 #include "command/kept.h"
 
 #include <errno.h>
-#include <elf.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "command/pager.h"
 #include "util/answers.h"
 #include "util/cachedir.h"
+#include "util/hashed.h"
 #include "util/json.h"
 #include "util/openfile.h"
 #include "util/rights.h"
@@ -39,43 +36,6 @@ static const void *option(const struct cli_command *cmd, const void *opts, const
 		if (o->type == type && o->name && !strcmp(o->name, name))
 			return (const char *)opts + o->offset;
 	return NULL;
-}
-
-static bool hash_file(XXH3_state_t *h, const char *path, struct stat *st)
-{
-	int fd = openfile_regular(path, st);
-	char *piece = malloc(1 << 20);
-	uint64_t size = 0;
-	ssize_t n = -1;
-
-	while (fd >= 0 && piece && (n = read(fd, piece, 1 << 20)) > 0) {
-		XXH3_128bits_update(h, piece, (size_t)n);
-		size += (uint64_t)n;
-	}
-	XXH3_128bits_update(h, &size, sizeof(size));
-	free(piece);
-	if (fd >= 0)
-		close(fd);
-	return n == 0;
-}
-
-/* The first object is the program. Its build-id is a sum of its contents that the linker made. */
-static int hash_build_id(struct dl_phdr_info *program, size_t size, void *hash)
-{
-	for (unsigned i = 0; i < program->dlpi_phnum; i++) {
-		const ElfW(Phdr) *p = &program->dlpi_phdr[i];
-		const char *at = (const char *)(program->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
-
-		while (p->p_type == PT_NOTE && (size_t)(end - at) > sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *n = (const void *)at;
-			const char *name = at + sizeof(*n), *id = name + (n->n_namesz + 3) / 4 * 4;
-
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(name, "GNU", 4))
-				return XXH3_128bits_update(hash, id, n->n_descsz) == XXH_OK ? 1 : -1;
-			at = id + (n->n_descsz + 3) / 4 * 4;
-		}
-	}
-	return -1; /* no other object */
 }
 
 static void hash_option_text(XXH3_state_t *h, const char *text)
@@ -120,9 +80,7 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 	struct utsname machine = { 0 };
 	XXH3_state_t *h = XXH3_createState();
 	XXH128_hash_t hash;
-	struct stat st;
-	bool ok = h && XXH3_128bits_reset(h) == XXH_OK &&
-		  (dl_iterate_phdr(hash_build_id, h) == 1 || hash_file(h, "/proc/self/exe", &st));
+	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hashed_program(h);
 
 	if (ok)
 		hash_option_text(h, cmd->name);
@@ -133,7 +91,7 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 		hash_option_text(h, k->word);
 	for (unsigned i = 0; ok && i < k->inputs; i++) {
 		hash_option_text(h, k->input[i]);
-		ok = hash_file(h, k->input[i], &k->input_was[i]);
+		ok = hashed_file(h, k->input[i], &k->input_was[i]);
 	}
 	if (ok) {
 		XXH3_128bits_update(h, look, sizeof(look));

@@ -5,41 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "util/buf.h"
 #include "util/cachedir.h"
-#include "util/openfile.h"
+#include "util/hashed.h"
 
 #define FOLDER "balances"
 #define KEPT_EDGES 4096        /* fewer are solved in some 50 ms; by hand */
 #define ALL_KEPT (32ull << 20) /* bytes of all solutions, of which large recordings have half a megabyte each */
-#define PIECE (1u << 20)       /* bytes of the program read at once */
-
-/* Another program may solve otherwise. */
-static bool hash_program(XXH3_state_t *h)
-{
-	struct stat st;
-	int fd = openfile_regular("/proc/self/exe", &st);
-	char *piece = malloc(PIECE);
-	ssize_t n = -1;
-
-	while (fd >= 0 && piece && (n = read(fd, piece, PIECE)) > 0)
-		XXH3_128bits_update(h, piece, (size_t)n);
-	free(piece);
-	if (fd >= 0)
-		close(fd);
-	return n == 0;
-}
 
 /* The problem's name in the cache; false: none. */
 static bool name_problem(const struct flow_balance *s, char *name, size_t size)
 {
 	XXH3_state_t *h = XXH3_createState();
-	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hash_program(h);
+	bool ok = h && XXH3_128bits_reset(h) == XXH_OK && hashed_program(h);
 	XXH128_hash_t hash;
 
 	if (ok) {

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What a name in a cache is a sum of: contents of files, and the program that works out what is kept. Included by those
+ * that keep answers and solutions (command/kept.c, flow/balance_kept.c).
+ */
+#ifndef ACCPERF_UTIL_HASHED_H
+#define ACCPERF_UTIL_HASHED_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#ifndef XXH_INLINE_ALL
+#define XXH_INLINE_ALL
+#endif
+#include <xxhash.h>
+
+/* The contents of a file, and their length; *st: what it was then. False: it cannot be read, or is no regular file. */
+bool hashed_file(XXH3_state_t *h, const char *path, struct stat *st);
+/* This program: another one may answer otherwise. By its build-id, else by its contents. */
+bool hashed_program(XXH3_state_t *h);
+
+#endif
