@@ -632,7 +632,11 @@ struct fmt_flow_edge {
 };
 _Static_assert(sizeof(struct fmt_flow_edge) == 64, "fmt_flow_edge");
 
-/* What all bursts (FMT_COUNTS_BURST) together knew of an instruction that reads or writes memory, or ends a block. */
+/*
+ * What all bursts (FMT_COUNTS_BURST) together knew of an instruction that reads or writes memory, or ends a block. What
+ * segments (FMT_SEGMENT) that were carried on read and wrote is in these five, too, but not in runs and bytes of this
+ * one: they are not drawn by time.
+ */
 struct fmt_burst_site {
 	uint32_t id; /* from 1 */
 	uint32_t module;
@@ -640,7 +644,7 @@ struct fmt_burst_site {
 	double runs;
 	double load_bytes, load_stack; /* at addresses that the burst knew: all, on the stack */
 	double store_bytes, store_stack;
-	uint32_t bursts; /* that met it */
+	uint32_t bursts; /* and segments, that met it */
 	uint32_t pad;
 };
 _Static_assert(sizeof(struct fmt_burst_site) == 64, "fmt_burst_site");

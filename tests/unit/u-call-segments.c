@@ -60,7 +60,7 @@ static int on_begin(void *ctx, const struct sample *s)
 	k->begun++;
 	k->from_ip = s->ip;
 	k->pages = s->pages;
-	assert_int_equal(segment_run_begin(k->run, s), 0);
+	assert_int_equal(segment_run_begin(k->run, s, NULL, NULL), 0);
 	return 0;
 }
 
@@ -359,7 +359,7 @@ static struct fmt_segment judged(struct seen *k, const struct sample *m, const s
 {
 	struct fmt_segment out = { 0 };
 
-	assert_int_equal(segment_run_begin(k->run, m), 0);
+	assert_int_equal(segment_run_begin(k->run, m, NULL, NULL), 0);
 	segment_run_end(k->run, e, &out);
 	return out;
 }
@@ -404,7 +404,7 @@ static void entries_are_compared(void **state)
 	assert_int_equal(judged(&k, &m, &e).state, FMT_SEG_LOST);
 	/* what it ran is known without its time */
 	regs[WREG_AX] = k.regs[WREG_AX];
-	assert_int_equal(segment_run_begin(k.run, &m), 0);
+	assert_int_equal(segment_run_begin(k.run, &m, NULL, NULL), 0);
 	assert_true(segment_run_end(k.run, &e, &k.segment));
 	assert_int_equal(k.segment.cause, FMT_SEGC_TIME);
 	end_test(s, &k);

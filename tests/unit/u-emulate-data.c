@@ -22,6 +22,7 @@
 /* ---- what the recorder writes ---- */
 
 #define ROUNDS 10
+#define LEFT_AT (DATA + 0x8000)
 
 static const uint8_t code[] = {
 	0x8b, 0x06,             /* 0 mov eax, [rsi]: from before */
@@ -43,8 +44,8 @@ static bool place(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64
 	return true;
 }
 
-/* kept: instructions of each that are not taken back. */
-static void record(unsigned bursts, uint64_t kept)
+/* kept: instructions of each that are not taken back. rounds: of a segment; 0: bursts. */
+static void record(unsigned bursts, uint64_t kept, unsigned rounds)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
@@ -55,7 +56,7 @@ static void record(unsigned bursts, uint64_t kept)
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
 	struct emu_start start = {
-		.regs = regs, .insns = INSNS * ROUNDS, .access = emulate_data_access, .access_ctx = f
+		.regs = regs, .insns = INSNS * (rounds ? rounds : ROUNDS), .access = emulate_data_access, .access_ctx = f
 	};
 	struct emu_count count[16];
 	struct emu_result out;
@@ -64,12 +65,14 @@ static void record(unsigned bursts, uint64_t kept)
 	regs[WREG_IP] = CODE;
 	regs[WREG_SP] = SP;
 	regs[WREG_SI] = DATA;
-	regs[WREG_DI] = DATA + 0x800;
+	regs[WREG_DI] = LEFT_AT;
 	for (unsigned i = 0; i < bursts; i++) {
-		emulate_data_begin(f, 1000 + i, 5, 6, SP + 0x1000);
+		struct fmt_burst_data of = { .time = 1000 + i, .pid = 5, .tid = 6 };
+
+		emulate_data_begin(f, &of, SP + 0x1000, rounds);
 		assert_int_equal(emu_run(emu, &start, &out), 0);
-		assert_int_equal(out.insns, INSNS * ROUNDS);
-		assert_int_equal(emulate_data_end(f, emu, count, emu_counts(emu, count, 16), kept), 0);
+		assert_int_equal(out.insns, start.insns);
+		assert_int_equal(emulate_data_end(f, emu, count, rounds ? 0 : emu_counts(emu, count, 16), kept), 0);
 	}
 	assert_int_equal(emulate_data_write(f), 0);
 	emulate_data_free(f);
@@ -124,7 +127,7 @@ static void see_data(struct seen *s, const uint8_t *rec, size_t size)
 	for (unsigned i = 0; i < d.loads + d.stores; i++) {
 		memcpy(&it, rec + sizeof(d) + i * sizeof(it), sizeof(it));
 		assert_int_equal(it.size, 4);
-		assert_true(i < d.loads ? it.addr >= DATA && it.addr < DATA + 4 * ROUNDS : it.addr == DATA + 0x800);
+		assert_true(i < d.loads ? it.addr >= DATA && it.addr < LEFT_AT : it.addr == LEFT_AT);
 		*(i < d.loads ? &s->loads : &s->stores) += 1;
 	}
 }
@@ -164,7 +167,7 @@ static void bursts_are_added_up(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	record(3, INSNS * ROUNDS);
+	record(3, INSNS * ROUNDS, 0);
 	see(&s);
 	assert_true(s.site[0].runs == 3 * ROUNDS && s.site[0].load_bytes == 3 * 4 * ROUNDS &&
 		    s.site[0].load_stack == 0);
@@ -185,7 +188,7 @@ static void what_was_taken_back_was_no_access(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	record(3, INSNS * (ROUNDS / 2));
+	record(3, INSNS * (ROUNDS / 2), 0);
 	see(&s);
 	assert_true(s.site[0].load_bytes == 3 * 4 * (ROUNDS / 2) && s.site[2].store_bytes == 3 * 4 * (ROUNDS / 2));
 	assert_true(s.pair[0][15] == 3 * 4 * (ROUNDS / 2) && s.pair[4][2] == 3 * 4 * (ROUNDS / 2));
@@ -193,11 +196,27 @@ static void what_was_taken_back_was_no_access(void **state)
 	assert_int_equal(s.stores, 0); /* the last of each came later */
 }
 
+/* More than is followed at once. How often it ran and what it moved would count it as one drawn by time. */
+static void a_segment_tells_who_wrote_and_nothing_of_volume(void **state)
+{
+	enum { LONG = 5000 };
+	struct seen s = { .data = 0 };
+
+	record(2, INSNS * LONG, LONG);
+	see(&s);
+	assert_true(s.pair[0][15] == 2 * 4 * LONG && s.pair[4][2] == 2 * 4 * LONG);
+	assert_true(s.site[4].bursts == 2 && s.site[4].runs == 0 && s.site[0].load_bytes == 0);
+	assert_true(s.site[2].store_bytes == 0 && s.site[7].load_stack == 0);
+	assert_int_equal(s.data, 2);
+	assert_true(s.loads > 2 * ROUNDS && s.loads < 2 * LONG / 10); /* some of all */
+	assert_int_equal(s.stores, 2);
+}
+
 static void parts_add_up_to_all(void **state)
 {
 	struct seen s = { .data = 0 };
 
-	record(400, INSNS * ROUNDS);
+	record(400, INSNS * ROUNDS, 0);
 	see(&s);
 	/* one burst each at first, then so many times more as there were before */
 	assert_int_equal(s.in_parts, 400);
@@ -419,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(bursts_are_added_up, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(what_was_taken_back_was_no_access, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(a_segment_tells_who_wrote_and_nothing_of_volume, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(parts_add_up_to_all, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(bursts_that_differ_make_intervals_wide, new_path, remove_path),
 		cmocka_unit_test(those_that_cannot_look_back_tell_nothing),

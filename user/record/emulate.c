@@ -149,6 +149,21 @@ static void ask_for_pages(struct emulate *r, uint32_t pid, uint64_t now)
 	r->asked_at = now;
 }
 
+static void begin_data(struct emulate *r, const struct sample *m, bool segment)
+{
+	emulate_data_begin(r->flow, &(struct fmt_burst_data){ .time = m->time, .pid = m->pid, .tid = m->tid },
+			   located_code_stack_end(session_code(r->s), m), segment);
+}
+
+struct emulate_data *emulate_segment(struct emulate *r, const struct sample *m)
+{
+	if (!r || r->sees.denied)
+		return NULL;
+	of_process(r, m->pid);
+	begin_data(r, m, true);
+	return r->flow;
+}
+
 /* aged: what the thread was about to do it has done, and memory shows it. */
 static int burst(struct emulate *r, const struct sample *m, bool aged)
 {
@@ -168,7 +183,7 @@ static int burst(struct emulate *r, const struct sample *m, bool aged)
 	int err = 0;
 
 	of_process(r, m->pid);
-	emulate_data_begin(r->flow, m->time, m->pid, m->tid, located_code_stack_end(session_code(r->s), m));
+	begin_data(r, m, false);
 	if (emu_run(r->emu, &from, &b.result)) {
 		r->n.failed++;
 	} else {

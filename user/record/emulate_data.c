@@ -11,8 +11,8 @@
 #include "util/random.h"
 
 #define BINS 24               /* of ages, each twice as long as the one before */
-#define LOADS 32              /* of one burst, that are written */
-#define STORES 64             /* items kept of one burst, drawn at random; by hand */
+#define LOADS 128              /* of one burst, that are written */
+#define STORES 1024             /* items kept of one burst, drawn at random; by hand */
 #define RED_ZONE 128          /* bytes below the stack pointer that the ABI leaves to leaf functions */
 #define MOST_SITES (1u << 16) /* instructions that moved data; by hand */
 #define MOST_PAIRS (1u << 17) /* of a reader and a writer; by hand */
@@ -22,6 +22,7 @@
 #define PIECE 2048 /* items of a part in one record */
 #define SOON 16    /* look-ups: so many later a line that was fetched is there */
 #define NOWHERE UINT32_MAX
+#define AT_ONCE 16384 /* accesses of a segment that are followed together: less than a megabyte; by hand */
 
 struct site {
 	struct fmt_burst_site rec;
@@ -80,6 +81,7 @@ struct emulate_data {
 	uint64_t insns;             /* those of later instructions were taken back */
 	uint64_t stack_end, lowest; /* lowest: stack pointer of the burst */
 	uint64_t random;
+	bool segment; /* see emulate_data_begin() */
 	bool no_memory;
 };
 
@@ -234,16 +236,6 @@ static unsigned age_bin(uint32_t instructions)
 	return b < BINS ? b : BINS - 1;
 }
 
-void emulate_data_access(void *ctx, const struct emu_access *a)
-{
-	struct emulate_data *f = ctx;
-
-	if (GROW(f->access, f->accesses, f->access_cap, 4096))
-		f->access[f->accesses++] = *a;
-	else
-		f->no_memory = true;
-}
-
 static void follow_access(struct emulate_data *f, const struct emu_access *a, const struct ends *ends)
 {
 	uint32_t i = ends->site;
@@ -289,6 +281,20 @@ static void follow_accesses(struct emulate_data *f)
 		if (f->access[k].at < f->insns)
 			follow_access(f, &f->access[k], &f->ends[k]);
 	}
+	f->accesses = 0;
+}
+
+void emulate_data_access(void *ctx, const struct emu_access *a)
+{
+	struct emulate_data *f = ctx;
+
+	/* of a segment nothing is taken back, but where it went astray: too little for all of it to be kept */
+	if (f->segment && f->accesses == AT_ONCE)
+		follow_accesses(f);
+	if (GROW(f->access, f->accesses, f->access_cap, 4096))
+		f->access[f->accesses++] = *a;
+	else
+		f->no_memory = true;
 }
 
 static void note_runs(struct emulate_data *f, const struct emu_count *count, uint32_t n)
@@ -356,10 +362,12 @@ static void sum_burst(struct emulate_data *f)
 
 		site_to_part(f, f->met_site.item[k]);
 		s->rec.runs += (double)s->ran;
-		s->rec.load_bytes += (double)s->load;
-		s->rec.load_stack += (double)s->load_stack;
-		s->rec.store_bytes += (double)s->store;
-		s->rec.store_stack += (double)s->store_stack;
+		if (!f->segment) {
+			s->rec.load_bytes += (double)s->load;
+			s->rec.load_stack += (double)s->load_stack;
+			s->rec.store_bytes += (double)s->store;
+			s->rec.store_stack += (double)s->store_stack;
+		}
 		s->rec.bursts++;
 		s->load = s->load_stack = s->store = s->store_stack = s->ran = 0;
 		s->met = false;
@@ -428,9 +436,11 @@ static int end_part(struct emulate_data *f)
 	return err;
 }
 
-void emulate_data_begin(struct emulate_data *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end)
+void emulate_data_begin(struct emulate_data *f, const struct fmt_burst_data *of, uint64_t stack_end, bool segment)
 {
-	f->head = (struct fmt_burst_data){ .time = time, .pid = pid, .tid = tid };
+	f->head = *of;
+	f->segment = segment;
+	f->insns = UINT64_MAX;
 	f->loads = f->stores = 0;
 	f->accesses = 0;
 	f->stack_end = stack_end;

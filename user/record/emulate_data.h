@@ -25,8 +25,9 @@ struct emulate_data *emulate_data_new(struct store_writer *w, const struct emula
 void emulate_data_free(struct emulate_data *f);
 /* Addresses may mean other code from now on. */
 void emulate_data_forget(struct emulate_data *f);
-/* stack_end: of the thread's stack; 0 unknown. */
-void emulate_data_begin(struct emulate_data *f, uint64_t time, uint32_t pid, uint32_t tid, uint64_t stack_end);
+/* stack_end: of the thread's stack; 0 unknown. segment: what runs begins where a system call returned, so how often it
+ * runs and how much it moves is of no account; who wrote what it reads is, as of a burst. */
+void emulate_data_begin(struct emulate_data *f, const struct fmt_burst_data *of, uint64_t stack_end, bool segment);
 /* emu_access_fn; ctx: the struct emulate_data. */
 void emulate_data_access(void *ctx, const struct emu_access *a);
 /* The run is over. Writes what is of it alone. */

@@ -722,6 +722,11 @@ void counts_part_segment(struct counts_part *p, double stands_for, const struct 
 		plan_segment(p->plan, stands_for, count, counts, place, ctx);
 }
 
+struct emulate_data *counts_part_data(struct counts_part *p, const struct sample *m)
+{
+	return p->stopped ? NULL : emulate_segment(p->replay, m);
+}
+
 void counts_part_lend(struct counts_part *p, double part)
 {
 	emulate_lend(p->replay, part);

@@ -24,6 +24,8 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct count
 void counts_part_segment(struct counts_part *p, double stands_for, const struct emu_count *count, size_t counts,
 			 plan_place_fn place, void *ctx);
 void counts_part_stretch(struct counts_part *p, double weight);
+/* emulate_segment() of its bursts. */
+struct emulate_data *counts_part_data(struct counts_part *p, const struct sample *m);
 /* Bursts may take this part of a CPU of ours besides their own, from now on. */
 void counts_part_lend(struct counts_part *p, double part);
 

@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "attr/attr.h"
 #include "kmod-free/call_segments.h"
+#include "record/emulate_data.h"
 #include "record/emulate_env.h"
 #include "record/ledger.h"
 #include "record/segment_run.h"
@@ -111,21 +112,36 @@ static double recent_mean(double mean, double value)
 	return mean + COST_SPEED * (value - mean);
 }
 
+/* Where it is not verified, too: a path that the thread did not take is one that its code might. */
+static int end_data(struct segments_part *g, struct emulate_data *data)
+{
+	uint64_t insns;
+	const struct emu *e = segment_run_emu(g->run, &insns);
+
+	return is_denied(g) ? 0 : emulate_data_end(data, e, NULL, 0, insns);
+}
+
 static int carry_on(void *ctx, const struct sample *m)
 {
 	struct segments_part *g = ctx;
 	uint64_t began = clock_cpu(), took;
+	struct emulate_data *data;
+	int err = 0;
 
 	g->asked = false;
 	g->stretch_pages_ns += m->pages_ns;
 	g->pages_ns = recent_mean(g->pages_ns, m->pages_ns);
-	g->n.failed += segment_run_begin(g->run, m) != 0;
+	data = g->counts ? counts_part_data(g->counts, m) : NULL;
+	if (segment_run_begin(g->run, m, data ? emulate_data_access : NULL, data))
+		g->n.failed++;
+	else if (data)
+		err = end_data(g, data);
 	took = clock_cpu() - began;
 	g->n.own_ns += took;
 	g->stretch_own_ns += (double)took;
 	g->own_ns = recent_mean(g->own_ns, (double)took);
 	g->run_ns = (double)took;
-	return 0;
+	return err;
 }
 
 /* A return address or one past an instruction: what lies before it. */

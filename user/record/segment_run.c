@@ -73,11 +73,15 @@ bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t p
 	return call_segments_want(of, pid, addr, count, slot, slots);
 }
 
-int segment_run_begin(struct segment_run *r, const struct sample *m)
+int segment_run_begin(struct segment_run *r, const struct sample *m, emu_access_fn *access, void *access_ctx)
 {
-	struct emu_start from = {
-		.regs = m->regs, .page = m->page, .pages = m->pages, .insns = SEGMENT_HORIZON, .to_entry = true
-	};
+	struct emu_start from = { .regs = m->regs,
+				  .page = m->page,
+				  .pages = m->pages,
+				  .insns = SEGMENT_HORIZON,
+				  .to_entry = true,
+				  .access = access,
+				  .access_ctx = access_ctx };
 	struct outcome *o = &r->last;
 	int err;
 
@@ -93,6 +97,12 @@ int segment_run_begin(struct segment_run *r, const struct sample *m)
 	o->clock = r->env.sees.clock && r->env.sees.clock(r->env.sees.ctx, o->run.end_ip);
 	o->waits = true;
 	return 0;
+}
+
+const struct emu *segment_run_emu(const struct segment_run *r, uint64_t *insns)
+{
+	*insns = r->last.run.insns;
+	return r->emu;
 }
 
 size_t segment_run_counts(const struct segment_run *r, struct emu_count *buf, size_t max)

@@ -32,7 +32,9 @@ void segment_run_free(struct segment_run *r);
 /* What the next one is likely to touch, of this process; returns what call_segments_want() does. */
 bool segment_run_ask(struct segment_run *r, struct call_segments *of, uint32_t pid);
 /* It was drawn: carries it on. 0, -ENOMEM. */
-int segment_run_begin(struct segment_run *r, const struct sample *m);
+int segment_run_begin(struct segment_run *r, const struct sample *m, emu_access_fn *access, void *access_ctx);
+/* What carried it on, for what it wrote; after how many instructions it ended. */
+const struct emu *segment_run_emu(const struct segment_run *r, uint64_t *insns);
 /* It ended so, or nobody knows: fills in state, cause and instructions, and what its pages took. True: it came to the
  * entry that was observed, and what ran is what the thread ran, even where its time is unknown. */
 bool segment_run_end(struct segment_run *r, const struct call_segment_end *end, struct fmt_segment *out);
