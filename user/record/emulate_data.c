@@ -22,6 +22,8 @@
 #define PIECE 2048 /* items of a part in one record */
 #define SOON 16    /* look-ups: so many later a line that was fetched is there */
 #define NOWHERE UINT32_MAX
+#define RECENT_BITS 12
+#define RECENT (1u << RECENT_BITS) /* pairs of instructions: 160 KB, which a second cache holds; by hand */
 #define AT_ONCE 16384 /* accesses of a segment that are followed together: less than a megabyte; by hand */
 
 struct site {
@@ -49,6 +51,13 @@ struct list {
 
 struct ends {
 	uint32_t site, writer; /* NOWHERE: unknown; writer: nobody of the burst */
+	uint32_t pair;         /* NOWHERE: not looked up */
+};
+
+/* Loops come by the same two instructions again and again. */
+struct recent {
+	uint64_t ip, writer;
+	struct ends ends;
 };
 
 struct emulate_data {
@@ -75,6 +84,7 @@ struct emulate_data {
 	uint32_t accesses, access_cap;
 	struct ends *ends; /* of each of them */
 	uint32_t end_cap;
+	struct recent recent[RECENT]; /* by recent_of() */
 	uint32_t *ran; /* sites of instructions that ran */
 	uint32_t ran_cap;
 	uint64_t loads, stores;     /* that the items were drawn from */
@@ -119,6 +129,7 @@ void emulate_data_free(struct emulate_data *f)
 void emulate_data_forget(struct emulate_data *f)
 {
 	map_release(&f->at);
+	memset(f->recent, 0, sizeof(f->recent));
 }
 
 static bool list_put(struct emulate_data *f, struct list *l, uint32_t i)
@@ -188,11 +199,10 @@ static uint64_t key_of_pair(uint32_t reader, uint32_t writer)
 	return (uint64_t)reader << 32 | writer;
 }
 
-static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t writer)
+static uint32_t pair_of(struct emulate_data *f, uint32_t reader, uint32_t writer)
 {
 	bool added;
 	uint64_t *at = map_put(&f->pair_at, key_of_pair(reader, writer), &added);
-	struct pair *p;
 
 	if (at && added) {
 		*at = NOWHERE;
@@ -202,15 +212,32 @@ static struct pair *pair_of(struct emulate_data *f, uint32_t reader, uint32_t wr
 		}
 	}
 	f->no_memory |= !at;
-	if (!at || *at == NOWHERE)
+	return at ? (uint32_t)*at : NOWHERE;
+}
+
+static struct pair *meet_pair(struct emulate_data *f, uint32_t i)
+{
+	if (i == NOWHERE)
 		return NULL;
-	p = &f->pair[*at];
-	if (!p->met) {
-		if (!list_put(f, &f->met_pair, (uint32_t)*at))
+	if (!f->pair[i].met) {
+		if (!list_put(f, &f->met_pair, i))
 			return NULL;
-		p->met = true;
+		f->pair[i].met = true;
 	}
-	return p;
+	return &f->pair[i];
+}
+
+/* The two of an access, and their pair, if it was met lately. */
+static struct recent *recent_of(struct emulate_data *f, const struct emu_access *a)
+{
+	struct recent *r = &f->recent[(a->ip ^ a->writer << 1) * 0x9e3779b97f4a7c15 >> (64 - RECENT_BITS)];
+
+	if (r->ip == a->ip && r->writer == a->writer)
+		return r;
+	r->ip = a->ip;
+	r->writer = a->writer;
+	r->ends = (struct ends){ site_at(f, a->ip), a->writer ? site_at(f, a->writer) : NOWHERE, NOWHERE };
+	return r;
 }
 
 /* Each of all has the same chance to stay. */
@@ -236,7 +263,7 @@ static unsigned age_bin(uint32_t instructions)
 	return b < BINS ? b : BINS - 1;
 }
 
-static void follow_access(struct emulate_data *f, const struct emu_access *a, const struct ends *ends)
+static void follow_access(struct emulate_data *f, const struct emu_access *a, struct ends *ends)
 {
 	uint32_t i = ends->site;
 	struct site *s = meet_site(f, i);
@@ -254,7 +281,11 @@ static void follow_access(struct emulate_data *f, const struct emu_access *a, co
 		return;
 	if (!a->writer)
 		draw_item(f, f->item, &f->head.loads, LOADS, &f->loads, a, i);
-	p = pair_of(f, i, ends->writer);
+	if (ends->pair == NOWHERE) {
+		ends->pair = pair_of(f, i, ends->writer);
+		recent_of(f, a)->ends.pair = ends->pair;
+	}
+	p = meet_pair(f, ends->pair);
 	if (p)
 		p->now[age_bin(a->writer ? a->age : a->at + 1)] += a->size;
 }
@@ -272,11 +303,10 @@ static void follow_accesses(struct emulate_data *f)
 	for (uint32_t k = 0; k < n; k++) {
 		const struct emu_access *a = &f->access[k];
 
-		f->ends[k].site = a->at < f->insns ? site_at(f, a->ip) : NOWHERE;
-		f->ends[k].writer = a->at < f->insns && a->writer ? site_at(f, a->writer) : NOWHERE;
+		f->ends[k] = a->at < f->insns ? recent_of(f, a)->ends : (struct ends){ NOWHERE, NOWHERE, NOWHERE };
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		if (k + SOON < n)
+		if (k + SOON < n && f->ends[k + SOON].pair == NOWHERE)
 			map_fetch(&f->pair_at, key_of_pair(f->ends[k + SOON].site, f->ends[k + SOON].writer));
 		if (f->access[k].at < f->insns)
 			follow_access(f, &f->access[k], &f->ends[k]);
