@@ -98,6 +98,8 @@ static bool decoders_agree(const struct dec_insn *d, const struct emu_insn *i)
 		return d->len == i->len;
 	if (d->len != i->len || (i->gpr_written & ~(1u << WREG_FSBASE)) != writes)
 		return false;
+	if (i->moves != (d->mem_cnt || (d->flags & DEC_F_BRANCH)))
+		return false;
 	if (d->flags & DEC_F_BRANCH)
 		return i->op >= EMU_OP_JCC && i->op < EMU_OP_TRAP &&
 		       (!(d->flags & DEC_F_DIRECT) || d->target == i->target);

@@ -83,17 +83,11 @@ static bool is_slow(ZydisMnemonic m)
 	return name && (strstr(name, "div") || (strstr(name, "sqrt") && !strstr(name, "rsqrt")));
 }
 
-static bool touches_no_memory(const ZydisDecodedInstruction *z)
-{
-	return insn_is_hint(z) || z->meta.category == ZYDIS_CATEGORY_CET || z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-	       z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
-}
-
 /* nop in its forms, endbr, caches and fences, waiting; and what neither names a register nor touches memory: flags,
  * cpuid, clocks, states of the processor. A register of the x87 needs no name. */
 static bool moves_nothing(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
-	if (touches_no_memory(z) || z->meta.category == ZYDIS_CATEGORY_WAITPKG)
+	if (insn_touches_no_memory(z) || z->meta.category == ZYDIS_CATEGORY_WAITPKG)
 		return true;
 	for (unsigned i = 0; i < z->operand_count; i++) {
 		bool named = i < z->operand_count_visible;
@@ -237,9 +231,7 @@ static void add_mem(const ZydisDecodedInstruction *z, const ZydisDecodedOperand 
 	const ZydisDecodedOperandMem *m = &op->mem;
 	struct dec_mem *o;
 
-	if (m->type == ZYDIS_MEMOP_TYPE_AGEN || m->type == ZYDIS_MEMOP_TYPE_MIB || touches_no_memory(z))
-		return;
-	if (!(op->actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE)))
+	if (!insn_is_access(z, op))
 		return;
 	if (d->mem_cnt == DEC_MAX_MEM) {
 		d->flags |= DEC_F_MEM_OTHER;
@@ -499,8 +491,7 @@ static void project_effects(const struct insn *i, struct dec_insn *out)
 		out->flags |= DEC_F_REP;
 	out->writes = insn_writes(i);
 	for (unsigned k = 0; k < z->operand_count; k++)
-		if (op[k].type == ZYDIS_OPERAND_TYPE_MEMORY)
-			add_mem(z, &op[k], out);
+		add_mem(z, &op[k], out);
 	/* xchg with memory locks by itself */
 	if (z->mnemonic == ZYDIS_MNEMONIC_XCHG && out->mem_cnt)
 		out->flags |= DEC_F_ATOMIC;

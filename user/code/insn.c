@@ -117,6 +117,29 @@ bool insn_is_hint(const ZydisDecodedInstruction *z)
 	}
 }
 
+bool insn_touches_no_memory(const ZydisDecodedInstruction *z)
+{
+	return insn_is_hint(z) || z->meta.category == ZYDIS_CATEGORY_CET || z->mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+	       z->mnemonic == ZYDIS_MNEMONIC_INVLPG;
+}
+
+bool insn_is_access(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
+{
+	return op->type == ZYDIS_OPERAND_TYPE_MEMORY && op->mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
+	       op->mem.type != ZYDIS_MEMOP_TYPE_MIB && !insn_touches_no_memory(z) &&
+	       (op->actions & (ZYDIS_OPERAND_ACTION_MASK_READ | ZYDIS_OPERAND_ACTION_MASK_WRITE));
+}
+
+bool insn_moves(const struct insn *i)
+{
+	bool moves = insn_flow(&i->z) & DEC_F_BRANCH;
+
+	/* what enter touches is not told */
+	for (unsigned k = 0; k < i->z.operand_count && i->z.mnemonic != ZYDIS_MNEMONIC_ENTER; k++)
+		moves |= insn_is_access(&i->z, &i->op[k]);
+	return moves;
+}
+
 bool insn_is_xsave(const ZydisDecodedInstruction *z)
 {
 	return z->meta.category == ZYDIS_CATEGORY_XSAVE || z->meta.category == ZYDIS_CATEGORY_XSAVEOPT;

@@ -33,6 +33,12 @@ bool insn_target(const ZydisDecodedInstruction *z, int64_t *target);
 uint32_t insn_writes(const struct insn *i);
 /* Hints and others that name memory, but do not touch it. */
 bool insn_is_hint(const ZydisDecodedInstruction *z);
+/* These, caches and what keeps calls in order. */
+bool insn_touches_no_memory(const ZydisDecodedInstruction *z);
+/* An operand is memory that is read or written. */
+bool insn_is_access(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op);
+/* It has such an operand, or is a branch. */
+bool insn_moves(const struct insn *i);
 /* xsave, xrstor and their kin: the size of what they touch depends on data. */
 bool insn_is_xsave(const ZydisDecodedInstruction *z);
 

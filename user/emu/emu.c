@@ -821,7 +821,7 @@ size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
 	for (; n < e->mets && n < max; n++) {
 		const struct code *c = e->met[n];
 
-		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs, .took = c->took };
+		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs, .took = c->took, .moves = c->i.moves };
 		if (c->repeats)
 			tell_repeats(c, &buf[n]);
 	}

@@ -117,6 +117,7 @@ struct emu_count {
 	uint64_t repeats;             /* of a repeated string instruction: beyond the first of each run */
 	uint64_t took;                /* all runs together, by a model of a processor: EMU_CYCLE is a cycle */
 	uint8_t loads, stores, bytes; /* of one repetition; of each of these */
+	bool moves;                   /* it names memory that it touches, or is a branch */
 };
 
 /* A function was entered, by a call or by a jump at its caller's end: where it returns to. */

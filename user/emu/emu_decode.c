@@ -504,6 +504,7 @@ static void project_operands(const struct insn *decoded, struct emu_insn *i)
 	i->mnemonic = (uint16_t)z->mnemonic;
 	i->flags_written = flags_of(z->cpu_flags);
 	i->fpu_changed = changes_fpu(z->mnemonic);
+	i->moves = insn_moves(decoded);
 	i->gpr_written = insn_writes(decoded);
 	for (unsigned k = 0; k < z->operand_count; k++)
 		add_written(z, &op[k], i);

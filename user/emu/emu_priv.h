@@ -54,6 +54,7 @@ struct emu_insn {
 	uint8_t width;        /* bytes of the operation */
 	uint8_t mask;         /* EVEX: number of the mask register, 0: none */
 	bool fpu_changed;     /* the control word of x87 is written */
+	bool moves;           /* names memory that it touches, or is a branch */
 	bool zeroing, vex;    /* vex: bytes above the result become zero */
 	uint8_t vector;       /* bytes of the vectors at work, VEX and EVEX */
 	uint8_t element;      /* bytes of an element of vector instructions, as far as the decoder tells; 0: unknown */

@@ -7,7 +7,6 @@
 
 #include "abi.h"
 #include "attr/attr.h"
-#include "code/decode.h"
 #include "emu/emu_pages.h"
 #include "proc/procmap.h"
 #include "record/emulate_branches.h"
@@ -65,15 +64,11 @@ static bool place_of_return(void *ctx, uint64_t runtime, struct module **m, uint
 	return true;
 }
 
-/* The same for an instruction, as it is written. Wanted are those of memory, and one of nearly every other block. */
-static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted)
+/* The same for an instruction, as it is written. */
+static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
 {
 	struct emulate *r = ctx;
-	uint8_t bytes[15];
-	struct dec_insn d;
-	size_t n = emulate_env_code(&r->sees, ip, bytes, sizeof(bytes));
 
-	*wanted = n && !dec_decode(bytes, n, &d) && (d.mem_cnt || (d.flags & DEC_F_BRANCH));
 	return attr_code(session_attr(r->s), pid, ip, module, addr);
 }
 

@@ -30,9 +30,8 @@ struct site {
 	struct fmt_burst_site rec;
 	uint64_t load, load_stack, store, store_stack, ran; /* of this burst */
 	struct fmt_burst_part_site part;
-	bool wanted, met;
+	bool met, changed; /* changed: since it was written */
 	bool in_part;
-	bool data; /* something of it stands in a record */
 };
 
 struct pair {
@@ -144,11 +143,11 @@ static bool list_put(struct emulate_data *f, struct list *l, uint32_t i)
 
 static uint32_t add_site(struct emulate_data *f, uint64_t ip)
 {
-	struct site s = { .wanted = false };
+	struct site s = { 0 };
 	uint64_t *at;
 	bool added;
 
-	if (!f->env.place(f->env.ctx, f->head.pid, ip, &s.rec.module, &s.rec.ip, &s.wanted))
+	if (!f->env.place(f->env.ctx, f->head.pid, ip, &s.rec.module, &s.rec.ip))
 		return NOWHERE;
 	at = map_put(&f->key, (uint64_t)s.rec.module << 44 ^ s.rec.ip, &added);
 	if (at && !added)
@@ -327,6 +326,7 @@ void emulate_data_access(void *ctx, const struct emu_access *a)
 		f->no_memory = true;
 }
 
+/* Of instructions that touch memory, and of one of nearly every other block. */
 static void note_runs(struct emulate_data *f, const struct emu_count *count, uint32_t n)
 {
 	if (!GROW_TO(f->ran, n, f->ran_cap, 4096)) {
@@ -334,16 +334,16 @@ static void note_runs(struct emulate_data *f, const struct emu_count *count, uin
 		return;
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		if (k + SOON < n)
+		if (k + SOON < n && count[k + SOON].moves)
 			map_fetch(&f->at, count[k + SOON].ip);
-		f->ran[k] = site_at(f, count[k].ip);
+		f->ran[k] = count[k].moves ? site_at(f, count[k].ip) : NOWHERE;
 	}
 	for (uint32_t k = 0; k < n; k++) {
 		struct site *s;
 
 		if (k + SOON < n && f->ran[k + SOON] != NOWHERE)
 			__builtin_prefetch(&f->site[f->ran[k + SOON]], 1);
-		s = f->ran[k] != NOWHERE && f->site[f->ran[k]].wanted ? meet_site(f, f->ran[k]) : NULL;
+		s = f->ran[k] != NOWHERE ? meet_site(f, f->ran[k]) : NULL;
 		if (s)
 			s->ran += count[k].runs;
 	}
@@ -399,6 +399,7 @@ static void sum_burst(struct emulate_data *f)
 			s->rec.store_stack += (double)s->store_stack;
 		}
 		s->rec.bursts++;
+		s->changed = true;
 		s->load = s->load_stack = s->store = s->store_stack = s->ran = 0;
 		s->met = false;
 	}
@@ -481,7 +482,7 @@ static int put_data(struct emulate_data *f)
 {
 	memmove(f->item + f->head.loads, f->item + LOADS, f->head.stores * sizeof(f->item[0]));
 	for (uint32_t k = 0; k < f->head.loads + f->head.stores; k++)
-		f->site[f->item[k].site - 1].data = true;
+		f->site[f->item[k].site - 1].changed = true;
 	return store_put_var(f->w, FMT_BURST_DATA, &f->head, sizeof(f->head), f->item,
 			     (f->head.loads + f->head.stores) * (uint32_t)sizeof(f->item[0]));
 }
@@ -534,10 +535,11 @@ int emulate_data_write(struct emulate_data *f)
 	int err = end_part(f);
 
 	for (uint32_t i = 0; i < f->sites && !err; i++) {
-		const struct fmt_burst_site *rec = &f->site[i].rec;
+		struct site *s = &f->site[i];
 
-		if (rec->bursts || f->site[i].data)
-			err = store_put_changed(f->w, FMT_BURST_SITE, rec->id, rec, sizeof(*rec));
+		if (s->changed)
+			err = store_put_changed(f->w, FMT_BURST_SITE, s->rec.id, &s->rec, sizeof(s->rec));
+		s->changed = false;
 	}
 	for (uint32_t i = 0; i < f->pairs && !err; i++)
 		err = put_pair(f, &f->pair[i]);

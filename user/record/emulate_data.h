@@ -14,8 +14,8 @@
 #include "store/write.h"
 
 struct emulate_data_env {
-	/* Which module an instruction lies in, and where; false: unknown. wanted: how often it ran is, too. */
-	bool (*place)(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr, bool *wanted);
+	/* Which module an instruction lies in, and where; false: unknown. */
+	bool (*place)(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
 	void *ctx;
 };
 
