@@ -28,6 +28,7 @@
 
 #define LOOK_MIN_NS 2e6    /* how often to look: such that an account is overdrawn by little, */
 #define LOOK_MAX_NS 20e6   /* a function may get hot at any time */
+#define LOOK_IDLE_NS 1e9   /* where no library is known that could be called; by hand */
 #define LOOK_FIRST_US 1000 /* and soon at first, before the next library's are planted, which takes some 5 ms */
 #define CREDIT_S 3.0       /* an account holds at most so many seconds' earnings, and starts with none: */
 #define LOAN_S 0.3         /* so many seconds' it may owe at first, 38 hits of 26 us at .33 % of a CPU */
@@ -273,7 +274,7 @@ static bool look_at_library(struct offload_session *s, struct known_lib *l, doub
 double budget_look(struct offload_session *s, double blind_ns)
 {
 	uint64_t at = clock_now();
-	double elapsed_ns = (double)(at - s->looked), earn, next = LOOK_MAX_NS;
+	double elapsed_ns = (double)(at - s->looked), earn, next = LOOK_IDLE_NS;
 	int overdrawn[sizeof(s->libs) / sizeof(s->libs[0])];
 	unsigned busy = 0, cnt = 0;
 
@@ -281,6 +282,8 @@ double budget_look(struct offload_session *s, double blind_ns)
 	session_cpu(s); /* so that little is missing of a process that ends */
 	for (unsigned i = 0; i < s->libs_cnt; i++)
 		busy += s->libs[i].index >= 0 && s->libs[i].hot;
+	for (unsigned i = 0; i < s->libs_cnt; i++)
+		next = s->libs[i].index >= 0 ? LOOK_MAX_NS : next;
 	/* Only those that are called share the budget. */
 	earn = s->opts.budget * s->cpu_share * elapsed_ns / (busy ? busy : 1);
 	for (unsigned i = 0; i < s->libs_cnt; i++) {
@@ -301,6 +304,8 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	l->balance_ns = s->opts.exact ? INFINITY : 0;
 	l->floor_ns = -s->opts.budget * LOAN_S * 1e9;
 	r = arm_library(s, l, e);
+	if (!l->on && s->thread_runs)
+		pthread_cond_signal(&s->wake); /* it may have been idle */
 	budget_book(s, l);
 	pthread_mutex_unlock(&s->lock);
 	return r;

@@ -22,6 +22,7 @@
 
 #define RECORDS_PER_SECOND 1000 /* and process; beyond, calls are thinned (OFFLOAD.md); by hand */
 #define RESCAN_PIDS 64          /* processes looked at in one step; by hand */
+#define RESCAN_PART .001        /* of one CPU, ours, that these steps take; by hand */
 
 /* ---- options ---- */
 
@@ -507,27 +508,38 @@ void offload_session_on_exit(struct offload_session *s, int pid)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void offload_session_tick(struct offload_session *s)
+/* Libraries and rings that came later, should nobody tell us: of many files, not each second. */
+static void look_for_later(struct offload_session *s, uint64_t now)
 {
-	uint64_t now = clock_now(), cpu, pid, *v;
+	uint64_t pid, *v, began = clock_cpu();
+	unsigned cnt = 0, libs = s->libs_cnt;
 	int pids[RESCAN_PIDS];
-	unsigned cnt = 0;
 	size_t pos = 0;
 
-	if (s->ended) {
-		session_put_counts(s);
+	if (now < s->rescan_at)
 		return;
-	}
-	offload_session_poll(s);
 	while (cnt < RESCAN_PIDS && map_next(&s->pids, &pos, &pid, &v))
 		pids[cnt++] = (int)pid;
-	/* Libraries loaded later, should nobody tell us. */
 	for (unsigned i = 0; i < cnt; i++)
 		session_find(s, pids[i], false, NULL, 0, NULL);
 	for (unsigned i = 0; i < cnt; i++) {
 		watch_uring(s, pids[i]);
 		watch_alg(s, pids[i]);
 	}
+	/* where it found one, it was not the looking that took long */
+	s->rescan_at = s->libs_cnt == libs ? now + (uint64_t)((double)(clock_cpu() - began) / RESCAN_PART) : now;
+}
+
+void offload_session_tick(struct offload_session *s)
+{
+	uint64_t now = clock_now(), cpu;
+
+	if (s->ended) {
+		session_put_counts(s);
+		return;
+	}
+	offload_session_poll(s);
+	look_for_later(s, now);
 	pthread_mutex_lock(&s->lock);
 	cpu = session_cpu(s);
 	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns)

@@ -104,6 +104,7 @@ struct offload_session {
 	unsigned libs_kept; /* when the last profile began: nothing came since, nothing is looked for that went */
 	struct gone_libs gone;
 	double spent_ns;                /* on all probes so far; budget_book() */
+	uint64_t rescan_at;             /* not before: look_for_later() */
 	struct map pids;                /* pid -> CPU time when last seen; under `lock` */
 	uint64_t cpu_gone;              /* of processes that have ended */
 	struct map sites;               /* hash of pid, function, caller -> stack id */
