@@ -25,6 +25,7 @@
 #define TRIED_TIMES 4           /* as long as what was packed both ways, and both are tried again; by hand */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 #define LOOSE_MOST (1u << 20)   /* bytes that are held to be packed anew: half as many pack to 9 % more; by hand */
+#define LOOSE_LEAST 16384       /* bytes: of a shorter piece that stays for seconds, packing is mostly its setup; by hand */
 #define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
 #define PACKED_LEVEL 6          /* what stays: 6 % less than of 1, at 2 ms for 256 KB; by hand */
 
@@ -160,7 +161,15 @@ static void seal_chunk(struct fmt_chunk *c, const void *data)
 	c->xxh64 = XXH64(data, c->stored_size, XXH64(c, offsetof(struct fmt_chunk, xxh64), 0));
 }
 
-/* To `out`. */
+/* Into `to`; its size, s->len if that is not less. */
+static size_t pack_plainly(struct store_writer *w, const struct piece *s, char *to, size_t bound, int level)
+{
+	size_t n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
+
+	return ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n) ? s->len : n;
+}
+
+/* To `out`; level 0: as it is. */
 static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece *s, int level)
 {
 	struct fmt_chunk c = {
@@ -172,9 +181,9 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 		.seq = w->seq++,
 	};
 	struct section *of = &w->sections[id];
-	size_t bound = ZSTD_compressBound(s->len), n = SIZE_MAX, turned = 0;
-	bool rises = s->len >= TURNED_LEAST && steps_rise((const uint8_t *)s->data, s->len, s->rec_size);
-	bool both = s->len > of->tried * TRIED_TIMES;
+	size_t bound = ZSTD_compressBound(s->len), n = level ? SIZE_MAX : s->len, turned = 0;
+	bool rises = level && s->len >= TURNED_LEAST && steps_rise((const uint8_t *)s->data, s->len, s->rec_size);
+	bool both = level && s->len > of->tried * TRIED_TIMES;
 	char *to;
 
 	if (!buf_reserve(&w->out, bound + sizeof(c)))
@@ -182,12 +191,10 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 	to = w->out.data + w->out.len + sizeof(c);
 	if (rises)
 		steps_make((uint8_t *)s->data, s->len, s->rec_size);
-	if (both || of->turns)
+	if (both || (level && of->turns))
 		turned = pack_turned(w, s, level);
-	if (both || !turned) {
-		n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
-		n = ZSTD_isError(n) || n >= s->len || !may_pack(w, s, n) ? s->len : n;
-	}
+	if (both || (level && !turned))
+		n = pack_plainly(w, s, to, bound, level);
 	c.flags = n == s->len ? FMT_RAW : rises ? FMT_RAW | FMT_STEPS : 0;
 	if (both && s->len >= TURNED_LEAST) {
 		of->tried = s->len;
@@ -216,6 +223,8 @@ static void add_section(struct store_writer *w, unsigned id, bool all, int level
 	size_t from = all ? 0 : s->loose_len;
 	uint32_t before = all ? 0 : s->loose_count;
 
+	if (!all && s->bytes.len - from < LOOSE_LEAST)
+		level = 0;
 	if (s->count > before)
 		add_chunk_of(w, id,
 			     &(struct piece){ .data = s->bytes.data + from,
