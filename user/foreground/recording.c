@@ -54,6 +54,7 @@ static int session_opts_of(const struct record_opts *o, struct session_opts *so,
 		return e->code;
 	so->budget = effort->budget * effort->planned;
 	so->max_hz = effort->max_hz;
+	so->own = effort->own;
 	/* windows and counts need a share of the budget, and of the samples' time */
 	if (o->windows)
 		so->max_hz = so->max_hz * (counts ? 2 : 3) / 5;

@@ -15,6 +15,7 @@ struct effort {
 	double planned; /* of the budget */
 	uint32_t max_hz;
 	double bursts, segments; /* of one CPU, our own time (emulate.h, part_segments.h) */
+	double own;              /* of one CPU, all our own time (own_budget.h) */
 };
 
 /* NULL: there is none of that name. */

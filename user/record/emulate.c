@@ -38,7 +38,7 @@ struct emulate {
 	struct revisits *revisits;
 	struct emu_pages *likely; /* of the process whose memory is read */
 	struct pages_choice pages;
-	double part; /* of one CPU's time, of ours */
+	double part, lent; /* of one CPU's time, of ours; lent: what segments leave */
 	bool asked;  /* for its pages, with the next sample */
 	uint64_t asked_at;
 	struct emulate_when when;
@@ -263,13 +263,14 @@ int emulate_poll(struct emulate *r, uint64_t now)
 void emulate_lend(struct emulate *r, double part)
 {
 	if (r)
-		r->when.part = r->part + part;
+		r->lent = part;
 }
 
 void emulate_second(struct emulate *r, uint64_t now)
 {
 	if (!r)
 		return;
+	r->when.part = (r->part + r->lent) * session_own_share(r->s);
 	/* windows may have become possible */
 	r->when.target_part = ledger_rate(session_ledger(r->s), ACCOUNT_BURSTS);
 	emulate_when_second(&r->when, now);

@@ -392,7 +392,7 @@ static int segments_part_poll(void *part, struct session *s, uint64_t now)
 	if (!g->calls)
 		return 0;
 	if (g->stage == RESTS) {
-		worth = segment_worth(&g->worth);
+		worth = segment_worth(&g->worth) * session_own_share(s);
 		g->own_left = fmin(OWN_CREDIT_NS * worth, g->own_left + g->own * worth * (double)(now - g->earned));
 		g->earned = now;
 		if (now < g->next || g->own_left < 0 ||

@@ -101,6 +101,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	s->cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->cpu_at_start = own_cpu_ns();
+	own_budget_begin(&s->own, o->own, clock_now(), s->cpu_at_start);
 	prices_open(&s->prices);
 	so = (struct sampler_opts){ .stack_bytes = o->stack_bytes,
 				    .ring_bytes = o->ring_bytes,
@@ -502,6 +503,19 @@ static void look_at_target(struct session *s, uint64_t now)
 	look_at_ticks(s);
 }
 
+double session_own_share(const struct session *s)
+{
+	return s->own.share;
+}
+
+static void look_at_own(struct session *s, uint64_t now)
+{
+	own_budget_second(&s->own, now, own_cpu_ns() + contained_cpu_ns());
+	if (s->own.cut_seconds)
+		session_count(s, "seconds with fewer bursts and segments, as the recorder took too much CPU time",
+			      s->own.cut_seconds, false);
+}
+
 /* The first second is a large part of a short run. */
 static void rate_is_known(struct session *s)
 {
@@ -593,6 +607,7 @@ int session_poll(struct session *s, struct err *e)
 		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
+		look_at_own(s, now);
 		s->quiet = !s->wrote && !store_waits(s->store) && now - s->cost_at < QUIET_NS;
 		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)

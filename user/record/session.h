@@ -34,6 +34,7 @@ struct session_opts {
 	double budget;      /* share of the target's time that may be spent, e.g. 0.01 */
 	uint64_t period_ns; /* 0: chosen from the budget and the measured cost of a tick */
 	uint32_t max_hz;    /* when chosen */
+	double own;         /* part of one CPU that the recorder itself may take; 0: no bound */
 	enum sampler_timers timers;
 	double timer_part; /* of the budget, for the timer; 0: two thirds */
 	uint32_t stack_bytes;
@@ -63,6 +64,8 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 int session_add(struct session *s, const struct source *source, void *ctx, struct err *e);
 /* Attaches to the targets and starts the command, if there is one. */
 int session_start(struct session *s, struct err *e);
+/* Of what bursts and segments would have of our own CPU time, the part that they may have now. */
+double session_own_share(const struct session *s);
 /* One round: drain, order, attribute, write. Negative: the recording cannot go on. */
 int session_poll(struct session *s, struct err *e);
 /* fd that becomes readable before rings overflow. */

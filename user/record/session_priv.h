@@ -10,6 +10,7 @@
 #include "record/ledger.h"
 #include "record/located_code.h"
 #include "record/on_time.h"
+#include "record/own_budget.h"
 #include "record/session.h"
 #include "measure/cost_attached.h"
 #include "record/thread_ticks.h"
@@ -70,6 +71,7 @@ struct session {
 	uint64_t wanted;      /* a sample, not before this time; 0: none */
 	uint64_t due, newest; /* the tick that is waited for; of the last sample that was read */
 	unsigned tries;       /* to find it */
+	struct own_budget own;
 	struct wakeups looks;
 	uint64_t look_count;
 	struct switch_rate switches;
