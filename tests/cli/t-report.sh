@@ -97,7 +97,7 @@ rm -rf cache/accperf/symbols; gcc -O0 -Wl,--build-id=0xabcdef0123 -o named named
 check "... but not from another file in its place" bash -c "accperf report -i unnamed.data --json 2>/dev/null | jq -e '(.functions[0].name | test(\"^named[+]0x\")) and .unnamed == 1'"
 # an answer that was kept rests on these files, and is given with its status and what was said beside it
 ask() { accperf report -i $1 >"$2.out" 2>"$2.err"; echo "status $?" >>"$2.out"; }
-head -c $(($(stat -c %s a.data) * 3 / 4)) a.data >cut.data; rm -rf cache/accperf/answers; ask cut.data first; ask cut.data again
+head -c $(($(stat -c %s a.data) * 3 / 4)) a.data >cut.data; sleep 0.1; rm -rf cache/accperf/answers; ask cut.data first; ask cut.data again
 check "asked again, the same is said with the same status" bash -c 'ls cache/accperf/answers/* && cmp first.out again.out && cmp first.err again.err && grep -q "status 3" first.out && [ -s first.err ]'
 check "answers are for the owner's eyes only" test "$(stat -c %a cache/accperf/answers cache/accperf/answers/* | tr '\n' ' ')" = "700 600 "
 cp a.data cut.data; ask cut.data other

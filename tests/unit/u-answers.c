@@ -17,6 +17,7 @@
 
 #include "util/answers.h"
 #include "util/cachedir.h"
+#include "util/hashed.h"
 #include "util/openfile.h"
 
 static char folder[64], beside[96];
@@ -186,6 +187,46 @@ static void test_files_it_rests_on(void **state)
 }
 
 /* Whatever a file holds, nothing of it is printed that would act on a terminal. */
+static uint64_t hash_of(const char *file)
+{
+	XXH3_state_t *h = XXH3_createState();
+	XXH128_hash_t hash;
+	struct stat st;
+
+	XXH3_128bits_reset(h);
+	assert_true(hashed_file(h, file, &st));
+	hash = XXH3_128bits_digest(h);
+	XXH3_freeState(h);
+	return hash.low64;
+}
+
+/* A new file is summed up by its contents, an older one is not read; whoever sets its time back is found out. */
+static void test_changed_file(void **state)
+{
+	const struct timespec before[2] = { { .tv_sec = 1700000000, .tv_nsec = 5 },
+					    { .tv_sec = 1700000000, .tv_nsec = 5 } };
+	char name[2][64];
+	uint64_t settled;
+
+	for (unsigned i = 0; i < 2; i++) {
+		snprintf(name[i], sizeof(name[i]), "/tmp/accperf-hashed-%d-%u", getpid(), i);
+		write_file(name[i], "as new");
+	}
+	assert_int_equal(hash_of(name[0]), hash_of(name[1]));
+	assert_int_equal(utimensat(AT_FDCWD, name[0], before, 0), 0);
+	usleep(200000);
+	settled = hash_of(name[0]);
+	assert_int_equal(hash_of(name[0]), settled);
+	assert_int_not_equal(hash_of(name[1]), settled);
+	write_file(name[0], "anew..");
+	assert_int_equal(utimensat(AT_FDCWD, name[0], before, 0), 0);
+	assert_int_not_equal(hash_of(name[0]), settled);
+	usleep(200000);
+	assert_int_not_equal(hash_of(name[0]), settled);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(unlink(name[i]), 0);
+}
+
 static void test_harmless(void **state)
 {
 	static const char *const bad[] = { "\033]0;title\007",
@@ -259,6 +300,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_question, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_folder_it_rests_on, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files_it_rests_on, setup, teardown),
+		cmocka_unit_test(test_changed_file),
 		cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 	};

@@ -86,7 +86,7 @@ static const struct opt options[] = {
 	OPT_END
 };
 
-static int print_text(const struct buf *b, bool pager)
+static int print_text(struct buf *b, bool pager)
 {
 	struct err e = { 0 };
 

@@ -114,7 +114,8 @@ static bool inputs_unchanged(const struct kept *k)
 
 		if (stat(k->input[i], &is) || is.st_dev != was->st_dev || is.st_ino != was->st_ino ||
 		    is.st_size != was->st_size || is.st_mtim.tv_sec != was->st_mtim.tv_sec ||
-		    is.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+		    is.st_mtim.tv_nsec != was->st_mtim.tv_nsec || is.st_ctim.tv_sec != was->st_ctim.tv_sec ||
+		    is.st_ctim.tv_nsec != was->st_ctim.tv_nsec)
 			return false;
 	}
 	return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Runs a command; one that has FRESH_OPT in its options, and reads profiles only, keeps what it printed
- * (util/answers.h) and prints that again when asked the same of the same contents by the same program, for a
+ * (util/answers.h) and prints that again when asked the same of unchanged files by the same program, for a
  * terminal of the same width. To let a command do so: FRESH_OPT in its options and `bool fresh` in their struct.
  * Its output must depend on nothing but options, its -i and operands, and files opened by util/openfile.h.
  * Included by main.c and the commands of user/cli.

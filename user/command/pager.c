@@ -87,25 +87,34 @@ static int page_text(const struct buf *text, unsigned rows, struct err *e)
 	return 0;
 }
 
-int pager_write(const struct buf *text, bool pager, struct err *e)
+static int show_text(const struct buf *text, bool pager, struct err *e)
 {
 	unsigned columns, rows;
 	AUTO_BUF(fit);
 
-	log_progress_end();
-	text_names_forget();
 	if (buf_failed(text))
 		return err_set(e, -ENOMEM, "out of memory");
-	if (copied) {
-		buf_add(&copied->text, text->data, text->len);
-		copied->pager = pager;
-		copied->times++;
-	}
 	if (!pager || !terminal_size(&columns, &rows))
 		return write_text(stdout, text, "the output", e);
 	/* a terminal breaks a line within a word */
 	text_fit(&fit, text->data ? text->data : "", columns < 80 ? 80 : columns);
 	return buf_failed(&fit) ? err_set(e, -ENOMEM, "out of memory") : page_text(&fit, rows, e);
+}
+
+int pager_write(struct buf *text, bool pager, struct err *e)
+{
+	int err;
+
+	log_progress_end();
+	text_names_forget();
+	err = show_text(text, pager, e);
+	if (copied && !copied->times++) {
+		copied->pager = pager;
+		copied->text = *text;
+		*text = (struct buf){ 0 };
+	}
+	buf_release(text);
+	return err;
 }
 
 int pager_begin(struct pager_file *f, const char *path, struct err *e)
@@ -145,7 +154,7 @@ int pager_save(const struct buf *data, const char *path, struct err *e)
 	return err ? err : pager_end(&f, pager_part(&f, data, e), e);
 }
 
-int pager_give(const struct buf *text, const char *path, bool pager, struct err *e)
+int pager_give(struct buf *text, const char *path, bool pager, struct err *e)
 {
 	return path ? pager_save(text, path, e) : pager_write(text, pager, e);
 }

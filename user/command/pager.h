@@ -14,9 +14,10 @@
 /* Terminal: its width, and colours unless NO_COLOR or TERM=dumb. Elsewhere: no limit, no colours. */
 struct text_style pager_style(void);
 /* Writes text to stdout; on a terminal that is too small for it, through ACCPERF_PAGER, PAGER or
- * less, when `pager`. Returns 0 or -errno with *e filled. */
-int pager_write(const struct buf *text, bool pager, struct err *e);
-/* What pager_write() is given is appended to *copy, too; NULL: no more. */
+ * less, when `pager`. Returns 0 or -errno with *e filled. The text is released, as it may be as large as
+ * all that it tells of. */
+int pager_write(struct buf *text, bool pager, struct err *e);
+/* The next text that pager_write() is given is kept in *copy instead of being released; NULL: no more. */
 struct pager_copy {
 	struct buf text;
 	bool pager;     /* as it was asked for */
@@ -27,8 +28,8 @@ void pager_copy_to(struct pager_copy *copy);
  * file of mode 0600 in the place of an older one; a terminal, /dev/null and /dev/stdout are written to. */
 int pager_save(const struct buf *data, const char *path, struct err *e);
 
-/* To that file, or with NULL to stdout. */
-int pager_give(const struct buf *text, const char *path, bool pager, struct err *e);
+/* To that file, or with NULL to stdout as pager_write() does. */
+int pager_give(struct buf *text, const char *path, bool pager, struct err *e);
 
 /* The same in parts: after pager_begin() any number of pager_part(), then pager_end(), whatever failed. */
 struct pager_file {

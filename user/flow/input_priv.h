@@ -130,7 +130,7 @@ static inline struct fmt_frame raw_frame(const struct raw *r, uint32_t stack, ui
 
 	return (struct fmt_frame){ .addr = f->addr,
 				   .module = r->p->modules[f->module].id,
-				   .flags = r->p->stack_frame_flags[at] };
+				   .flags = at < r->p->stack_flag_cap ? r->p->stack_frame_flags[at] : 0 };
 }
 
 #define INPUT_MOST (64u << 20) /* records of one kind; a file that claims more is not one of ours */

@@ -114,9 +114,6 @@ static uint32_t *more_frames(struct profile *p, size_t n)
 
 	if (!GROW_TO(p->stack_frames, p->stack_frame_count + n + 1, k->stack_frame_cap, 1024))
 		return NULL;
-	if (k->groups & PROFILE_ORDER &&
-	    !GROW_TO(p->stack_frame_flags, p->stack_frame_count + n + 1, k->stack_flag_cap, 1024))
-		return NULL;
 	return p->stack_frames + p->stack_frame_count;
 }
 
@@ -144,8 +141,11 @@ static int take_stack_record(void *ctx, const void *record, size_t size)
 		ids[i] = index_of_frame(p, f.module, f.addr);
 		if (!ids[i])
 			return -ENOMEM;
-		if (k->groups & PROFILE_ORDER)
+		if (f.flags && k->groups & PROFILE_ORDER) {
+			if (!GROW_ZEROED(p->stack_frame_flags, p->stack_frame_count + i + 1, p->stack_flag_cap, 1024))
+				return -ENOMEM;
 			p->stack_frame_flags[p->stack_frame_count + i] = (uint8_t)f.flags;
+		}
 	}
 	if (!PUSH(p->stacks, p->stack_count, k->stack_cap, 64,
 		  (struct profile_stack){ .first = p->stack_frame_count, .count = (uint32_t)n, .flags = head.flags }))
@@ -208,23 +208,43 @@ static bool same_cell(const void *profile, uint32_t number, const void *key)
 	return c->stack == k->stack && c->thread == k->thread;
 }
 
+static uint64_t hash_thread(const void *profile, uint32_t number)
+{
+	const struct profile_thread *t = &((const struct profile *)profile)->threads[number - 1];
+
+	return index_hash(t->pid, t->tid);
+}
+
+static bool same_thread(const void *profile, uint32_t number, const void *key)
+{
+	const struct profile_thread *t = &((const struct profile *)profile)->threads[number - 1], *k = key;
+
+	return t->tid == k->tid && t->pid == k->pid;
+}
+
+static inline bool is_last_thread(const struct profile *p, uint32_t pid, uint32_t tid)
+{
+	const struct profile_thread *t = p->threads + p->priv->last_thread;
+
+	return p->thread_count && t->tid == tid && t->pid == pid;
+}
+
 /* Its number becomes k->last_thread. */
 static int find_thread(struct profile *p, uint32_t pid, uint32_t tid)
 {
 	struct profile_private *k = p->priv;
-	bool added;
-	uint64_t key = (uint64_t)pid << 32 | tid, *at = map_put(&k->thread_at, key, &added);
+	const struct profile_thread key = { .pid = pid, .tid = tid };
+	uint32_t *slot = index_slot(&k->thread_at, index_hash(pid, tid), same_thread, hash_thread, p, &key);
 
-	if (!at)
+	if (!slot)
 		return -ENOMEM;
-	if (added) {
-		*at = p->thread_count;
-		if (!PUSH(p->threads, p->thread_count, k->thread_cap, 64,
-			  (struct profile_thread){ .pid = pid, .tid = tid }))
+	if (!*slot) {
+		if (!PUSH(p->threads, p->thread_count, k->thread_cap, 64, key))
 			return -ENOMEM;
+		k->thread_at.used++;
+		*slot = (uint32_t)p->thread_count;
 	}
-	k->last_thread_key = key;
-	k->last_thread = (uint32_t)*at;
+	k->last_thread = *slot - 1;
 	return 0;
 }
 
@@ -258,8 +278,7 @@ static int take_weighed(struct profile *p, const struct fmt_sample *s, enum prof
 	struct profile_cell *cell;
 	uint32_t at;
 
-	if ((!p->thread_count || ((uint64_t)s->pid << 32 | s->tid) != k->last_thread_key) &&
-	    find_thread(p, s->pid, s->tid))
+	if (!is_last_thread(p, s->pid, s->tid) && find_thread(p, s->pid, s->tid))
 		return -ENOMEM;
 	at = s->stack < k->first_cell_cap ? k->first_cell[s->stack] : 0;
 	if (!at || p->cells[at - 1].thread != k->last_thread)
@@ -481,7 +500,7 @@ static void drop_scaffold(struct profile_private *k)
 	k->raw_modules = NULL;
 	k->raw_lines = NULL;
 	k->raw_counters = NULL;
-	map_release(&k->thread_at);
+	index_release(&k->thread_at);
 	free(k->first_cell);
 	k->first_cell = NULL;
 	k->first_cell_cap = 0;

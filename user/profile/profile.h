@@ -102,7 +102,8 @@ struct profile {
 	struct profile_module *modules;
 	struct profile_stack *stacks;
 	uint32_t *stack_frames;
-	uint8_t *stack_frame_flags; /* of each of stack_frames; NULL without PROFILE_ORDER */
+	uint8_t *stack_frame_flags; /* with PROFILE_ORDER, of the first of stack_frames; all further ones have none */
+	size_t stack_flag_cap;
 	uint32_t *stack_seen;       /* by stack: the how manieth with a sample, from 1; NULL as above */
 	struct profile_thread *threads;
 	struct profile_cell *cells; /* by thread */

@@ -30,9 +30,10 @@ struct profile_private {
 	/* of 32 bits: indexes are */
 	uint32_t raw_function_cap, raw_module_cap, raw_line_cap, raw_counter_cap, raw_exact_cap;
 	uint32_t frame_cap, stack_cap, thread_cap, cell_cap, function_cap, line_cap, stack_dense_cap;
-	size_t stack_frame_cap, stack_flag_cap;
-	struct map counts_at, function_at, module_at, thread_at, counter_at, comm_at, merged;
-	struct index frame_at; /* (module, addr) -> frame */
+	size_t stack_frame_cap;
+	struct map counts_at, function_at, module_at, counter_at, comm_at, merged;
+	struct index frame_at;  /* (module, addr) -> frame */
+	struct index thread_at; /* (pid, tid) -> thread, from 1 */
 	uint32_t *first_cell;  /* stack id -> the cell that had it first, from 1; 0: none yet */
 	uint32_t first_cell_cap;
 	struct index cell_at; /* (thread, stack) -> any other cell, from 1 */
@@ -41,7 +42,6 @@ struct profile_private {
 	/* stack id -> stack: ids come nearly in order, so most lie in the array */
 	uint32_t *stack_dense;
 	struct map stack_sparse;
-	uint64_t last_thread_key;
 	uint32_t last_thread;
 	struct intern texts; /* names made up here */
 	struct fmt_x_func *raw_exact;

@@ -187,6 +187,15 @@ static void stop_thread(struct store_reader *r)
 	r->threaded = r->quit = false;
 }
 
+/* While no thread is at work. */
+static void drop_chunks(struct store_reader *r)
+{
+	for (unsigned i = 0; i < AHEAD; i++) {
+		buf_release(&r->slot[i].stored);
+		buf_release(&r->slot[i].raw);
+	}
+}
+
 void store_reader_free(struct store_reader *r)
 {
 	if (!r)
@@ -194,10 +203,7 @@ void store_reader_free(struct store_reader *r)
 	stop_thread(r);
 	if (r->fd >= 0)
 		close(r->fd);
-	for (unsigned i = 0; i < AHEAD; i++) {
-		buf_release(&r->slot[i].stored);
-		buf_release(&r->slot[i].raw);
-	}
+	drop_chunks(r);
 	ZSTD_freeDCtx(r->zstd);
 	map_release(&r->string_at);
 	map_release(&r->meta_values);
@@ -504,8 +510,10 @@ int store_next_packed(struct store_reader *r, struct store_chunk *c, struct err 
 		r->seen = u->rec;
 		if (u->status < 0)
 			return err_set(e, u->status, "out of memory reading the profile");
-		if (!u->status)
+		if (!u->status) {
+			drop_chunks(r); /* what was read is made use of next, in megabytes of its own */
 			return 0;
+		}
 		*c = (struct store_chunk){ .section = u->h.section,
 					   .rec_size = u->h.rec_size,
 					   .count = u->h.count,

@@ -49,24 +49,27 @@ void buf_add(struct buf *b, const void *data, size_t len)
 	b->data[b->len] = '\0';
 }
 
-void buf_addch(struct buf *b, char c)
-{
-	buf_add(b, &c, 1);
-}
-
 void buf_addstr(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));
 }
 
+/* Most texts fit where there is room already, and are made once. */
 void buf_addf(struct buf *b, const char *fmt, ...)
 {
+	size_t room = !b->failed && b->cap > b->len ? b->cap - b->len : 0;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(room ? b->data + b->len : NULL, room, fmt, ap);
 	va_end(ap);
+	if (n >= 0 && (size_t)n < room) {
+		b->len += (size_t)n;
+		return;
+	}
+	if (room)
+		b->data[b->len] = '\0';
 	if (n < 0) {
 		b->failed = true;
 		return;

@@ -27,7 +27,16 @@ static inline bool buf_failed(const struct buf *b)
 }
 bool buf_reserve(struct buf *b, size_t extra);
 void buf_add(struct buf *b, const void *data, size_t len);
-void buf_addch(struct buf *b, char c);
+/* Inlined: exports consist of such. */
+static inline void buf_addch(struct buf *b, char c)
+{
+	if (b->failed || b->len + 1 >= b->cap) {
+		buf_add(b, &c, 1);
+		return;
+	}
+	b->data[b->len++] = c;
+	b->data[b->len] = '\0';
+}
 void buf_addstr(struct buf *b, const char *s);
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

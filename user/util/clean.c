@@ -109,14 +109,20 @@ static bool add_special(struct buf *b, char c, enum clean_form form)
 	return true;
 }
 
-/* Bytes at s that mean nothing special in any form. */
+/* Bytes that mean nothing special in any form: all of ASCII that is seen but " & ' < > \ */
+static const bool plain_byte[256] = {
+	[0x20 ... 0x21] = true, [0x23 ... 0x25] = true, [0x28 ... 0x3b] = true,
+	[0x3d] = true,          [0x3f ... 0x5b] = true, [0x5d ... 0x7e] = true,
+};
+
+/* So many at s. */
 static unsigned plain(const char *s)
 {
-	const char *p = s;
+	const unsigned char *p = (const unsigned char *)s;
 
-	while (*p >= 0x20 && *p < 0x7f && *p != '"' && *p != '\\' && *p != '&' && *p != '<' && *p != '>' && *p != '\'')
+	while (plain_byte[*p])
 		p++;
-	return (unsigned)(p - s);
+	return (unsigned)(p - (const unsigned char *)s);
 }
 
 void clean_add(struct buf *b, const char *s, enum clean_form form)

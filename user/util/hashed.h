@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a name in a cache is a sum of: contents of files, and the program that works out what is kept. Included by those
+ * What a name in a cache is a sum of: files as they are, and the program that works out what is kept. Included by those
  * that keep answers and solutions (command/kept.c, flow/balance_kept.c).
  */
 #ifndef ACCPERF_UTIL_HASHED_H
@@ -13,7 +13,8 @@
 #endif
 #include <xxhash.h>
 
-/* The contents of a file, and their length; *st: what it was then. False: it cannot be read, or is no regular file. */
+/* A file as it is: by its place, size and times where each change from now on would show in them, which spares reading it;
+ * else by its contents. *st: what it was then. False: it cannot be read, or is no regular file. */
 bool hashed_file(XXH3_state_t *h, const char *path, struct stat *st);
 /* This program: another one may answer otherwise. By its build-id, else by its contents. */
 bool hashed_program(XXH3_state_t *h);
