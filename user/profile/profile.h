@@ -104,7 +104,7 @@ struct profile {
 	uint32_t *stack_frames;
 	uint8_t *stack_frame_flags; /* with PROFILE_ORDER, of the first of stack_frames; all further ones have none */
 	size_t stack_flag_cap;
-	uint32_t *stack_seen;       /* by stack: the how manieth with a sample, from 1; NULL as above */
+	uint32_t *stack_seen; /* by stack: the how manieth with a sample, from 1; NULL as above */
 	struct profile_thread *threads;
 	struct profile_cell *cells; /* by thread */
 	struct profile_counter *counters;

@@ -34,7 +34,7 @@ struct profile_private {
 	struct map counts_at, function_at, module_at, counter_at, comm_at, merged;
 	struct index frame_at;  /* (module, addr) -> frame */
 	struct index thread_at; /* (pid, tid) -> thread, from 1 */
-	uint32_t *first_cell;  /* stack id -> the cell that had it first, from 1; 0: none yet */
+	uint32_t *first_cell;   /* stack id -> the cell that had it first, from 1; 0: none yet */
 	uint32_t first_cell_cap;
 	struct index cell_at; /* (thread, stack) -> any other cell, from 1 */
 	struct index wait_at; /* (stack, pid) -> wait, from 1 */

@@ -13,8 +13,8 @@
 #endif
 #include <xxhash.h>
 
-/* A file as it is: by its place, size and times where each change from now on would show in them, which spares reading it;
- * else by its contents. *st: what it was then. False: it cannot be read, or is no regular file. */
+/* A file as it is: by its place, size and times where each change from now on would show in them, which spares reading
+ * it; else by its contents. *st: what it was then. False: it cannot be read, or is no regular file. */
 bool hashed_file(XXH3_state_t *h, const char *path, struct stat *st);
 /* This program: another one may answer otherwise. By its build-id, else by its contents. */
 bool hashed_program(XXH3_state_t *h);
