@@ -25,6 +25,7 @@
 #include "record/ledger.h"
 #include "record/located_code.h"
 #include "record/session.h"
+#include "record/session_breakpoints.h"
 #include "store/read.h"
 
 #define PID 4000000u /* beyond the largest: /proc has none */

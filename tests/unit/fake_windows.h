@@ -25,6 +25,7 @@
 #include "record/part_access.h"
 #include "record/part_windows.h"
 #include "record/session.h"
+#include "record/session_breakpoints.h"
 #include "record/sources.h"
 #include "store/read.h"
 

@@ -14,6 +14,7 @@
 #include "record/ledger.h"
 #include "record/located_code.h"
 #include "record/poll_interval.h"
+#include "record/session_breakpoints.h"
 #include "measure/execbp_cost.h"
 #include "measure/prices.h"
 #include "util/clock.h"

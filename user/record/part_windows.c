@@ -16,6 +16,7 @@
 #include "record/access_opts.h"
 #include "record/window_choice.h"
 #include "record/poll_interval.h"
+#include "record/session_breakpoints.h"
 #include "measure/prices.h"
 #include "kmod-free/watch.h"
 #include "util/clock.h"

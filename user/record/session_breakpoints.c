@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The hardware breakpoints of a session: how many are free, who wants them, and what it costs that they are there. */
+#include "record/session_breakpoints.h"
+
 #include "record/breakpoint_gate.h"
 #include "record/session_priv.h"
 #include "util/clock.h"
