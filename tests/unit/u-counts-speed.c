@@ -14,6 +14,12 @@
 #include "counts/counts_windows.h"
 #include "store/write.h"
 
+/* What bursts ran of the function in the model of a processor, and this machine's cycle; cycle NULL: unknown. */
+static struct {
+	double timed, cycles;
+	const char *cycle;
+} modelled;
+
 struct seen {
 	uint32_t how; /* enum fmt_counts_how of the link */
 	unsigned windows;
@@ -51,7 +57,9 @@ static void record_of(const struct seen *seen, unsigned n, const struct fmt_segm
 					   .end = 0x1100,
 					   .self_ns = 1e10,
 					   .samples = 1000,
-					   .flags = FMT_CF_GRAPH };
+					   .flags = FMT_CF_GRAPH,
+					   .timed = modelled.timed,
+					   .cycles = modelled.cycles };
 	const struct fmt_counts_node node[] = {
 		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 10 },
 		{ .id = 2, .function = 1, .kind = FMT_CN_LOOP, .addr = 0x1020, .instructions = 1e6 },
@@ -65,6 +73,8 @@ static void record_of(const struct seen *seen, unsigned n, const struct fmt_segm
 	s = store_create(path, 0, &e);
 	assert_non_null(s);
 	store_put(s, FMT_MODULE, &m, sizeof(m));
+	if (modelled.cycle)
+		store_meta(s, "cycle_ns", modelled.cycle);
 	store_put(s, FMT_COUNTS_FUNC, &f, sizeof(f));
 	for (int i = 0; i < 2; i++)
 		store_put(s, FMT_COUNTS_NODE, &node[i], sizeof(node[i]));
@@ -99,12 +109,12 @@ static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_
 #define CARRIED 5
 
 /* What lies between system calls ran at 3 instructions a ns: all amounts follow, as counts shows them. Rates that are
- * there have a say where segments differ much. */
+ * there weigh by how closely they know it. */
 static void segments_tell_where_no_rate_does(void **state)
 {
 	static const struct seen rate = { FMT_CL_RATE, 20, 30 }, ratio = { FMT_CL_RATIO, 2, 30 };
 	struct fmt_segment seg[STRETCHES * CARRIED];
-	double runs;
+	double runs, by_segments = 0;
 
 	for (int k = 0; k < 4; k++) {
 		struct counts_record r = { 0 };
@@ -126,17 +136,78 @@ static void segments_tell_where_no_rate_does(void **state)
 		s = counts_speed_settle(&r, &b);
 		for (size_t i = 0; i < b.tree.groups; i++)
 			all += b.tree.group[i].instructions;
-		assert_int_equal(s.measured, k > 0);
-		assert_int_equal(s.by_segments, k == 1 || k == 3);
-		if (s.by_segments) {
-			assert_true(fabs(all / 3e9 - 1) < 1e-6);
+		assert_int_equal(s.known, k > 0);
+		assert_int_equal(s.by, !k ? SPEED_BY_NOTHING : k == 2 ? SPEED_BY_RATES : SPEED_BY_SEGMENTS);
+		assert_true(k || b.tree.runs[1] == runs);
+		if (k) {
+			assert_true(fabs(all / 3e9 - 1) < (k == 1 ? 1e-6 : 0.01));
 			assert_true(s.low > 0.3 && s.low < 1 && s.high > 1 && s.high < 3);
-		} else {
-			assert_true(b.tree.runs[1] == runs);
 		}
+		/* two that agree tell more than one */
+		assert_true(k != 2 || s.high < by_segments);
+		by_segments = k == 1 ? s.high : by_segments;
 		counts_built_release(&b);
 		counts_record_release(&r);
 	}
+}
+
+static struct counts_speed speed_by_model(double timed, double per_cycle, const char *cycle, double segment_ns,
+					  double *all)
+{
+	static const struct seen ratio = { FMT_CL_RATIO, 2, 30 };
+	struct fmt_segment seg[STRETCHES * CARRIED];
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct counts_speed s;
+
+	modelled.timed = timed;
+	modelled.cycles = timed / per_cycle;
+	modelled.cycle = cycle;
+	for (uint32_t i = 0; i < STRETCHES * CARRIED; i++)
+		seg[i] = (struct fmt_segment){ .stretch = 1 + i / CARRIED,
+					       .weight = 100,
+					       .ns = segment_ns + (i / CARRIED % 2 ? 1 : -1) * segment_ns / 20,
+					       .instructions = 60000,
+					       .state = FMT_SEG_VERIFIED };
+	record_of(&ratio, 1, seg, segment_ns > 0 ? STRETCHES * CARRIED : 0, &r, &b);
+	s = counts_speed_settle(&r, &b);
+	*all = 0;
+	for (size_t i = 0; i < b.tree.groups; i++)
+		*all += b.tree.group[i].instructions;
+	counts_built_release(&b);
+	counts_record_release(&r);
+	modelled.timed = modelled.cycles = 0;
+	modelled.cycle = NULL;
+	return s;
+}
+
+/* A recording without a rate has amounts, within errors that say how far the model is off between programs. */
+static void a_model_tells_where_nothing_was_measured(void **state)
+{
+	double all, twice, mixed, far;
+	struct counts_speed s = speed_by_model(1e6, 2, "0.25", 0, &all), t, few;
+
+	assert_true(s.known && s.by == SPEED_BY_MODEL && s.added_var > 0);
+	assert_true(s.low > 0.35 && s.low < 0.7 && s.high > 1.5 && s.high < 2.8);
+	assert_true(all > 8e9 &&
+		    all < 16e9); /* 2 instructions in a quarter of a nanosecond, and what the model lacks */
+	t = speed_by_model(1e6, 4, "0.5", 0, &twice);
+	assert_true(t.known && fabs(twice / all - 1) < 0.01);
+	/* a single burst tells less than a hundred */
+	few = speed_by_model(1e4, 2, "0.25", 0, &twice);
+	assert_true(!few.known || few.high > 1.1 * s.high);
+	/* what was measured comes before it; the model still says a little, where they differ by more than chance it is unsure */
+	t = speed_by_model(1e6, 2, "0.25", 60000 / (all * 1e-9), &mixed);
+	assert_true(t.known && t.by == SPEED_BY_SEGMENTS && fabs(mixed / all - 1) < 0.02 && t.high < 1.5);
+	t = speed_by_model(1e6, 2, "0.25", 60000 / (all * 1e-9) * 2.2, &far);
+	assert_true(t.known && far > all / 2.2 && far < all / 1.3 && far * t.low < all / 2.2 &&
+		    far * t.high > all / 1.3);
+	assert_false(speed_by_model(1e6, 2, "0.25", 60000 / (all * 1e-9) * 6, &far).known);
+	/* nothing without the machine's cycle, or with one that is none */
+	assert_false(speed_by_model(1e6, 2, NULL, 0, &all).known);
+	assert_false(speed_by_model(1e6, 2, "nan", 0, &all).known);
+	assert_false(speed_by_model(1e6, 2, "-1", 0, &all).known);
+	assert_false(speed_by_model(0, 2, "0.25", 0, &all).known);
 }
 
 #define SPEED_OF(ns, ...)                                                                                              \
@@ -148,10 +219,10 @@ static void test_seconds(void **state)
 {
 	struct counts_speed s = SPEED_OF(TEN, { FMT_CL_RATE, 20, 30 });
 
-	assert_true(s.measured && isnan(s.seconds) && s.low < 1 && s.high > 1);
+	assert_true(s.known && isnan(s.seconds) && s.low < 1 && s.high > 1);
 	/* one window of three: as many hits need five times the time */
 	s = SPEED_OF(TEN, { FMT_CL_RATE, 1, 3 });
-	assert_true(!s.measured && isnan(s.low) && isnan(s.high));
+	assert_true(!s.known && isnan(s.low) && isnan(s.high));
 	assert_true(fabs(s.seconds - 50) < 1e-6);
 	/* hits enough: it is the windows that are too few */
 	s = SPEED_OF(TEN, { FMT_CL_RATE, 1, 60 });
@@ -185,6 +256,7 @@ static void test_note(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
+					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
 					    cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

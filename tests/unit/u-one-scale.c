@@ -29,7 +29,7 @@ static void plant(struct flow_input *in, double unit, double trust, bool rate)
 
 	*in = (struct flow_input){ .engine = FLOW_SOFT,
 				   .has_compute = true,
-				   .speed = { .measured = rate, .low = 1, .high = 1 },
+				   .speed = { .known = rate, .low = 1, .high = 1 },
 				   .counted_count = MADE };
 	in->times = calloc(MADE + 1, sizeof(*in->times));
 	in->counted = calloc(MADE + 1, sizeof(*in->counted));

@@ -106,7 +106,7 @@ static void estimate_flow(struct gathered *g)
 		add_missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
 	if (g->has_counts && counts_report_make(&g->counts_record, g->profile, COUNTED, &g->counts, &why))
 		g->has_counts = false;
-	if (g->has_counts && !g->counts.speed.measured)
+	if (g->has_counts && !g->counts.speed.known)
 		g->input.uncounted =
 			"how fast the code runs was not measured; record for 30 s or longer, with hardware breakpoints";
 	if (!g->has_counts && !g->profile->has_exact && !(g->part < 1 && g->counts_record.funcs))
@@ -452,7 +452,7 @@ static void counted(struct gathered *g)
 		}
 	for (size_t i = 0; g->has_counts && i < g->counts.row_count; i++) {
 		const struct counts_row *r = &g->counts.row[i];
-		int at = r->calls > 0 && g->counts.speed.measured && r->second.value > 0 && isfinite(r->second.high)
+		int at = r->calls > 0 && g->counts.speed.known && r->second.value > 0 && isfinite(r->second.high)
 				 ? gather_function_named(in, r->name, r->object)
 				 : -1;
 

@@ -122,8 +122,10 @@ struct counts_tree {
 	size_t parts;
 	struct counts_group *group;
 	size_t groups;
-	bool absolute;    /* node 0 is a second of CPU time; rates are measured against it */
-	double sample;    /* the time that one sample stands for; 0: unknown */
+	bool absolute; /* node 0 is a second of CPU time; rates are measured against it */
+	double sample; /* the time that one sample stands for; 0: unknown */
+	/* Expected instructions a second before any rate is looked at, and the variance of its log; 0: unknown. */
+	double speed, speed_var;
 	const bool *want; /* by node: whether runs_var is asked for, or NULL */
 	/* out */
 	double *runs;      /* by node, relative; caller's array of `nodes`, or NULL */

@@ -4,7 +4,7 @@
 #include "counts/counts_cache.h"
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
-#include "counts/counts_speed.h"
+#include "counts/model_rate.h"
 #include "counts/segment_shares.h"
 
 #include <errno.h>
@@ -286,7 +286,6 @@ static int choose_links(struct builder *b)
 {
 	const struct counts_record *r = b->r;
 	struct counts_guess guess;
-	bool by_segments = counts_speed_by_segments(r);
 	int rc = counts_guess_begin(&guess, r);
 
 	rc = rc ? rc : replays(b);
@@ -310,7 +309,7 @@ static int choose_links(struct builder *b)
 		if (b->ratio[i].how == COUNTS_UNKNOWN)
 			counts_guess_link(&guess, i, &b->ratio[i]);
 		if (l->how == FMT_CL_RATE)
-			b->used[i] = b->ratio[i].how == COUNTS_RATE && !by_segments;
+			b->used[i] = b->ratio[i].how == COUNTS_RATE;
 		else if (l->flags & FMT_CL_CALL)
 			b->used[i] = true;
 		else if (!*best || b->ratio[i].log_var < b->ratio[*best - 1].log_var)
@@ -327,6 +326,7 @@ static int fill_tree(struct builder *b, struct counts_built *out)
 {
 	const struct counts_record *r = b->r;
 	struct counts_tree *t = &out->tree;
+	struct model_rate model = counts_model_rate(r);
 	double time = 0, samples = 0;
 
 	t->nodes = (uint32_t)r->nodes;
@@ -354,6 +354,8 @@ static int fill_tree(struct builder *b, struct counts_built *out)
 								    .instructions = r->node[n].instructions };
 	t->groups = r->funcs;
 	t->absolute = true;
+	t->speed = model.per_ns > 0 ? model.per_ns * 1e9 : 0;
+	t->speed_var = model.log_var;
 	for (size_t g = 0; g < r->funcs; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 

@@ -398,20 +398,11 @@ static void scale_figure(struct counts_figure *f, double by, double low, double 
 	f->high = f->value * exp(above);
 }
 
-/* No rate of any code was measured, but that of all of it: what the ratios tell is brought to it. */
-static void take_rate_of_segments(struct counts_report *out)
+/* What the tree tells is brought to how fast the code ran. */
+static void take_speed(struct counts_report *out)
 {
-	const struct segment_rate *r = &out->segments;
-	double all = 0, by, low = r->low / r->per_ns, high = r->high / r->per_ns;
+	double by = out->speed.times, high = exp(Z95 * sqrt(out->speed.added_var)), low = 1 / high;
 
-	for (size_t i = 0; i < out->row_count; i++)
-		all += out->row[i].once > 0 ? out->row[i].once : 0;
-	if (!r->known || !(all > 0))
-		return;
-	by = r->per_ns * 1e9 / all;
-	out->speed = (struct counts_speed){
-		.measured = true, .by_segments = true, .low = low, .high = high, .seconds = NAN
-	};
 	for (size_t i = 0; i < out->row_count; i++) {
 		struct counts_row *row = &out->row[i];
 
@@ -507,9 +498,9 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 		rc = list_callers_and_loops(&m, true);
 	}
 	rc = rc ? rc : list_callers_and_loops(&m, false);
-	if (!rc && !out->speed.measured)
-		take_rate_of_segments(out);
-	if (!rc && !out->speed.measured)
+	if (!rc && out->speed.known)
+		take_speed(out);
+	else if (!rc)
 		forget_rates(out);
 	counts_built_release(&m.built);
 	free(m.row_of);

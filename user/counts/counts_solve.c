@@ -427,10 +427,10 @@ static void set_mean(struct counts_solver *s)
 	for (size_t g = 0; g < t->groups; g++)
 		s->all_time += t->group[g].time;
 	if (t->absolute) {
-		/* nodes run so often a second: a typical machine's instructions a second, give or take */
-		s->mean = log(2e9 / fmax(s->all_time, COUNTS_TINY));
-		/* without a rate nothing here tells it: what does (segments) has an interval of its own */
-		s->mean_var = s->observed > s->timed ? 4 : 0;
+		/* nodes run so often a second: as is expected, or a typical machine's instructions, give or take */
+		s->mean = log((t->speed > 0 ? t->speed : 2e9) / fmax(s->all_time, COUNTS_TINY));
+		/* without a rate nothing here tells it: what does (counts_speed.h) has an interval of its own */
+		s->mean_var = s->observed <= s->timed ? 0 : t->speed > 0 ? t->speed_var : 4;
 		return;
 	}
 	for (uint32_t i = 0; i < s->timed; i++) {

@@ -8,12 +8,9 @@
 #include "counts/segment_rate.h"
 #include "util/normal.h"
 
-/* Of the log of the speed: within a factor of two, 95 times of a hundred. A rate of code that tells little of what
- * else runs leaves it wider, and what may be off by more than that is no amount. */
-#define SPEED_SD_MOST 0.354
-/* Of the log of a rate of code: what it is off by whatever its windows say (RATIO_BIAS in counts_ratio.c), and a hit's
- * price, which rates are made up for, is known no better. Segments that know the speed more closely tell it alone. */
-#define RATE_SD_LEAST 0.1
+/* Of the log of the speed: within a factor of 2.2, 95 times of a hundred. A rate of code that tells little of what else
+ * runs leaves it wider, and so do two that contradict each other; what may be off by more than that is no amount. */
+#define SPEED_SD_MOST 0.4
 #define LONGER 1.5       /* times this recording, which was too short, at least */
 #define LONG_SECONDS 600 /* nobody waits for longer, and what windows do not see in that time they hardly see later */
 #define ROUND_BELOW 100  /* seconds: to tens, and to minutes from there on */
@@ -55,21 +52,9 @@ static double seconds_needed(const struct counts_record *r, double sd, bool rate
 	return seconds > 0 && isfinite(times) ? seconds * fmax(times, LONGER) : NAN;
 }
 
-struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b)
+static struct counts_speed unknown_speed(double seconds)
 {
-	struct counts_speed s = { .low = NAN, .high = NAN, .seconds = NAN };
-	double sd = sqrt(b->tree.total_var);
-
-	for (size_t i = 0; i < b->tree.links; i++)
-		s.measured |= b->tree.link[i].ratio.how == COUNTS_RATE && !b->tree.link[i].broken;
-	if (!s.measured || !(sd <= SPEED_SD_MOST)) {
-		s.seconds = seconds_needed(r, sd, s.measured);
-		s.measured = false;
-		return s;
-	}
-	s.low = exp(-Z95 * sd);
-	s.high = exp(Z95 * sd);
-	return s;
+	return (struct counts_speed){ .times = 1, .low = NAN, .high = NAN, .seconds = seconds };
 }
 
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped)
@@ -81,39 +66,93 @@ struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dro
 	return segment_rate(r->segment, r->segments, wall > 0 ? user / wall : NAN, dropped);
 }
 
-bool counts_speed_by_segments(const struct counts_record *r)
-{
-	uint64_t dropped = 0;
-	struct segment_rate rate = counts_segments(r, &dropped);
+/* The log of instructions a second. */
+struct told {
+	double log, var; /* var: infinite: nothing is */
+};
 
-	return rate.known && log(rate.high / rate.low) <= 2 * Z95 * RATE_SD_LEAST;
+/* Two that know nothing of each other weigh by their variances. Where they differ by more than chance allows one is
+ * wrong, and it is not known which: what is beyond that is the error of both. */
+static struct told both(struct told a, struct told b)
+{
+	double apart = a.log - b.log, beyond, var;
+
+	if (isinf(a.var) || isinf(b.var))
+		return isinf(a.var) ? b : a;
+	beyond = fmax(0, apart * apart - Z95 * Z95 * (a.var + b.var)) / 2;
+	a.var += beyond;
+	b.var += beyond;
+	var = 1 / (1 / a.var + 1 / b.var);
+	return (struct told){ .log = var * (a.log / a.var + b.log / b.var), .var = var };
+}
+
+static double total_instructions(const struct counts_tree *t)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < t->groups; i++)
+		all += t->group[i].instructions > 0 ? t->group[i].instructions : 0;
+	return all;
+}
+
+static bool has_rate(const struct counts_tree *t)
+{
+	for (size_t i = 0; i < t->links; i++)
+		if (t->link[i].ratio.how == COUNTS_RATE && !t->link[i].broken)
+			return true;
+	return false;
+}
+
+/* Where there are rates, the tree was solved with them and the model as its prior (counts_record_tree()). */
+struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b)
+{
+	const struct told nothing = { .log = NAN, .var = INFINITY };
+	struct told before = nothing, between = nothing, all;
+	bool rated = has_rate(&b->tree);
+	uint64_t dropped = 0;
+	struct segment_rate s = counts_segments(r, &dropped);
+	double own = log(total_instructions(&b->tree));
+
+	if (rated)
+		before = (struct told){ own, b->tree.total_var };
+	else if (b->tree.speed > 0)
+		before = (struct told){ log(b->tree.speed), b->tree.speed_var };
+	if (s.known)
+		between = (struct told){ log(s.per_ns * 1e9), pow(log(s.high / s.low) / (2 * Z95), 2) };
+	all = both(before, between);
+	if (!(all.var <= SPEED_SD_MOST * SPEED_SD_MOST) || !isfinite(own))
+		return unknown_speed(seconds_needed(r, sqrt(all.var), rated));
+	return (struct counts_speed){ .known = true,
+				      .by = between.var < before.var ? SPEED_BY_SEGMENTS
+					    : rated                  ? SPEED_BY_RATES
+								     : SPEED_BY_MODEL,
+				      .times = exp(all.log - own),
+				      .added_var = rated ? 0 : all.var,
+				      .low = exp(-Z95 * sqrt(all.var)),
+				      .high = exp(Z95 * sqrt(all.var)),
+				      .seconds = NAN };
 }
 
 struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b)
 {
 	struct counts_speed s = counts_speed(r, b);
-	uint64_t dropped = 0;
-	struct segment_rate rate = counts_segments(r, &dropped);
 	struct counts_tree *t = &b->tree;
-	double all = 0, by;
 
-	for (size_t i = 0; i < t->groups; i++)
-		all += t->group[i].instructions > 0 ? t->group[i].instructions : 0;
-	if (s.measured || !rate.known || !(all > 0))
-		return s;
-	by = rate.per_ns * 1e9 / all;
 	for (size_t i = 0; i < t->groups; i++) {
-		t->group[i].instructions *= by;
-		t->group[i].low *= by;
-		t->group[i].high *= by;
+		t->group[i].instructions *= s.times;
+		t->group[i].low *= s.times;
+		t->group[i].high *= s.times;
 	}
 	for (uint32_t n = 0; n < t->nodes; n++)
-		t->runs[n] *= by;
-	return (struct counts_speed){ .measured = true,
-				      .by_segments = true,
-				      .low = rate.low / rate.per_ns,
-				      .high = rate.high / rate.per_ns,
-				      .seconds = NAN };
+		t->runs[n] *= s.times;
+	return s;
+}
+
+const char *counts_speed_by_str(enum counts_speed_by by)
+{
+	static const char *const name[] = { NULL, "rates", "segments", "model" };
+
+	return (unsigned)by < sizeof(name) / sizeof(name[0]) ? name[by] : NULL;
 }
 
 const char *counts_speed_note(struct counts_speed_note *n, double seconds)

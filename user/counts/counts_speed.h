@@ -15,11 +15,20 @@
 struct counts_built;
 struct counts_record;
 
+/* What tells most of it. */
+enum counts_speed_by {
+	SPEED_BY_NOTHING,
+	SPEED_BY_RATES,    /* of code, where breakpoints were hit */
+	SPEED_BY_SEGMENTS, /* what lies between system calls (segment_rate.h) */
+	SPEED_BY_MODEL,    /* of a processor, and this machine's cycle (model_rate.h): a prior for the other two */
+};
+
 struct counts_speed {
-	bool measured; /* else amounts rest on an assumption, and are not shown */
-	/* by what lies between system calls (segment_rate.h): no rate of code was measured, or none so closely */
-	bool by_segments;
-	double low, high; /* 95 % of the true speed, over the estimate; NaN: not measured */
+	bool known; /* else amounts rest on an assumption, and are not shown */
+	enum counts_speed_by by;
+	double times;     /* the tree's own amounts are to be brought to it by this factor */
+	double added_var; /* and this is to be added to the variance of their logs */
+	double low, high; /* 95 % of the true speed, over the estimate; NaN: not known */
 	/* Where it was not: how long a recording is likely to be that measures it, by what this one saw of rates.
 	 * Infinite: no breakpoint was hit, so length alone does not do; NaN: no telling. */
 	double seconds;
@@ -28,8 +37,7 @@ struct counts_speed {
 /* What segments between system calls tell of it. */
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped);
 
-/* They know the speed more closely than rates of code can: those have no say. */
-bool counts_speed_by_segments(const struct counts_record *r);
+const char *counts_speed_by_str(enum counts_speed_by by);
 
 /* What a view says where it shows no amounts, with what to do; seconds: see above. Returns the text. */
 struct counts_speed_note {
@@ -40,7 +48,7 @@ const char *counts_speed_note(struct counts_speed_note *n, double seconds);
 /* Of a recording, and its tree that counts_solve() has solved. */
 struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b);
 
-/* The same; where segments alone tell it, the tree's instructions and runs are brought to what they tell. */
+/* The same; the tree's instructions and runs are brought to it. */
 struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b);
 
 #endif

@@ -589,9 +589,9 @@ static int take_runs(struct job *j)
 	if (!err && !counts_record_solve(r, &b)) {
 		struct counts_speed speed = counts_speed_settle(r, &b);
 
-		for (size_t n = 1; n < r->nodes && speed.by_segments; n++)
-			var[n] += pow(log(speed.high / speed.low) / (2 * Z95), 2);
-		spread_runs(j, &b.tree, speed.measured);
+		for (size_t n = 1; n < r->nodes; n++)
+			var[n] += speed.added_var;
+		spread_runs(j, &b.tree, speed.known);
 	}
 	if (!err && !a->runs)
 		snprintf(a->no_counts, sizeof(a->no_counts), "none were taken of this function");

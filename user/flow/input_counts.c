@@ -149,8 +149,8 @@ void input_one_scale(struct flow_input *in)
 		nominal += in->times[f].instructions;
 	}
 	if (in->engine != FLOW_SOFT || !(counted > nominal * SCALE_LEAST && counted < nominal * SCALE_MOST))
-		in->speed.measured = false;
-	else if (in->speed.measured)
+		in->speed.known = false;
+	else if (in->speed.known)
 		scale_sampled(in, counted / nominal);
 	else
 		scale_counted(in, nominal / counted);
@@ -158,7 +158,7 @@ void input_one_scale(struct flow_input *in)
 
 bool in_has_amounts(const struct flow_input *in, bool time_bias)
 {
-	return !time_bias || in->engine == FLOW_EXACT || in->speed.measured;
+	return !time_bias || in->engine == FLOW_EXACT || in->speed.known;
 }
 
 int input_counts_solved(struct raw *r, const struct counts_built **out)

@@ -21,6 +21,7 @@
 #include "record/breakpoint_gate.h"
 #include "record/session_priv.h"
 #include "measure/cost.h"
+#include "measure/cycle_time.h"
 #include "record/effort.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/kernel_tick.h"
@@ -281,6 +282,7 @@ int session_start(struct session *s, struct err *e)
 			err = session_part_gave(s, i, s->parts[i].ops->start(s->parts[i].ctx, s, e));
 	}
 	session_blame(s, e);
+	store_metaf(s->store, "cycle_ns", "%.5f", cycle_time_ns());
 	prices_close(&s->prices);
 	if (!err && s->o.breakpoints)
 		breakpoint_gate_start(s->o.breakpoints);

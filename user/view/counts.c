@@ -251,10 +251,13 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	buf_addf(&b, ". Runs are per second of CPU time in user code (%.1f s in ", r->cpu_seconds);
 	text_count(&b, r->samples);
 	buf_addstr(&b, " samples)");
-	if (!r->speed.measured)
+	if (!r->speed.known)
 		buf_addf(&b, "; ?: %s", counts_speed_note(&note, r->speed.seconds));
 	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. ");
-	say_segments(&r->segments, r->speed.by_segments, &b);
+	if (r->speed.by == SPEED_BY_MODEL)
+		buf_addstr(&b, "No rate of this code was measured: amounts rest on a model of a processor and this "
+			       "machine's cycle, and so are within their wide errors only. ");
+	say_segments(&r->segments, r->speed.by == SPEED_BY_SEGMENTS, &b);
 	buf_addstr(&b, v->source);
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
@@ -408,8 +411,8 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	filtered_json(&of, &j);
 	json_f64(&j, "cpu_seconds", r->cpu_seconds);
 	json_u64(&j, "samples", r->samples);
-	json_bool(&j, "absolute", r->speed.measured);
-	json_str(&j, "speed_by", !r->speed.measured ? NULL : r->speed.by_segments ? "segments" : "rates");
+	json_bool(&j, "absolute", r->speed.known);
+	json_str(&j, "speed_by", counts_speed_by_str(r->speed.by));
 	json_f64(&j, "speed_low", r->speed.low);
 	json_f64(&j, "speed_high", r->speed.high);
 	json_f64(&j, "counted", r->counted);

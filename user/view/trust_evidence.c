@@ -84,7 +84,7 @@ struct trust_evidence trust_of_counts(const struct profile *p, const struct coun
 	struct trust_evidence v = of_profile(p);
 
 	v.fact[TRUST_SAMPLES] = (double)r->samples;
-	v.fact[TRUST_RATE] = r->speed.measured;
+	v.fact[TRUST_RATE] = r->speed.known;
 	v.fact[TRUST_COUNTED] = r->counted;
 	v.fact[TRUST_NOISE] = 0;
 	for (size_t i = 0; i < r->row_count; i++)
