@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "counts/counts_report.h"
 #include "counts/counts_speed.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
@@ -196,7 +197,7 @@ static void a_model_tells_where_nothing_was_measured(void **state)
 	/* a single burst tells less than a hundred */
 	few = speed_by_model(1e4, 2, "0.25", 0, &twice);
 	assert_true(!few.known || few.high > 1.1 * s.high);
-	/* what was measured comes before it; the model still says a little, where they differ by more than chance it is unsure */
+	/* what was measured comes before it; where they differ by more than chance both are unsure */
 	t = speed_by_model(1e6, 2, "0.25", 60000 / (all * 1e-9), &mixed);
 	assert_true(t.known && t.by == SPEED_BY_SEGMENTS && fabs(mixed / all - 1) < 0.02 && t.high < 1.5);
 	t = speed_by_model(1e6, 2, "0.25", 60000 / (all * 1e-9) * 2.2, &far);
@@ -253,10 +254,21 @@ static void test_note(void **state)
 	assert_non_null(strstr(n.text, "accperf doctor --breakpoints"));
 }
 
+/* Calls of `main` are once, at any speed: nothing tells how often, and advise said "4e-8 to 2e15 calls a second". */
+static void what_may_be_anything_is_unknown(void **state)
+{
+	struct counts_figure sure = counts_figure_of(10, 1), wide = counts_figure_of(10, 400);
+	struct counts_figure none = counts_figure_of(NAN, 1), open = counts_figure_of(10, INFINITY);
+
+	assert_true(counts_figure_known(&sure));
+	assert_false(counts_figure_known(&wide) || counts_figure_known(&none) || counts_figure_known(&open));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
 					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
+					    cmocka_unit_test(what_may_be_anything_is_unknown),
 					    cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -452,7 +452,7 @@ static void counted(struct gathered *g)
 		}
 	for (size_t i = 0; g->has_counts && i < g->counts.row_count; i++) {
 		const struct counts_row *r = &g->counts.row[i];
-		int at = r->calls > 0 && g->counts.speed.known && r->second.value > 0 && isfinite(r->second.high)
+		int at = r->calls > 0 && g->counts.speed.known && counts_figure_known(&r->second)
 				 ? gather_function_named(in, r->name, r->object)
 				 : -1;
 

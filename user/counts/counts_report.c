@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FIGURE_WIDE 1e5    /* times from the lower end of an interval to the upper one: more says nothing */
 #define RUNS_KNOWN_VAR 0.1 /* of the log: below it (a factor of 1.37) runs are shown as known; by hand */
 
 struct maker {
@@ -31,6 +32,11 @@ struct counts_figure counts_figure_of(double value, double var)
 
 	return isnan(var) ? (struct counts_figure){ value, NAN, NAN }
 			  : (struct counts_figure){ value, value * exp(-half), value * exp(half) };
+}
+
+bool counts_figure_known(const struct counts_figure *f)
+{
+	return f->value > 0 && f->high <= f->low * FIGURE_WIDE;
 }
 
 /* A link's ratio as it came out, with an interval that holds what was measured and what is shown. A

@@ -22,6 +22,8 @@ struct counts_figure {
 
 /* var: of the value's logarithm; NaN: its interval is unknown, too. */
 struct counts_figure counts_figure_of(double value, double var);
+/* What may be anything is not a figure. */
+bool counts_figure_known(const struct counts_figure *f);
 
 struct counts_row_loop {
 	uint64_t addr;               /* of its header */

@@ -54,7 +54,7 @@ static double seconds_needed(const struct counts_record *r, double sd, bool rate
 
 static struct counts_speed unknown_speed(double seconds)
 {
-	return (struct counts_speed){ .times = 1, .low = NAN, .high = NAN, .seconds = seconds };
+	return (struct counts_speed){ .by = SPEED_BY_NOTHING, .times = 1, .low = NAN, .high = NAN, .seconds = seconds };
 }
 
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped)
@@ -73,7 +73,7 @@ struct told {
 
 /* Two that know nothing of each other weigh by their variances. Where they differ by more than chance allows one is
  * wrong, and it is not known which: what is beyond that is the error of both. */
-static struct told both(struct told a, struct told b)
+static struct told weighed(struct told a, struct told b)
 {
 	double apart = a.log - b.log, beyond, var;
 
@@ -119,7 +119,7 @@ struct counts_speed counts_speed(const struct counts_record *r, const struct cou
 		before = (struct told){ log(b->tree.speed), b->tree.speed_var };
 	if (s.known)
 		between = (struct told){ log(s.per_ns * 1e9), pow(log(s.high / s.low) / (2 * Z95), 2) };
-	all = both(before, between);
+	all = weighed(before, between);
 	if (!(all.var <= SPEED_SD_MOST * SPEED_SD_MOST) || !isfinite(own))
 		return unknown_speed(seconds_needed(r, sqrt(all.var), rated));
 	return (struct counts_speed){ .known = true,

@@ -7,15 +7,17 @@
 #include "counts/counts_pace.h"
 #include "counts/counts_windows.h"
 
-/* Real processors are quicker than the model, and programs differ in how much: native user time and exact counts of
- * twenty programs (nine of Debian's packages, eleven of tests/workloads; tests/results/model-rate.tsv), quiet recordings of
- * 9 to 20 s on one AMD machine: logs of true over model's have a mean of .23 and an sd of .265. By Student's t of 19
- * degrees of freedom, and as the mean is known no better, that is a normal sd of .29: 19 of the 20 are within 95 %. */
+/* Times: real processors are quicker than the model, and programs differ in how much. Native user time and exact counts
+ * of twenty programs (nine of Debian's packages, eleven of tests/workloads: tests/results/model-rate.tsv), quiet
+ * recordings of 9 to 20 s on one AMD machine: logs of true over model's have a mean of .23 and an sd of .265. */
 #define MODEL_SHORT 1.26
+/* Of the log of what is left: by Student's t of 19 degrees of freedom, and as the mean is known no better, these .265
+ * are a normal sd of .29. 19 of the 20 are within 95 %. */
 #define MODEL_SD 0.29
-/* Of the log of one burst's rate, and how many instructions it has at most (BURST in emulate.c): beside the above, what is
- * known of a program rests on few. By hand: of a single burst of a program the rate was off by .7, of 23 by .2. */
+/* Of the log of one burst's rate: what is known of a program rests on few. By hand: of a single burst the rate was off
+ * by .7, of 23 by .2. */
 #define BURST_SD 0.5
+/* Instructions of one burst, at most (emulate.c). */
 #define BURST 10000.0
 #define CYCLE_MOST 1e3 /* ns: more is damage */
 

@@ -49,10 +49,9 @@ static void error_bar(struct buf *out, const struct counts_figure *f, unsigned c
 	text_pad_left(out, b.data ? b.data : "", columns);
 }
 
-/* What may be anything is not a figure. */
 static void ranged(struct buf *out, const struct counts_figure *f, unsigned columns)
 {
-	padded(out, f->high > f->low * 1e5 ? NAN : f->value, columns);
+	padded(out, f->value > 0 && !isnan(f->low) && !counts_figure_known(f) ? NAN : f->value, columns);
 }
 
 static void add_percent_column(struct buf *out, double v, unsigned columns)
