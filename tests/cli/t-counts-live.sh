@@ -156,3 +156,23 @@ for command in report flow counts advise objects; do
 	check "$command reads it" [ $status -le 3 ]
 done
 check "its time is there" jq -e 'any(.functions[]; .name == "odd" and .samples > 0)' <(accperf report --json -i odd.data)
+
+# no breakpoint and no system call: a model of the processor tells how fast the code runs, and this machine's cycle
+start "$WORKLOADS/pipeline" --loop; m=$!
+by_model() {
+	accperf counts --counts-cache off -n 100000 -i model.data --json >counts.json 2>counts.err || return 1
+	jq -e '.absolute and .speed_by == "model" and .speed_high < 2.2' counts.json
+}
+for s in 4 8 16; do
+	ACCPERF_BREAKPOINTS=off accperf record -q --counts-cache off -p $m --duration ${s}s -o model.data 2>record.err
+	by_model >/dev/null && break
+done
+check "without any rate the model tells amounts" by_model
+check "and flow has bytes" jq -e '.amounts_note == null and ([.functions[].in // 0] | add > 0)' <(accperf flow --json -i model.data)
+accperf exact -q -o rounds.data -- "$WORKLOADS/pipeline" --rounds 10 >/dev/null 2>&1
+user_ns() { python3 -c 'import os, sys
+p = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])
+print(int(os.wait4(p, 0)[2].ru_utime * 1e9))' "$WORKLOADS/pipeline" --rounds $1 2>&1 | tail -n 1; }
+# of 400 rounds: a fortieth of them was counted
+check "the exact count lies in its interval" jq -en "($(accperf flow --json -i rounds.data | jq '[.functions[].instructions] | add') * 40e9 / $(user_ns 400)) as \$true
+	| $(jq '[.functions[].instructions // 0] | add' counts.json) as \$told | $(jq .speed_low counts.json) * \$told < \$true and \$true < $(jq .speed_high counts.json) * \$told"
