@@ -2,8 +2,8 @@
 /*
  * How long what ran would have taken: a model of a processor that carries out instructions out of order, fed with the
  * instructions of a burst one after another, with the addresses that they touched and the ways that branches went. It
- * tells how one function's instructions compare with another's, which time alone cannot (counts/counts_pace.h), and, with
- * a wide error, how many go through in a cycle of this machine (counts/model_rate.h).
+ * tells how one function's instructions compare with another's, which time alone cannot (counts/counts_pace.h), and,
+ * with a wide error, how many go through in a cycle of this machine (counts/model_rate.h).
  *
  * The model, as of dataflow with few limits: an instruction is issued a quarter of a cycle after the one before it, and
  * not before the one WINDOW before it has ended; it begins when its operands are there, and ends after its latency, in
