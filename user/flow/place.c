@@ -339,11 +339,10 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	if (seen_here(p, r->addr, &at))
 		return n + writers_here(p, at, share, out + n);
 	if (n || r->a.near == NEAR_GRANULE) {
-		if (!n || !near->count)
-			out[0].part = 1, out[0].producer = r->a.producer, n = 1;
-		else
-			n += writers_near(p, near, share, out + n);
-		return n;
+		/* each change since was the call's again, or that of a store that was not seen */
+		share *= near->count ? (1 - near->cover) / (2 - near->cover) : 0;
+		out[0] = (struct place_part){ r->a.producer, (float)(n ? 1 - share : 1) };
+		return 1 + (n && share > 0 ? writers_near(p, near, share, out + 1) : 0);
 	}
 	/* nobody was seen to write there: nobody did, or it was missed */
 	part = moves(p, r);
