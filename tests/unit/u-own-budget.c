@@ -10,8 +10,8 @@
 
 #define SECOND 1000000000ull
 
-/* So much of a CPU for so many seconds, where `rest` is what does not give way, and `givers` what would if it had all its
- * share. Returns what was taken in all. */
+/* So much of a CPU for so many seconds, where `rest` is what does not give way, and `givers` what would if it had all
+ * its share. Returns what was taken in all. */
 static double run_for(struct own_budget *b, uint64_t *now, double *spent, unsigned seconds, double rest, double givers)
 {
 	double before = *spent;

@@ -42,7 +42,7 @@ static size_t code_of_file(const void *ctx, uint64_t addr, void *buf, size_t len
 }
 
 /* Only what nobody can write: anything else may be rewritten while it runs. */
-size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len)
+static size_t file_code(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct emulate_env *r = ctx;
 
@@ -106,7 +106,7 @@ static bool reads_clock(void *ctx, uint64_t addr)
 
 struct emu_env emulate_env_of(struct emulate_env *sees)
 {
-	return (struct emu_env){ .code = emulate_env_code,
+	return (struct emu_env){ .code = file_code,
 				 .page = page,
 				 .function = function_bounds,
 				 .fixed = fixed,

@@ -28,7 +28,5 @@ bool emulate_env_process(struct emulate_env *sees, uint32_t pid);
 struct emu_env emulate_env_of(struct emulate_env *sees);
 /* False: no module lies there. */
 bool emulate_env_find(const struct emulate_env *sees, uint64_t addr, struct place *at);
-/* emu_env.code; ctx: the struct emulate_env. */
-size_t emulate_env_code(void *ctx, uint64_t addr, void *buf, size_t len);
 
 #endif

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* For what is new to it: programs to load, prices, graphs of functions, names. Beside postgres and perl, with nothing else
- * running, a recording of 20 s takes 2 to 2.4 s, and half a minute 2.5 s: none of these is cut. */
+/* For what is new to it: programs to load, prices, graphs of functions, names. Beside postgres and perl, with nothing
+ * else running, a recording of 20 s takes 1.6 to 2.4 s: none of these is cut. */
 #define CREDIT_NS 2e9
 #define SCARCE_NS 0.25e9  /* less than this left, and the share falls with it; by hand */
 #define LEAST_SHARE 0.125 /* what goes on all the same, so that a long recording goes on learning; by hand */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder's own CPU time, all of it, against what it may take of one CPU. What cannot wait (samples, windows, what is
- * new at the start) is not refused; bursts and segments give way for it, which run in the recorder alone. Pure arithmetic.
- * Included by the session and tests.
+ * The recorder's own CPU time, all of it, against what it may take of one CPU. What cannot wait (samples, windows, what
+ * is new at the start) is not refused; bursts and segments give way for it, which run in the recorder alone. Pure
+ * arithmetic. Included by the session and tests.
  */
 #ifndef ACCPERF_RECORD_OWN_BUDGET_H
 #define ACCPERF_RECORD_OWN_BUDGET_H

@@ -510,7 +510,7 @@ double session_own_share(const struct session *s)
 	return s->own.share;
 }
 
-static void look_at_own(struct session *s, uint64_t now)
+static void book_own_time(struct session *s, uint64_t now)
 {
 	own_budget_second(&s->own, now, own_cpu_ns() + contained_cpu_ns());
 	if (s->own.cut_seconds)
@@ -609,7 +609,7 @@ int session_poll(struct session *s, struct err *e)
 		sideband_second(s->sideband);
 		attr_tick(s->attr, now);
 		look_at_target(s, now);
-		look_at_own(s, now);
+		book_own_time(s, now);
 		s->quiet = !s->wrote && !store_waits(s->store) && now - s->cost_at < QUIET_NS;
 		session_write_counters(s);
 		for (unsigned i = 0; i < s->part_count && err >= 0; i++)

@@ -25,7 +25,7 @@
 #define TRIED_TIMES 4           /* as long as what was packed both ways, and both are tried again; by hand */
 #define CHUNK_TARGET (1u << 20) /* a section is written out when it holds this much */
 #define LOOSE_MOST (1u << 20)   /* bytes that are held to be packed anew: half as many pack to 9 % more; by hand */
-#define LOOSE_LEAST 16384       /* bytes: of a shorter piece that stays for seconds, packing is mostly its setup; by hand */
+#define LOOSE_LEAST 16384       /* bytes: of shorter pieces that stay for seconds only, packing is setup; by hand */
 #define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
 #define PACKED_LEVEL 6          /* what stays: 6 % less than of 1, at 2 ms for 256 KB; by hand */
 
