@@ -101,9 +101,8 @@ static void unbounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(within),	 cmocka_unit_test(first_seconds_are_dear),
-		cmocka_unit_test(gives_way),	 cmocka_unit_test(never_nothing),
-		cmocka_unit_test(saves_nothing), cmocka_unit_test(unbounded),
+		cmocka_unit_test(within),        cmocka_unit_test(first_seconds_are_dear), cmocka_unit_test(gives_way),
+		cmocka_unit_test(never_nothing), cmocka_unit_test(saves_nothing),          cmocka_unit_test(unbounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -39,7 +39,7 @@ struct emulate {
 	struct emu_pages *likely; /* of the process whose memory is read */
 	struct pages_choice pages;
 	double part, lent; /* of one CPU's time, of ours; lent: what segments leave */
-	bool asked;  /* for its pages, with the next sample */
+	bool asked;        /* for its pages, with the next sample */
 	uint64_t asked_at;
 	struct emulate_when when;
 	struct emu_count *count;
