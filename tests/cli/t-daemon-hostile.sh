@@ -53,6 +53,36 @@ check "a port that another program has" told "\"127.0.0.1:$((port + 1))\"" 'leve
 check "a token that is not there" told "\"127.0.0.1:1\", token_file: /none" 'level=error event=http msg="http.token_file /none cannot be read: No such file'
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=a -keyout key.pem -out cert.pem 2>/dev/null && openssl ecparam -genkey -name prime256v1 -out other.pem 2>/dev/null && chmod 600 ./*.pem &&
 	check "a key of another certificate" told "\"127.0.0.1:0\", tls_cert: $TMP/cert.pem, tls_key: $TMP/other.pem" 'level=error event=http msg="nothing is served: .*tls_cert and tls_key are none, or do not belong together'
+# a certificate that was renewed, as by a timer each two months; and who reads the log hangs, as journald may
+shown() { [ "$(openssl s_client -connect "127.0.0.1:$((port + 2))" </dev/null 2>/dev/null | openssl x509 -noout -subject 2>/dev/null)" = "subject=CN = $1" ]; }
+if [ -s cert.pem ]; then
+	sed "s#listen: .*}#listen: \"127.0.0.1:$((port + 2))\", tls_cert: $TMP/cert.pem, tls_key: $TMP/key.pem}#; s#/store#/store.tls#" d.yaml >tls.yaml
+	accperf daemon --config tls.yaml 2>log & d=$!; STARTED+=($d)
+	check "it shows its certificate" within 20 shown a
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=b -keyout key.pem -out cert.pem 2>/dev/null; kill -HUP $d
+	check "a reload takes a new one" within 20 shown b
+	kill $d; wait $d
+fi
+sed "s#listen: .*}#listen: \"127.0.0.1:$((port + 3))\"}#; s#/store#/store.hangs#" d.yaml >hangs.yaml
+cat >hangs.py <<-'EOF'
+	import fcntl, os, sys
+	r, w = os.pipe()
+	fcntl.fcntl(w, fcntl.F_SETFL, os.O_NONBLOCK)
+	try:
+	    while True: os.write(w, b"x" * 4096)
+	except BlockingIOError: fcntl.fcntl(w, fcntl.F_SETFL, 0)
+	os.set_inheritable(r, True) # it stays open, and nobody reads
+	os.dup2(w, 2)
+	os.execvp("accperf", ["accperf", "daemon", "--config", "hangs.yaml"])
+EOF
+python3 hangs.py & d=$!; STARTED+=($d)
+well() { python3 -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=5)' "http://127.0.0.1:$((port + 3))/healthz"; }
+check "one whose log nobody reads serves all the same" within 20 well
+kill $d
+over() { ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$d/status" 2>/dev/null; }
+check "and ends when it is told to" within 9 over
+kill -9 $d 2>/dev/null; wait $d
+
 mkfifo fifo; mkdir folder; ln -s none dangling; ln -s loop loop
 check "a FIFO" refused 'is no configuration: it is no file of 1 MB at most' fifo
 check "a folder" refused 'is no configuration' folder

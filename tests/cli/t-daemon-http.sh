@@ -114,6 +114,16 @@ check "its second is itself, as by a weight of 1" is "$alone - $once" 1e-6
 accperf merge -f -o both.data turn.000001 turn.000002 2>/dev/null
 check "labels that all have are kept" bash -c 'accperf report --json -i both.data 2>/dev/null | jq -e ".labels == {service: \"hot\", pod: \"p\"}"'
 
+# a token that was renewed, or taken away
+old=$with; tr 0-9a-f 1-9a-f0 <token >renewed; chmod 600 renewed; mv renewed token
+kill -HUP $daemon; with="Authorization: Bearer $(cat token)"
+check "a reload takes a new token" within 9 gets 200 /profiles "$with"
+check "and the old one no longer" gets 401 /profiles "$old"
+mv token away; kill -HUP $daemon
+check "a token that is not there any more is told" within 9 grep -q 'level=error event=http msg="http.token_file .*token cannot be read: No such file or directory: token and certificate stay as they were; with that mended, reload"' log
+check "and the last one stays" gets 200 /profiles "$with"
+mv away token
+
 # nothing of a request becomes a path
 ask() { gets 404 "$1" "$with" && ! grep -q root: body; }
 check "no other service" ask "/profile?service=../../../../etc/passwd"

@@ -103,7 +103,7 @@ if [ "${ACCPERF_CONTAINER:-}" = 1 ]; then skip "a clock that is set" "in a conta
 fi
 if [ "${ACCPERF_GUEST_DISK:-}" = 1 ] && grep -qw freeze /sys/power/state && need rtcwake; then # what is mounted by 9p does not survive it
 	n=$(profiles); main=$(property MainPID)
-	check "the machine sleeps" rtcwake -q -m freeze -s 80
+	check "the machine sleeps" rtcwake -m freeze -s 80
 	slept() { journal | grep -q 'event=slept msg="the machine was suspended for [6-9][0-9] s'; }
 	check "which is told" within 60 slept
 	check "the next profile begins" within 120 more

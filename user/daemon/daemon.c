@@ -109,6 +109,23 @@ static void begin_serving(struct daemon *d)
 		say(SAY_NOTICE, "http", NULL, "serving on %s", d->c.listen);
 }
 
+/* Where nothing is served a reload tries again; else what it is served with may have been renewed. */
+static void serve_anew(struct daemon *d)
+{
+	struct err e = { 0 };
+
+	if (!d->http)
+		begin_serving(d);
+	else if (http_renew(d, &e))
+		say(SAY_ERROR, "http", NULL, "%s%s", e.text,
+		    d->http ? ": token and certificate stay as they were; with that mended, reload" : "; with that mended, reload");
+}
+
+static void limit_own_memory(const struct daemon *d)
+{
+	setrlimit(RLIMIT_DATA, &(struct rlimit){ d->c.memory, d->c.memory });
+}
+
 static void reload_config(struct daemon *d)
 {
 	struct daemon_config next;
@@ -146,8 +163,8 @@ static void reload_config(struct daemon *d)
 		d->next_scan = d->next_sweep = 0;
 		say(SAY_NOTICE, "config-loaded", NULL, "%s is in force: %zu service%s", d->config_path,
 		    d->c.service_count, d->c.service_count == 1 ? "" : "s");
-		if (!d->http)
-			begin_serving(d);
+		limit_own_memory(d);
+		serve_anew(d);
 	}
 	notify_say("READY=1");
 }
@@ -302,14 +319,13 @@ int daemon_run(const char *path, struct daemon_config *c, struct err *e)
 			    .next_number = 1,
 			    .keeper.dir = -1,
 			    .readings = { .out = -1, .source = FIGURES_SOURCES } };
-	struct rlimit most = { c->memory, c->memory };
 	int signals = signals_open(SIGUSR1);
 
 	*c = (struct daemon_config){ 0 };
 	count_cpus(&d);
 	d.measured_at = clock_now();
 	d.services = calloc(d.c.service_count + 1, sizeof(*d.services));
-	setrlimit(RLIMIT_DATA, &most);
+	limit_own_memory(&d);
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 	if (signals < 0 || !d.services) {
 		err_set(e, signals < 0 ? -errno : -ENOMEM, "the daemon cannot begin: %s",

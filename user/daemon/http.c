@@ -628,6 +628,31 @@ struct http *http_open(struct daemon *d, struct err *e)
 	return h;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+int http_renew(struct daemon *d, struct err *e)
+{
+	struct http *next = calloc(1, sizeof(*next)), *h = d->http;
+	bool same;
+
+	if (!next)
+		return err_set(e, -ENOMEM, "out of memory");
+	if (!read_token(next, d->c.token_file, e))
+		read_tls(next, &d->c, e);
+	same = same_text(next->cert, h->cert) && same_text(next->key, h->key);
+	if (!e->code && same)
+		memcpy(h->token, next->token, sizeof(h->token));
+	http_free(next);
+	if (e->code || same)
+		return e->code;
+	http_close(h); /* the library takes a certificate at its start alone */
+	d->http = http_open(d, e);
+	return e->code;
+}
+
 int http_check(const struct daemon_config *c, struct err *e)
 {
 	struct http *h;

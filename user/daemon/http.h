@@ -19,6 +19,9 @@ struct http;
 
 /* By c.listen; NULL and no error: "none". */
 struct http *http_open(struct daemon *d, struct err *e);
+/* The configuration, or a file that it names, may be another: the token is read anew, and so are certificate and key, with
+ * which serving begins anew. Where one cannot be read all stays as it was. d->http: NULL after an error, or as before. */
+int http_renew(struct daemon *d, struct err *e);
 /* Whether what it would serve with is there: its library, token and keys. No port is taken. */
 int http_check(const struct daemon_config *c, struct err *e);
 /* Readable when there is something to do; -1: nothing is, or who asks has spent the part of the budget for that. */

@@ -15,6 +15,11 @@ struct http *http_open(struct daemon *d, struct err *e)
 	return NULL;
 }
 
+int http_renew(struct daemon *d, struct err *e)
+{
+	return 0;
+}
+
 int http_check(const struct daemon_config *c, struct err *e)
 {
 	struct daemon d = { .c = *c };

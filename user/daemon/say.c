@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/say.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 
 /* The log is the process's, as its stderr is. */
 static bool as_json;
+static unsigned left_out; /* lines since the last that was taken */
 
 static const char *const names[] = {
 	[SAY_ERROR] = "error", [SAY_WARN] = "warn", [SAY_NOTICE] = "notice", [SAY_INFO] = "info"
@@ -72,12 +75,24 @@ void say_line(enum say_level level, const char *event, const char *service, cons
 void say(enum say_level level, const char *event, const char *service, const char *fmt, ...)
 {
 	AUTO_BUF(line);
+	struct pollfd taken = { .fd = STDERR_FILENO, .events = POLLOUT };
 	char text[LONGEST];
+	size_t len;
 	va_list ap;
 
+	/* who reads the log may hang: then it is the log that lacks lines, and not services that lack profiles */
+	if (poll(&taken, 1, 0) == 0) {
+		left_out++;
+		return;
+	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	len = strlen(text);
+	if (left_out)
+		snprintf(text + len, sizeof(text) - len, " (%u lines before this one were not taken by who reads the log)",
+			 left_out);
+	left_out = 0;
 	if (!as_json && !isatty(STDERR_FILENO))
 		buf_addf(&line, "<%d>", level);
 	if (as_json)

@@ -13,7 +13,8 @@
 
 enum say_level { SAY_ERROR = 3, SAY_WARN = 4, SAY_NOTICE = 5, SAY_INFO = 6 };
 
-/* event: one word for what happened, by which the operator's page explains it. service: NULL: it is of none. */
+/* event: one word for what happened, by which the operator's page explains it. service: NULL: it is of none. It never
+ * waits: a line that stderr does not take now is left out, and the next one tells how many were. */
 void say(enum say_level level, const char *event, const char *service, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 /* From here on. */
