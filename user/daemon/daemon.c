@@ -118,7 +118,8 @@ static void serve_anew(struct daemon *d)
 		begin_serving(d);
 	else if (http_renew(d, &e))
 		say(SAY_ERROR, "http", NULL, "%s%s", e.text,
-		    d->http ? ": token and certificate stay as they were; with that mended, reload" : "; with that mended, reload");
+		    d->http ? ": token and certificate stay as they were; with that mended, reload"
+			    : "; with that mended, reload");
 }
 
 static void limit_own_memory(const struct daemon *d)

@@ -628,7 +628,7 @@ struct http *http_open(struct daemon *d, struct err *e)
 	return h;
 }
 
-static bool same_text(const char *a, const char *b)
+static bool same_pem(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
@@ -642,7 +642,7 @@ int http_renew(struct daemon *d, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (!read_token(next, d->c.token_file, e))
 		read_tls(next, &d->c, e);
-	same = same_text(next->cert, h->cert) && same_text(next->key, h->key);
+	same = same_pem(next->cert, h->cert) && same_pem(next->key, h->key);
 	if (!e->code && same)
 		memcpy(h->token, next->token, sizeof(h->token));
 	http_free(next);

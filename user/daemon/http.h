@@ -19,8 +19,8 @@ struct http;
 
 /* By c.listen; NULL and no error: "none". */
 struct http *http_open(struct daemon *d, struct err *e);
-/* The configuration, or a file that it names, may be another: the token is read anew, and so are certificate and key, with
- * which serving begins anew. Where one cannot be read all stays as it was. d->http: NULL after an error, or as before. */
+/* The configuration, or a file that it names, may be another: the token is read anew, and so are certificate and key,
+ * with which serving begins anew. Where one cannot be read all stays as it was. d->http may be NULL after an error. */
 int http_renew(struct daemon *d, struct err *e);
 /* Whether what it would serve with is there: its library, token and keys. No port is taken. */
 int http_check(const struct daemon_config *c, struct err *e);

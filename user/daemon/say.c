@@ -90,8 +90,8 @@ void say(enum say_level level, const char *event, const char *service, const cha
 	va_end(ap);
 	len = strlen(text);
 	if (left_out)
-		snprintf(text + len, sizeof(text) - len, " (%u lines before this one were not taken by who reads the log)",
-			 left_out);
+		snprintf(text + len, sizeof(text) - len,
+			 " (%u lines before this one were not taken by who reads the log)", left_out);
 	left_out = 0;
 	if (!as_json && !isatty(STDERR_FILENO))
 		buf_addf(&line, "<%d>", level);
