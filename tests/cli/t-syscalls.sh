@@ -43,4 +43,6 @@ read -r bytes low high <<<"$(moved pid.json read written)"
 check "by its number: what read gave" near "$bytes" "$truth" 15
 read -r bytes low high <<<"$(moved pid.json write read)"
 check "what write took" near "$bytes" "$truth" 15
+# sum reads what read gave, and fill writes another array
+check "what sum reads was the call's" jq -e '[.edges[] | select(.consumer == "sum" and .share > 0)] | max_by(.share) | .producer == "(kernel:read)"' pid.json
 check "the text lists them" bash -c "accperf flow -i pid.data | grep -q '^(kernel:write) .*[GM]B'"

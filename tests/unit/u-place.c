@@ -180,6 +180,17 @@ static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 	assert_true(part(&p, CALL) > 0.999); /* nobody else is known */
 	store(&p, F, BASE + 16);
 	reads(&p, BASE, filled);
+	/* of three changes, half: nothing is known of how many stores there are seen */
+	assert_true(fabs(part(&p, CALL) - 0.625) < 0.01);
+	assert_true(fabs(part(&p, F) - 0.375) < 0.01);
+	/* a store in this word would have been seen, as those around it are: it is the call that comes again */
+	for (unsigned i = 0; i < 200; i++)
+		store(&p, F, BASE + 16 + i % 100 * 4);
+	reads(&p, BASE, filled);
+	assert_true(part(&p, CALL) > 0.95);
+	/* one was seen in it: as often as it changes */
+	store(&p, F, BASE);
+	reads(&p, BASE, filled);
 	assert_true(fabs(part(&p, CALL) - 0.25) < 0.01);
 	assert_true(fabs(part(&p, F) - 0.75) < 0.01);
 }
