@@ -54,9 +54,10 @@ static void record(unsigned bursts, uint64_t kept, unsigned rounds)
 	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
-	struct emu_start start = {
-		.regs = regs, .insns = INSNS * (rounds ? rounds : ROUNDS), .access = emulate_data_access, .access_ctx = f
-	};
+	struct emu_start start = { .regs = regs,
+				   .insns = INSNS * (rounds ? rounds : ROUNDS),
+				   .access = emulate_data_access,
+				   .access_ctx = f };
 	struct emu_count count[16];
 	struct emu_result out;
 

@@ -11,8 +11,8 @@
 #include "util/random.h"
 
 #define BINS 24               /* of ages, each twice as long as the one before */
-#define LOADS 128              /* of one burst, that are written */
-#define STORES 1024             /* items kept of one burst, drawn at random; by hand */
+#define LOADS 128             /* of one burst, that are written */
+#define STORES 1024           /* items kept of one burst, drawn at random; by hand */
 #define RED_ZONE 128          /* bytes below the stack pointer that the ABI leaves to leaf functions */
 #define MOST_SITES (1u << 16) /* instructions that moved data; by hand */
 #define MOST_PAIRS (1u << 17) /* of a reader and a writer; by hand */
@@ -24,7 +24,7 @@
 #define NOWHERE UINT32_MAX
 #define RECENT_BITS 12
 #define RECENT (1u << RECENT_BITS) /* pairs of instructions: 160 KB, which a second cache holds; by hand */
-#define AT_ONCE 16384 /* accesses of a segment that are followed together: less than a megabyte; by hand */
+#define AT_ONCE 16384              /* accesses of a segment that are followed together: less than a megabyte; by hand */
 
 struct site {
 	struct fmt_burst_site rec;
@@ -84,7 +84,7 @@ struct emulate_data {
 	struct ends *ends; /* of each of them */
 	uint32_t end_cap;
 	struct recent recent[RECENT]; /* by recent_of() */
-	uint32_t *ran; /* sites of instructions that ran */
+	uint32_t *ran;                /* sites of instructions that ran */
 	uint32_t ran_cap;
 	uint64_t loads, stores;     /* that the items were drawn from */
 	uint64_t insns;             /* those of later instructions were taken back */
