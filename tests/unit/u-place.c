@@ -170,6 +170,7 @@ static void what_changes_later_is_not_from_before(void **state)
 static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 {
 	struct answer filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
+	struct call_stretch stretch = { .begin = 1, .end = 1000000 };
 	struct planted p;
 
 	begin(&p);
@@ -180,7 +181,10 @@ static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 	assert_true(part(&p, CALL) > 0.999); /* nobody else is known */
 	store(&p, F, BASE + 16);
 	reads(&p, BASE, filled);
-	/* of three changes, half: nothing is known of how many stores there are seen */
+	assert_true(fabs(part(&p, CALL) - 0.25) < 0.01); /* each fill would be seen */
+	assert_true(fabs(part(&p, F) - 0.75) < 0.01);
+	p.in.calls = (struct call_stretches){ .stretch = &stretch, .count = 1, .span_ns = 1e9 };
+	/* of three changes, half: nearly no fill is seen, and no store */
 	assert_true(fabs(part(&p, CALL) - 0.625) < 0.01);
 	assert_true(fabs(part(&p, F) - 0.375) < 0.01);
 	/* a store in this word would have been seen, as those around it are: it is the call that comes again */

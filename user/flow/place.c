@@ -261,13 +261,23 @@ static double moves(const struct place *p, const struct read_answer *r)
 	return r->call ? site : 1 - (1 - site) * rewrite_rate_site(p->still, r->site);
 }
 
+/* The part of the time in which calls were observed. */
+static double calls_seen(const struct call_stretches *b)
+{
+	double seen = 0;
+
+	for (size_t i = 0; i < b->count; i++)
+		seen += (double)(b->stretch[i].end - b->stretch[i].begin);
+	return b->count && b->span_ns > seen ? seen / b->span_ns : 1;
+}
+
 int place_learn(struct place *p, const struct flow_input *in, const struct last_writer *c,
 		const struct rewrite_rate *still, bool stack)
 {
 	struct map met = { 0 };
 	bool *burst = calloc(c->site_count + 1, sizeof(*burst));
 
-	*p = (struct place){ .in = in, .still = still };
+	*p = (struct place){ .in = in, .still = still, .calls_seen = calls_seen(&in->calls) };
 	p->site = calloc(c->site_count + 1, sizeof(*p->site));
 	p->func = calloc(in->func_count + 1, sizeof(*p->func));
 	p->work = calloc(in->func_count + 1, sizeof(*p->work));
@@ -317,6 +327,14 @@ static uint32_t nobody(const struct place *p, const struct read_answer *r)
 	return p->in->from_start ? p->in->outside : p->in->before;
 }
 
+/* Where no store was seen: each change since a call's fill was the call's again, or a store's, and neither was seen. */
+static double stores_of_changes(const struct place *p, const struct place_node *near)
+{
+	double store = 1 - near->cover, call = 1 - p->calls_seen;
+
+	return call > 0 ? store / (store + call) : 1;
+}
+
 unsigned place_writers(struct place *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2])
 {
 	const struct place_node *near;
@@ -339,8 +357,7 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	if (seen_here(p, r->addr, &at))
 		return n + writers_here(p, at, share, out + n);
 	if (n || r->a.near == NEAR_GRANULE) {
-		/* each change since was the call's again, or that of a store that was not seen */
-		share *= near->count ? (1 - near->cover) / (2 - near->cover) : 0;
+		share *= near->count ? stores_of_changes(p, near) : 0;
 		out[0] = (struct place_part){ r->a.producer, (float)(n ? 1 - share : 1) };
 		return 1 + (n && share > 0 ? writers_near(p, near, share, out + 1) : 0);
 	}

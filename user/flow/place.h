@@ -36,7 +36,8 @@ struct place {
 	struct map node_at;
 	struct place_part *part; /* of the nodes */
 	size_t parts, part_cap;
-	double *work; /* by function */
+	double *work;      /* by function */
+	double calls_seen; /* the part of the time in which calls were observed */
 	struct place_tally *site, *func;
 	struct place_tally all;
 	bool no_memory;
