@@ -39,6 +39,7 @@ static const struct planted {
 	{ TRUST_FLOW, TRUST_WINDOWS, 10, 40, TRUST_WEAK, "watch windows: only 10", "record 60 s" },
 	{ TRUST_REPORT, TRUST_LOST, 0.05, 0.01, TRUST_WEAK, "5 % of the samples were lost", "--ring-size" },
 	{ TRUST_FLOW, TRUST_RATE, 0, 1, TRUST_WEAK, "was not measured", "hardware breakpoints" },
+	{ TRUST_FLOW, TRUST_MODELLED, 1, 0, TRUST_WEAK, "model of a processor", "hardware breakpoints" },
 	{ TRUST_FLOW, TRUST_SMALL, 0.7, 0.2, TRUST_WEAK, "70 % of the bytes are in edges", "record 20 s" },
 	{ TRUST_FLOW, TRUST_NOISE, 0.14, 0.05, TRUST_WEAK, "14 % of the bytes", "record 20 s" },
 	{ TRUST_REPORT, TRUST_NOISE, 0.2, 0.14, TRUST_WEAK, "20 % of the whole", "record 30 s" },
@@ -54,6 +55,7 @@ static const struct planted {
 	{ TRUST_OFFLOAD, TRUST_TIMED, 0.1, 0.9, TRUST_WEAK, "of 10 % of the calls", "how long they take is not" },
 	{ TRUST_OFFLOAD, TRUST_WATCHED, 0.004, 0.9, TRUST_WEAK, "0.4 % of the time", "--effort high" },
 	{ TRUST_OBJECTS, TRUST_RATE, 0, 1, TRUST_GOOD, "shares", "hardware breakpoints" },
+	{ TRUST_COUNTS, TRUST_MODELLED, 1, 0, TRUST_GOOD, "model of a processor", "hardware breakpoints" },
 };
 
 #define PLANTED (sizeof(planted) / sizeof(planted[0]))

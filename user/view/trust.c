@@ -9,6 +9,9 @@
 #define ACCESSES (TRUST_FLOW | TRUST_OBJECTS | TRUST_TIMELINE)
 #define SAMPLED (TRUST_REPORT | TRUST_COUNTS | ACCESSES)
 
+/* counts/model_rate.h; 95 % of programs */
+#define MODELLED "amounts are within a factor of 1.8, by a model of a processor: no speed was measured"
+
 #define LONGEST 3600 /* seconds: what would take longer is no advice */
 
 enum side { BELOW, ABOVE };
@@ -108,10 +111,14 @@ static const struct rule rules[] = {
 	{ TRUST_FLOW, TRUST_RATE, BELOW, 1, TRUST_WEAK, 1,
 	  "how fast the code runs was not measured, so shares are those of time and amounts are unknown",
 	  "record for longer, with hardware breakpoints" },
+	{ TRUST_FLOW, TRUST_MODELLED, ABOVE, 0, TRUST_WEAK, 0, MODELLED,
+	  "record for longer, with hardware breakpoints" },
 
 	{ (TRUST_COUNTS | ACCESSES) & ~TRUST_FLOW, TRUST_RATE, BELOW, 1, TRUST_GOOD, 1,
 	  "this goes for shares: amounts are unknown, as how fast the code runs was not measured",
 	  "record for longer, with hardware breakpoints" },
+	{ (TRUST_COUNTS | ACCESSES) & ~TRUST_FLOW, TRUST_MODELLED, ABOVE, 0, TRUST_GOOD, 0,
+	  "this goes for shares: " MODELLED, "record for longer, with hardware breakpoints" },
 };
 
 const unsigned trust_rule_count = sizeof(rules) / sizeof(rules[0]);

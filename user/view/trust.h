@@ -51,6 +51,7 @@ enum trust_fact {
 	TRUST_UNNAMED,      /* share in code without a name */
 	TRUST_UNSAMPLED,    /* share of the CPU time: of threads that ended before their first sample */
 	TRUST_RATE,         /* 1: some rate was measured; 0: amounts rest on an assumed speed */
+	TRUST_MODELLED,     /* 1: how fast the code runs is told by a model of a processor alone */
 	TRUST_COUNTED,      /* share of the instructions that counts tell, not time */
 	TRUST_PER_SLICE,    /* samples in a slice of a timeline, mean */
 	TRUST_RANGES,       /* share of the accesses in ranges of memory that have no name */

@@ -85,6 +85,7 @@ struct trust_evidence trust_of_counts(const struct profile *p, const struct coun
 
 	v.fact[TRUST_SAMPLES] = (double)r->samples;
 	v.fact[TRUST_RATE] = r->speed.known;
+	v.fact[TRUST_MODELLED] = r->speed.known && r->speed.by == SPEED_BY_MODEL;
 	v.fact[TRUST_COUNTED] = r->counted;
 	v.fact[TRUST_NOISE] = 0;
 	for (size_t i = 0; i < r->row_count; i++)
@@ -144,6 +145,11 @@ static double time_scale_known(const struct flow_input *in, bool time_bias)
 	return time_bias ? in_has_amounts(in, true) : NAN;
 }
 
+static bool modelled(const struct flow_input *in)
+{
+	return in->speed.known && in->speed.by == SPEED_BY_MODEL;
+}
+
 /* Bytes whose writer was guessed, times the chance that another of the same reader's writers was meant. */
 static double guessed_among(const struct flow *f)
 {
@@ -199,6 +205,7 @@ struct trust_evidence trust_of_flow(const struct flow_input *in, const struct fl
 	of_edges(f, &v);
 	v.fact[TRUST_SAMPLES] = f->loads;
 	v.fact[TRUST_RATE] = time_scale_known(in, f->time_bias);
+	v.fact[TRUST_MODELLED] = modelled(in);
 	if (f->inclusive)
 		v.fact[TRUST_CUT_STACKS] = f->cut_stacks;
 	if (!f->time_bias)
@@ -225,6 +232,7 @@ struct trust_evidence trust_of_objects(const struct flow_input *in, const struct
 	}
 	v.fact[TRUST_SAMPLES] = o->samples;
 	v.fact[TRUST_RATE] = time_scale_known(in, o->time_bias);
+	v.fact[TRUST_MODELLED] = modelled(in);
 	v.fact[TRUST_RANGES] = ranges;
 	v.fact[TRUST_NOISE] = noise;
 	return v;
@@ -243,6 +251,7 @@ struct trust_evidence trust_of_timeline(const struct flow_input *in, const struc
 		noise += sampling_error(t->rows[i].total / all, t->samples) / 2;
 	v.fact[TRUST_SAMPLES] = t->samples;
 	v.fact[TRUST_RATE] = time_scale_known(in, in->access_count && (in->access[0].flags & FMT_A_TIME));
+	v.fact[TRUST_MODELLED] = modelled(in);
 	v.fact[TRUST_PER_SLICE] = part_or_nan(t->samples, t->slices);
 	v.fact[TRUST_NOISE] = noise;
 	return v;
