@@ -224,9 +224,9 @@ static bool same_thread(const void *profile, uint32_t number, const void *key)
 
 static inline bool is_last_thread(const struct profile *p, uint32_t pid, uint32_t tid)
 {
-	const struct profile_thread *t = p->threads + p->priv->last_thread;
+	const struct profile_thread *t = p->thread_count ? &p->threads[p->priv->last_thread] : NULL;
 
-	return p->thread_count && t->tid == tid && t->pid == pid;
+	return t && t->tid == tid && t->pid == pid;
 }
 
 /* Its number becomes k->last_thread. */
