@@ -633,9 +633,9 @@ struct fmt_flow_edge {
 _Static_assert(sizeof(struct fmt_flow_edge) == 64, "fmt_flow_edge");
 
 /*
- * What all bursts (FMT_COUNTS_BURST) together knew of an instruction that reads or writes memory, or ends a block. What
- * segments (FMT_SEGMENT) that were carried on read and wrote is in these five, too, but not in runs and bytes of this
- * one: they are not drawn by time.
+ * What all bursts (FMT_COUNTS_BURST) together knew of an instruction that reads or writes memory, or ends a block.
+ * Segments that were carried on (FMT_SEGMENT) count in `bursts`, and in the pairs, data and parts below. They do not
+ * count in runs and bytes: they are not drawn by time.
  */
 struct fmt_burst_site {
 	uint32_t id; /* from 1 */
