@@ -205,6 +205,17 @@ static bool place_of_module(const struct runs *rs, const struct code_module *m, 
 	return found;
 }
 
+/* Of what an instruction moved in bursts: the part that was on the stack. 0: none met it. */
+static double stack_in_bursts(const struct runs *rs, uint64_t ip, uint32_t module, bool store)
+{
+	const uint64_t *at = map_get(&rs->burst_at, input_code_key(module, ip));
+	const struct fmt_burst_site *s = at ? &rs->r->bursts.site[*at] : NULL;
+	double all = !s ? 0 : store ? s->store_bytes : s->load_bytes,
+	       stack = !s ? 0 : store ? s->store_stack : s->load_stack;
+
+	return all > 0 && stack >= 0 ? fmin(1, stack / all) : 0;
+}
+
 /* An access that must have happened although no sample met it. Relative to the instruction its address
  * is known all the same. */
 static void add_unsampled_access(struct runs *rs, const struct function *f, uint64_t ip, const struct dec_insn *d,
@@ -219,6 +230,7 @@ static void add_unsampled_access(struct runs *rs, const struct function *f, uint
 			       .width = o->flags & DEC_M_REP ? o->size : 0,
 			       .flags = FMT_A_TIME | FMT_A_DERIVED | IN_A_UNSAMPLED };
 	uint32_t site = intern_add(&rs->r->site_keys, &k, sizeof(k), NULL);
+	double stack = stack_in_bursts(rs, ip, m->id, !(o->flags & DEC_M_LOAD)), all = a.weight;
 	uint64_t bias;
 
 	a.site = site - 1;
@@ -233,7 +245,13 @@ static void add_unsampled_access(struct runs *rs, const struct function *f, uint
 		ADD(rs, in->access, in->access_count, in->access_cap, a);
 	} else {
 		a.flags |= FMT_A_NO_ADDR;
-		ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
+		a.weight = all * (1 - stack);
+		if (stack < 1)
+			ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
+		a.flags |= FMT_A_STACK;
+		a.weight = all * stack;
+		if (stack > 0)
+			ADD(rs, in->blind, in->blind_count, in->blind_cap, a);
 	}
 }
 

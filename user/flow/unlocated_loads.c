@@ -93,7 +93,7 @@ int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, s
 		t[a->site].stack += a->flags & FMT_A_STACK ? a->weight * a->size : 0;
 	}
 	for (size_t i = 0; i < in->blind_count; i++)
-		if (in->blind[i].flags & FMT_A_LOAD)
+		if (in->blind[i].flags & FMT_A_LOAD && (o->stack || !(in->blind[i].flags & FMT_A_STACK)))
 			t[in->blind[i].site].blind += in->blind[i].weight * in->blind[i].size;
 	for (size_t i = 0; i < c->read_count; i++)
 		if (c->reads[i].site < in->site_count)
