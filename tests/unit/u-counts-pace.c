@@ -17,18 +17,34 @@
 
 static void test_pace(void **state)
 {
-	double unmet = counts_pace(0, 0, 0.5);
+	double unmet = counts_pace(0, 0, 0.5, 0);
 
 	/* as many cycles an instruction as is usual, and three times as many */
-	assert_true(fabs(counts_pace(1e7, 0.5e7, 0.5) - 1) < 0.01);
-	assert_true(fabs(counts_pace(1e7, 1.5e7, 0.5) - 3) < 0.01);
+	assert_true(fabs(counts_pace(1e7, 0.5e7, 0.5, 0) - 1) < 0.01);
+	assert_true(fabs(counts_pace(1e7, 1.5e7, 0.5, 0) - 3) < 0.01);
 	/* what bursts did not meet waits, whatever is usual; a little of it changes little */
-	assert_true(unmet > 1.5 && counts_pace(0, 0, 5) == unmet);
-	assert_true(fabs(counts_pace(20, 10, 0.5) / unmet - 1) < 0.02);
+	assert_true(unmet > 1.5 && counts_pace(0, 0, 5, 0) == unmet);
+	assert_true(fabs(counts_pace(20, 10, 0.5, 0) / unmet - 1) < 0.02);
 	/* a few bursts of it decide */
-	assert_true(counts_pace(30000, 15000, 0.5) < 1.3);
+	assert_true(counts_pace(30000, 15000, 0.5, 0) < 1.3);
 	/* nonsense is no division by zero */
-	assert_true(counts_pace(1e9, 0, 0.5) > 0);
+	assert_true(counts_pace(1e9, 0, 0.5, 0) > 0);
+}
+
+static void test_bulk(void **state)
+{
+	/* a copy loop: 32 bytes in and out for eight instructions; a table of pointers moves no bulk */
+	const struct counts_pace_moves copy = { 1, 1, 32, 32 }, table = { 2, 0, 16, 0 }, none = { 0 };
+	double unmet = counts_pace(0, 0, 0.5, 0);
+
+	assert_true(counts_pace_bulk(8, &copy) == 4);
+	assert_true(counts_pace_bulk(8, &table) == 0);
+	assert_true(counts_pace_bulk(8, &none) == 0 && counts_pace_bulk(0, &copy) == 0);
+	/* two cycles an instruction, four times as long as is usual: unless bursts met it */
+	assert_true(fabs(counts_pace(0, 0, 0.5, 4) - 4) < 0.01);
+	assert_true(fabs(counts_pace(1e7, 0.5e7, 0.5, 4) - 1) < 0.01);
+	/* where all wait as long, it does not wait less than other code that was not met */
+	assert_true(counts_pace(0, 0, 5, 4) == unmet);
 }
 
 static void load(struct counts_record *r, const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
@@ -224,8 +240,9 @@ static void test_cycle(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_by_time),
-					    cmocka_unit_test(test_by_bursts), cmocka_unit_test(test_cycle) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_bulk),
+					    cmocka_unit_test(test_by_time), cmocka_unit_test(test_by_bursts),
+					    cmocka_unit_test(test_cycle) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

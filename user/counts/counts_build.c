@@ -388,10 +388,30 @@ static void set_variety(const struct counts_record *r, struct counts_tree *t)
 	free(sum);
 }
 
+/* By function: bytes that an instruction of it moves in bulk, where its samples were. NULL: out of memory. */
+static double *bytes_in_bulk(const struct counts_record *r)
+{
+	double *bytes = calloc(r->funcs + 1, sizeof(*bytes)), *samples = calloc(r->funcs + 1, sizeof(*samples));
+
+	for (size_t n = 1; bytes && samples && n < r->nodes; n++) {
+		const struct fmt_counts_node *k = &r->node[n];
+		const struct counts_pace_moves m = { k->loads, k->stores, k->load_bytes, k->store_bytes };
+
+		if (k->function == UINT32_MAX)
+			continue;
+		samples[k->function] += (double)k->samples;
+		bytes[k->function] += (double)k->samples * counts_pace_bulk(k->instructions, &m);
+	}
+	for (size_t g = 0; bytes && samples && g < r->funcs; g++)
+		bytes[g] = samples[g] > 0 ? bytes[g] / samples[g] : 0;
+	free(samples);
+	return bytes;
+}
+
 /* The time of each function over how long its instructions take, by the model. */
 static void time_at_one_pace(const struct counts_record *r, double *time)
 {
-	double timed = 0, cycles = 0;
+	double timed = 0, cycles = 0, *bulk = bytes_in_bulk(r);
 
 	for (size_t g = 0; g < r->funcs; g++) {
 		timed += r->func[g].timed;
@@ -399,7 +419,8 @@ static void time_at_one_pace(const struct counts_record *r, double *time)
 	}
 	/* a recording of before there was a model, or without bursts: one pace for all */
 	for (size_t g = 0; g < r->funcs && timed > 0 && cycles > 0; g++)
-		time[g] /= counts_pace(r->func[g].timed, r->func[g].cycles, cycles / timed);
+		time[g] /= counts_pace(r->func[g].timed, r->func[g].cycles, cycles / timed, bulk ? bulk[g] : 0);
+	free(bulk);
 }
 
 static double total_of(const double *v, size_t n)
