@@ -18,6 +18,7 @@
 #include "flow/bursts.h"
 #include "flow/input.h"
 #include "flow/threads.h"
+#include "flow/unlocated_loads.h"
 #include "store/write.h"
 
 #define PERIOD 1000000
@@ -276,6 +277,39 @@ static void loads_that_no_sample_met_are_there(void **state)
 	flow_input_release(&in);
 }
 
+/* A structure of the caller, by a register that does not say so: bursts saw where it lay. */
+static void what_bursts_saw_on_the_stack_is_there(void **state)
+{
+	const struct fmt_burst_site seen = { .id = 1,
+					     .module = MODULE,
+					     .ip = vaddr(runs_field),
+					     .runs = 4,
+					     .load_bytes = 32,
+					     .load_stack = 24,
+					     .bursts = 2 };
+	struct est_opts o = EST_OPTS_DEFAULT;
+	double stack = 0, rest = 0, read = 0;
+	struct last_writer c = { 0 };
+	struct flow_input in;
+
+	begin(self, 0);
+	stalled_loop();
+	samples(30, runs_body, NULL);
+	store_put(w, FMT_BURST_SITE, &seen, sizeof(seen));
+	finish(&in);
+	for (size_t i = 0; i < in.blind_count; i++)
+		if (in.sites[in.blind[i].site].ip == vaddr(runs_field))
+			*(in.blind[i].flags & FMT_A_STACK ? &stack : &rest) += in.blind[i].weight;
+	assert_true(rest > 0 && fabs(stack / rest - 3) < 1e-6);
+	/* and is no data that others wrote */
+	assert_int_equal(unlocated_loads_add(&in, &o, &c), 0);
+	for (size_t i = 0; i < c.read_count; i++)
+		read += in.sites[c.reads[i].site].ip == vaddr(runs_field) ? c.reads[i].bytes : 0;
+	assert_true(fabs(read - 8 * rest) < 1e-6 * read);
+	free(c.reads);
+	flow_input_release(&in);
+}
+
 static void a_caller_runs_as_often_as_what_it_calls(void **state)
 {
 	struct flow_input in;
@@ -480,6 +514,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stall_does_not_make_a_load_more_frequent),
 		cmocka_unit_test(loads_that_no_sample_met_are_there),
+		cmocka_unit_test(what_bursts_saw_on_the_stack_is_there),
 		cmocka_unit_test(a_caller_runs_as_often_as_what_it_calls),
 		cmocka_unit_test(what_was_counted_or_copied_keeps_its_weight),
 		cmocka_unit_test(what_was_counted_decides_for_code_that_divides),
