@@ -41,12 +41,12 @@
 #define FLAGS_BIT (1ull << 16)
 #define MASK_AT 17
 #define VECTOR_AT 25
-#define REGISTERS 57
+#define REGISTERS 59
+#define NEVER_WRITTEN 57 /* fills lists of what is needed */
+#define NEVER_READ 58    /* fills lists of what is given */
 
-struct cache {
-	uint32_t *tag; /* of lines, 0: none; of a set the one that was used last is first */
-	unsigned sets, ways;
-};
+/* Which way a branch goes must be foreseen: of most it is known. */
+enum { WAY_KNOWN, WAY_OF_TWO, WAY_ANYWHERE };
 
 struct emu_pipeline {
 	uint64_t ready[REGISTERS];
@@ -57,7 +57,8 @@ struct emu_pipeline {
 	struct {
 		uint64_t word, end;
 	} stored[WORDS];
-	struct cache near, middle;
+	/* lines, 0: none; of a set the one that was used last is first */
+	uint32_t near[NEAR_SETS * NEAR_WAYS], middle[MIDDLE_SETS * MIDDLE_WAYS];
 	uint8_t alone[1u << WAYS_BITS], together[1u << WAYS_BITS], better[1u << WAYS_BITS]; /* counters of two bits */
 	uint64_t target[TARGETS];
 };
@@ -154,6 +155,35 @@ static bool makes_zero(const struct emu_insn *i)
 	       i->o[1].kind == EMU_K_REG && i->o[0].reg == i->o[1].reg;
 }
 
+static bool list_bits(uint64_t bits, uint8_t *list, unsigned most, uint8_t filler)
+{
+	memset(list, filler, most);
+	for (unsigned n = 0; bits; bits &= bits - 1, n++) {
+		if (n == most)
+			return false;
+		list[n] = (uint8_t)__builtin_ctzll(bits);
+	}
+	return true;
+}
+
+static void list_needs(struct emu_needs *n)
+{
+	bool from = list_bits(n->from, n->list_from, EMU_NEEDS_FROM, NEVER_WRITTEN),
+	     address = list_bits(n->address_from, n->list_address, EMU_NEEDS_ADDRESS, NEVER_WRITTEN),
+	     to = list_bits(n->to, n->list_to, EMU_NEEDS_TO, NEVER_READ);
+
+	n->listed = from && address && to;
+}
+
+static uint8_t way_of(const struct emu_insn *i)
+{
+	if (i->op == EMU_OP_JCC)
+		return WAY_OF_TWO;
+	/* straight on, by an address in the code, or a return, which is remembered */
+	return (i->op == EMU_OP_JMP || i->op == EMU_OP_CALL) && i->ops && i->o[0].kind != EMU_K_IMM ? WAY_ANYWHERE
+												    : WAY_KNOWN;
+}
+
 void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 {
 	bool general = false, vector = false, stores = false;
@@ -186,35 +216,25 @@ void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 	out->alone = stores && (i->op == EMU_OP_XCHG || i->op == EMU_OP_XADD || i->op == EMU_OP_CMPXCHG);
 	if (out->alone)
 		out->latency = LOCKED;
+	out->way = way_of(i);
+	list_needs(out);
 }
 
 /* ---- caches and branches ---- */
 
-static bool begin_cache(struct cache *c, unsigned sets, unsigned ways)
+/* True: the set has the line; it has from now on, as its first. */
+static inline bool has_line(uint32_t *set, unsigned ways, uint32_t tag)
 {
-	c->sets = sets;
-	c->ways = ways;
-	c->tag = calloc((size_t)sets * ways, sizeof(*c->tag));
-	return c->tag;
-}
+	uint32_t before = tag;
 
-/* True: it has the line; it has from now on. */
-static bool has_line(struct cache *c, uint64_t line)
-{
-	uint32_t *set = c->tag + line % c->sets * c->ways, tag = (uint32_t)(line / c->sets) + 1;
-	unsigned at = 0;
+	for (unsigned at = 0; at < ways; at++) {
+		uint32_t old = set[at];
 
-	while (at < c->ways - 1 && set[at] != tag)
-		at++;
-	if (!at)
-		return set[0] == tag;
-	if (set[at] == tag) {
-		memmove(set + 1, set, at * sizeof(*set));
-		set[0] = tag;
-		return true;
+		set[at] = before;
+		if (old == tag)
+			return true;
+		before = old;
 	}
-	memmove(set + 1, set, at * sizeof(*set));
-	set[0] = tag;
 	return false;
 }
 
@@ -222,9 +242,11 @@ static uint32_t line_time(struct emu_pipeline *p, uint64_t addr)
 {
 	uint64_t line = addr >> LINE_BITS;
 
-	if (has_line(&p->near, line))
+	if (has_line(p->near + line % NEAR_SETS * NEAR_WAYS, NEAR_WAYS, (uint32_t)(line / NEAR_SETS) + 1))
 		return NEAR;
-	return has_line(&p->middle, line) ? MIDDLE : FAR;
+	return has_line(p->middle + line % MIDDLE_SETS * MIDDLE_WAYS, MIDDLE_WAYS, (uint32_t)(line / MIDDLE_SETS) + 1)
+		       ? MIDDLE
+		       : FAR;
 }
 
 static void learn(uint8_t *counter, bool up)
@@ -268,33 +290,22 @@ static bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t to)
 
 static bool way_foreseen(struct emu_pipeline *p, const struct emu_step *s)
 {
-	const struct emu_insn *i = s->insn;
-
-	if (i->op == EMU_OP_JCC)
-		return foreseen(p, s->ip, s->to != s->ip + i->len);
-	if ((i->op == EMU_OP_JMP || i->op == EMU_OP_CALL) && i->ops && i->o[0].kind != EMU_K_IMM)
-		return target_foreseen(p, s->ip, s->to);
-	return true; /* straight on, by an address in the code, or a return, which is remembered */
+	switch (s->needs->way) {
+	case WAY_OF_TWO: return foreseen(p, s->ip, s->to != s->ip + s->insn->len);
+	case WAY_ANYWHERE: return target_foreseen(p, s->ip, s->to);
+	default: return true;
+	}
 }
 
 /* ---- what is under way ---- */
 
 struct emu_pipeline *emu_pipeline_new(void)
 {
-	struct emu_pipeline *p = calloc(1, sizeof(*p));
-
-	if (p && begin_cache(&p->near, NEAR_SETS, NEAR_WAYS) && begin_cache(&p->middle, MIDDLE_SETS, MIDDLE_WAYS))
-		return p;
-	emu_pipeline_free(p);
-	return NULL;
+	return calloc(1, sizeof(struct emu_pipeline));
 }
 
 void emu_pipeline_free(struct emu_pipeline *p)
 {
-	if (!p)
-		return;
-	free(p->near.tag);
-	free(p->middle.tag);
 	free(p);
 }
 
@@ -317,9 +328,33 @@ static uint64_t all_there(const struct emu_pipeline *p, uint64_t registers, uint
 	return at;
 }
 
+static uint64_t operands_there(const struct emu_pipeline *p, const struct emu_needs *n, uint64_t at)
+{
+	const uint64_t *ready = p->ready;
+
+	if (!n->listed)
+		return all_there(p, n->from, at);
+	return later(at, later(later(ready[n->list_from[0]], ready[n->list_from[1]]),
+			       later(ready[n->list_from[2]], ready[n->list_from[3]])));
+}
+
+static void give_at(struct emu_pipeline *p, const struct emu_needs *n, uint64_t end)
+{
+	if (n->listed) {
+		for (unsigned k = 0; k < EMU_NEEDS_TO; k++)
+			p->ready[n->list_to[k]] = end;
+		return;
+	}
+	for (uint64_t to = n->to; to; to &= to - 1)
+		p->ready[__builtin_ctzll(to)] = end;
+}
+
 static uint64_t loaded(struct emu_pipeline *p, const struct emu_step *s, uint64_t issued)
 {
-	uint64_t begin = all_there(p, s->needs->address_from, issued), end = begin + NEAR;
+	const struct emu_needs *n = s->needs;
+	uint64_t begin = n->listed ? later(issued, later(p->ready[n->list_address[0]], p->ready[n->list_address[1]]))
+				   : all_there(p, n->address_from, issued),
+		 end = begin + NEAR;
 
 	for (unsigned k = 0; k < s->places; k++) {
 		uint64_t word = s->place[k].addr / 8;
@@ -359,7 +394,7 @@ uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 	uint64_t *slot = &p->ends[p->count++ & (WINDOW - 1)], before = p->end, begin, end;
 
 	p->issue = later(p->issue + 1, *slot);
-	begin = all_there(p, n->from, p->issue);
+	begin = operands_there(p, n, p->issue);
 	if (n->loads)
 		begin = later(begin, loaded(p, s, p->issue));
 	if (n->busy) {
@@ -369,8 +404,7 @@ uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 	if (n->alone)
 		begin = later(begin, p->end);
 	end = begin + n->latency + repeat_time(s);
-	for (uint64_t to = n->to; to; to &= to - 1)
-		p->ready[__builtin_ctzll(to)] = end;
+	give_at(p, n, end);
 	store(p, s, end);
 	p->end = *slot = later(p->end, end);
 	if (n->alone)

@@ -22,12 +22,19 @@
 
 #include "emu/emu_priv.h"
 
-/* What an instruction needs and gives: a bit per register, see emu_pipeline.c. */
+/* What an instruction needs and gives: a bit per register, see emu_pipeline.c. And the same as lists, which most are
+ * short enough for: no loop over bits then. */
+#define EMU_NEEDS_FROM 4
+#define EMU_NEEDS_ADDRESS 2
+#define EMU_NEEDS_TO 3
 struct emu_needs {
 	uint64_t from, address_from, to;
 	uint16_t latency, busy; /* units; busy: of the divider, which does one thing at a time */
+	uint8_t list_from[EMU_NEEDS_FROM], list_address[EMU_NEEDS_ADDRESS], list_to[EMU_NEEDS_TO];
+	bool listed;
 	uint8_t loads;
-	bool alone; /* waits for all before it, and all behind wait for it */
+	uint8_t way; /* see emu_pipeline.c */
+	bool alone;  /* waits for all before it, and all behind wait for it */
 };
 void emu_needs_of(const struct emu_insn *i, struct emu_needs *out);
 
