@@ -188,8 +188,8 @@ static void hash_run(struct emu *e, const struct emu_result *r)
 	struct emu_touched t;
 	uint64_t v;
 
-	const uint64_t told[] = { r->end,      r->end_ip,   r->insns, r->skipped, r->guessed,
-				  r->syscalls, r->pages,    r->unknown, r->unlisted, r->changed, n };
+	const uint64_t told[] = { r->end,   r->end_ip,  r->insns,    r->skipped, r->guessed, r->syscalls,
+				  r->pages, r->unknown, r->unlisted, r->changed, n };
 
 	mix(told, sizeof(told));
 	for (size_t i = 0; i < n; i++) {
@@ -223,7 +223,9 @@ static struct emu_result carry(struct emu *e, struct start *s, const struct way 
 				  .insns = w->insns,
 				  .guesses = w->guesses,
 				  .to_entry = w->to_entry,
-				  .access = !w->access ? NULL : hashed ? hash_access : count_access,
+				  .access = !w->access ? NULL
+					    : hashed   ? hash_access
+						       : count_access,
 				  .branches = w->branches };
 	struct emu_result out = { 0 };
 	uint64_t key, *v;
@@ -232,7 +234,8 @@ static struct emu_result carry(struct emu *e, struct start *s, const struct way 
 	/* whichever lie first in the table: the same for all */
 	for (size_t pos = 0; w->given && !live && from.pages < GIVEN && map_next(&s->page, &pos, &key, &v);)
 		if (*v)
-			given[from.pages++] = (struct sample_page){ .addr = key, .byte = (const uint8_t *)(uintptr_t)*v };
+			given[from.pages++] =
+				(struct sample_page){ .addr = key, .byte = (const uint8_t *)(uintptr_t)*v };
 	if (emu_run(e, &from, &out))
 		exit(3);
 	if (hashed)

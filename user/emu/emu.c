@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "code/decode.h"
+#include "emu/emu_memory.h"
 #include "emu/emu_ops.h"
-#include "emu/emu_pipeline.h"
+#include "emu/emu_pipeline_step.h"
+#include "emu/emu_quick.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/random.h"
@@ -25,16 +27,22 @@
 #define LINE 64            /* bytes of a line of the cache */
 #define IO_MOST (1u << 30) /* bytes of one call: a larger size is a register that holds something else; by hand */
 
+/* In the order in which they are needed: of most instructions the first FETCHED bytes are all. */
 struct code {
-	struct emu_insn i;
-	uint64_t ip, runs, repeats, took, had; /* had: runs before some were taken back */
-	struct emu_needs needs;
-	uint32_t went[2];          /* JCC: on, and to its target, where that was known; of all runs */
+	struct emu_quick quick;
+	uint64_t ip;
 	struct code *next, *taken; /* where it led last: no look-up */
 	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
-	uint32_t place;     /* in `met` */
-	bool met;           /* in this run */
+	uint64_t runs, took;
+	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
+	uint32_t place;   /* in `met` */
+	bool met;         /* in this run */
+	bool leaves;      /* even to what lies behind it: `call` of the next instruction finds out where code lies */
+	struct emu_needs needs;
+	struct emu_insn i;
+	uint64_t repeats, had; /* had: runs before some were taken back */
 };
+#define FETCHED (offsetof(struct code, needs) + offsetof(struct emu_needs, from)) /* bytes */
 
 /* A call of this run that has not returned. */
 struct frame {
@@ -103,6 +111,7 @@ struct emu {
 	uint32_t safes;
 	bool tells; /* of accesses */
 	bool to_entry;
+	bool plain; /* by rules alone */
 	emu_watcher *watcher;
 	void *watcher_ctx;
 };
@@ -190,7 +199,12 @@ static struct code *decode_at(struct emu *e, uint64_t ip)
 		return NULL;
 	}
 	c->ip = ip;
+	c->leaves = c->i.op == EMU_OP_JMP || c->i.op == EMU_OP_CALL || c->i.op == EMU_OP_RET;
 	emu_needs_of(&c->i, &c->needs);
+	if (!e->plain)
+		emu_quick_of(&c->i, &c->quick);
+	else
+		c->quick.len = c->i.len;
 	return e->code[e->codes++] = c;
 }
 
@@ -208,11 +222,11 @@ static struct code *code_at(struct emu *e, uint64_t ip)
 	return v ? c : NULL;
 }
 
-static void leave_trail(struct emu *e, struct trail *t, uint32_t place)
+static inline void leave_trail(struct emu *e, struct trail *t, uint32_t place)
 {
 	if (e->to_entry)
 		return;
-	if (GROW(t->place, t->count, t->cap, 16384))
+	if (t->count < t->cap || GROW(t->place, t->count, t->cap, 16384))
 		t->place[t->count++] = place;
 	else
 		e->no_memory = true;
@@ -234,18 +248,24 @@ static void note_repeats(struct emu *e, struct code *c)
 	c->repeats += times;
 }
 
-static void note_met_code(struct emu *e, struct code *c)
+/* False: no memory. */
+static bool meet_code(struct emu *e, struct code *c)
 {
-	if (!c->met) {
-		if (!GROW(e->met, e->mets, e->met_cap, 1024)) {
-			e->no_memory = true;
-			return;
-		}
-		c->met = true;
-		c->runs = c->repeats = c->took = 0;
-		c->place = e->mets;
-		e->met[e->mets++] = c;
+	if (!GROW(e->met, e->mets, e->met_cap, 1024)) {
+		e->no_memory = true;
+		return false;
 	}
+	c->met = true;
+	c->runs = c->repeats = c->took = 0;
+	c->place = e->mets;
+	e->met[e->mets++] = c;
+	return true;
+}
+
+static inline void note_met_code(struct emu *e, struct code *c)
+{
+	if (!c->met && !meet_code(e, c))
+		return;
 	c->runs++;
 	if (e->s.elements != e->elements)
 		note_repeats(e, c);
@@ -253,13 +273,17 @@ static void note_met_code(struct emu *e, struct code *c)
 }
 
 /* How long it takes, by what it touched and where it went on. */
-static void note_took(struct emu *e, struct code *c, uint64_t to, uint64_t elements)
+static inline void note_took(struct emu *e, struct code *c, uint64_t to, uint64_t elements)
 {
-	struct emu_step step = { .insn = &c->i, .needs = &c->needs, .ip = c->ip, .to = to };
+	struct emu_step step = { .insn = &c->i,
+				 .needs = &c->needs,
+				 .ip = c->ip,
+				 .to = to,
+				 .place = e->mem->place,
+				 .places = e->mem->places,
+				 .repeats = elements && c->i.rep ? elements : 0 };
 
-	step.repeats = c->i.rep ? elements : 0;
-	step.place = emu_mem_places(e->mem, &step.places);
-	c->took += emu_pipeline_step(e->pipeline, &step);
+	c->took += pipeline_step(e->pipeline, &step);
 }
 
 /* ---- calls ---- */
@@ -351,12 +375,6 @@ static void note_branch(struct emu *e, uint64_t from, uint64_t to, uint64_t at)
 		e->branch[e->branches++] = (struct emu_branch){ from, to, at };
 	else
 		e->no_memory = true;
-}
-
-/* Even to what lies behind it: `call` of the next instruction finds out where code lies. */
-static bool always_leaves(const struct code *c)
-{
-	return c->i.op == EMU_OP_JMP || c->i.op == EMU_OP_CALL || c->i.op == EMU_OP_RET;
 }
 
 static void forget_branches(struct emu *e, uint64_t insns)
@@ -461,6 +479,7 @@ static bool skip(struct emu *e, struct emu_result *out)
 	s->known = (f->known & CALLEE_SAVED) | 1u << WREG_SP | (s->known & 1u << WREG_FSBASE);
 	s->r[WREG_SP] = f->sp + 8;
 	s->r[WREG_IP] = f->ret;
+	s->lazy = EMU_LAZY_NONE;
 	s->flags_known = EMU_DF;
 	s->flags &= (uint8_t)~EMU_DF;
 	s->k_known = 0;
@@ -597,15 +616,13 @@ static int guess(struct emu *e, const struct code *c, struct emu_result *out)
 }
 
 /* -1: goes on at *to; otherwise how it ends. */
-static int step_code(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
+static int step_by_rule(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
 {
 	struct emu_state *s = &e->s;
 	uint64_t next = c->ip + c->i.len;
 	enum emu_outcome rc;
 	int cond;
 
-	if (e->tells)
-		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
 	*to = next;
 	switch (c->i.op) {
 	case EMU_OP_JCC:
@@ -651,27 +668,50 @@ static int step_code(struct emu *e, struct code *c, struct emu_result *out, uint
 	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_ASTRAY : EMU_FAULT;
 }
 
-static struct code *code_after(struct emu *e, struct code *c, uint64_t to)
+static inline int step_code(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
+{
+	struct emu_state *s = &e->s;
+	int jumps = -1;
+
+	if (e->tells && (c->quick.memory || !c->quick.run))
+		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
+	if (c->quick.run)
+		jumps = c->quick.run(s, e->mem, &c->quick);
+	*to = c->ip + c->quick.len;
+	if (jumps < 0) {
+		emu_settle_flags(s);
+		return step_by_rule(e, c, out, to);
+	}
+	if (!c->quick.branch)
+		return -1;
+	*to += jumps ? c->quick.displacement : 0;
+	c->went[jumps]++;
+	if (c->leaves)
+		note_entry(e, *to);
+	return -1;
+}
+
+static inline struct code *code_after(struct emu *e, struct code *c, uint64_t to)
 {
 	struct code **known;
 
 	if (!c)
 		return code_at(e, to);
-	known = to == c->ip + c->i.len ? &c->next : &c->taken;
+	known = to == c->ip + c->quick.len ? &c->next : &c->taken;
 	if (!*known || (*known)->ip != to)
 		*known = code_at(e, to);
 	return *known;
 }
 
 /* A burst begins with cold caches: the program ran since the last one. */
-static void fetch_ahead(struct emu *e, struct code *c, uint64_t insns)
+static inline void fetch_ahead(struct emu *e, struct code *c, uint64_t insns)
 {
 	struct code **late = &e->late[insns & (AHEAD - 1)];
 
 	if (*late)
 		(*late)->ahead = c;
 	*late = c;
-	for (size_t at = 0; c->ahead && at < sizeof(*c); at += LINE)
+	for (size_t at = 0; at < FETCHED; at += LINE)
 		__builtin_prefetch((const char *)c->ahead + at, 1);
 }
 
@@ -728,6 +768,12 @@ static bool leave_clock(struct emu *e, int end, struct emu_result *out)
 	       e->env.clock(e->env.ctx, e->s.r[WREG_IP]) && skip(e, out);
 }
 
+static void tell_watcher(struct emu *e, bool skipped)
+{
+	emu_settle_flags(&e->s);
+	e->watcher(e->watcher_ctx, &e->s, skipped);
+}
+
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
 {
 	uint64_t elements = 0;
@@ -745,24 +791,25 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			fetch_ahead(e, c, out->insns);
 			e->s.r[WREG_IP] = c->ip;
 			elements = e->s.elements;
-			emu_mem_step(e->mem);
+			e->mem->places = 0;
 			end = step_code(e, c, out, &to);
 		}
 		if (end < 0) {
 			note_met_code(e, c);
 			note_took(e, c, to, e->s.elements - elements);
-			if (e->guessed || to != c->ip + c->i.len || always_leaves(c))
+			if (e->guessed || to != c->ip + c->quick.len || c->leaves)
 				note_branch(e, e->guessed ? 0 : c->ip, to, out->insns);
 			e->guessed = false;
 			out->insns++;
 			c = code_after(e, c, to);
 			e->s.r[WREG_IP] = to;
 			if (e->watcher)
-				e->watcher(e->watcher_ctx, &e->s, false);
-			if (emu_mem_loaded(e->mem) != loaded && e->safes < SAFES &&
-			    (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
+				tell_watcher(e, false);
+			if (e->mem->loads == loaded)
+				continue;
+			if (e->safes < SAFES && (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
 				pass_safe(e, out, loaded);
-			loaded = emu_mem_loaded(e->mem);
+			loaded = e->mem->loads;
 			continue;
 		}
 		if (e->to_entry && leave_clock(e, end, out)) {
@@ -789,8 +836,9 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 		}
 		c = code_after(e, NULL, e->s.r[WREG_IP]);
 		if (e->watcher)
-			e->watcher(e->watcher_ctx, &e->s, true);
+			tell_watcher(e, true);
 	}
+	emu_settle_flags(&e->s);
 	doubt_changed(e, out);
 	out->end_ip = e->s.r[WREG_IP];
 	out->pages = emu_mem_pages(e->mem);
@@ -886,4 +934,10 @@ void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx)
 {
 	e->watcher = watcher;
 	e->watcher_ctx = ctx;
+}
+
+void emu_by_rules(struct emu *e)
+{
+	emu_forget(e);
+	e->plain = true;
 }

@@ -3,58 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/emu_priv.h"
+#include "emu/emu_memory.h"
 
-#define PAGES_MAX 512u        /* that one run may touch: 2 MiB of them, and their marks; by hand */
-#define SLOTS (2 * PAGES_MAX) /* a power of two */
-#define WORDS (EMU_PAGE / 64)
 #define GRANULES (EMU_PAGE / EMU_GRANULE)
-#define LOADED_WORD 8             /* bytes: what was read is compared in such words */
 #define FRESH_AROUND (4ull << 20) /* bytes: allocators grow by less, but for large blocks */
 #define LOADED_MOST 4096          /* of one run; later ones are believed unseen */
 
-struct written {
-	uint64_t ip;
-	uint32_t after; /* instructions, and 1 more; 0: nobody of this run */
-};
-
-struct page {
-	uint64_t addr;
-	struct written *by;                         /* GRANULES; NULL: nothing was written */
-	bool doubtful;                              /* a byte of it is unknown */
-	bool given;                                 /* with the sample */
-	bool unread;                                /* it did not come with the sample, and is not looked at now */
-	bool spared;                                /* see emu_touched */
-	uint64_t used[EMU_PAGE / LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
-	uint64_t unknown[WORDS];
-	uint8_t byte[EMU_PAGE];
-};
-
-struct emu_memory {
-	struct emu_env env;
-	struct page *page[PAGES_MAX]; /* kept from one run to the next */
-	uint16_t slot[SLOTS];         /* index + 1 */
-	uint32_t pages;
-	struct page *last;
-	uint64_t sp;
-	const uint8_t *stack;
-	uint32_t stack_bytes;
-	const struct sample_page *given;
-	uint32_t givens;
-	bool aged;      /* see emu_start */
-	uint64_t fresh; /* around it memory may just have been mapped; 0: not that one knows */
-	bool full;
-	/* What was read from late pages, as it was: first come first. */
-	struct loaded {
-		uint64_t addr, was;
-	} * loaded;
-	uint32_t loads, unlisted;
-	struct emu_place place[EMU_PLACES];
-	unsigned places;
-	emu_access_fn *tell;
-	void *tell_ctx;
-	struct emu_access now; /* who reads or writes */
-};
+/* In place of a page that is not there: one whose number leads elsewhere, so that nobody finds it. */
+static struct emu_page no_page[2] = { { .addr = EMU_PAGE }, { .addr = 0 } };
 
 struct emu_memory *emu_mem_new(const struct emu_env *env)
 {
@@ -67,7 +23,7 @@ struct emu_memory *emu_mem_new(const struct emu_env *env)
 
 void emu_mem_free(struct emu_memory *m)
 {
-	for (uint32_t i = 0; m && i < PAGES_MAX; i++) {
+	for (uint32_t i = 0; m && i < EMU_PAGES_MAX; i++) {
 		if (m->page[i])
 			free(m->page[i]->by);
 		free(m->page[i]);
@@ -83,7 +39,8 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 
 	memset(m->slot, 0, sizeof(m->slot));
 	m->pages = 0;
-	m->last = NULL;
+	for (unsigned i = 0; i < EMU_QUICK; i++)
+		m->quick[i] = &no_page[i != 0];
 	m->full = false;
 	m->loads = m->unlisted = 0;
 	m->sp = sp;
@@ -121,12 +78,6 @@ const struct emu_place *emu_mem_places(const struct emu_memory *m, unsigned *cou
 	return m->place;
 }
 
-static void note_place(struct emu_memory *m, uint64_t addr, bool store)
-{
-	if (m->places < EMU_PLACES)
-		m->place[m->places++] = (struct emu_place){ addr, store };
-}
-
 uint32_t emu_mem_pages(const struct emu_memory *m)
 {
 	return m->pages;
@@ -147,29 +98,23 @@ uint32_t emu_mem_unlisted(const struct emu_memory *m)
 	return m->unlisted;
 }
 
-/* Its bytes are younger than the sample. */
-static bool came_late(const struct page *p)
-{
-	return !p->given && !p->spared && !p->unread;
-}
-
 uint32_t emu_mem_changed(const struct emu_memory *m)
 {
 	uint8_t now[EMU_PAGE];
 	uint32_t first = UINT32_MAX;
 
 	for (uint32_t i = 0; i < m->pages; i++) {
-		const struct page *p = m->page[i];
+		const struct emu_page *p = m->page[i];
 		bool read = false, there = false;
 
-		if (!came_late(p))
+		if (!p->late)
 			continue;
 		for (uint32_t k = 0; k < m->loads && k < first; k++) {
 			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
 				continue;
 			there = read ? there : m->env.page(m->env.ctx, p->addr, now);
 			read = true;
-			if (!there || memcmp(now + (m->loaded[k].addr - p->addr), &m->loaded[k].was, LOADED_WORD))
+			if (!there || memcmp(now + (m->loaded[k].addr - p->addr), &m->loaded[k].was, EMU_LOADED_WORD))
 				first = k;
 		}
 	}
@@ -194,7 +139,7 @@ static const uint8_t *given_at(const struct emu_memory *m, uint64_t start)
 }
 
 /* The stack as it was: the page that was read just now is younger. */
-static void lay_stack(const struct emu_memory *m, struct page *p)
+static void lay_stack(const struct emu_memory *m, struct emu_page *p)
 {
 	uint64_t from = p->addr > m->sp ? p->addr : m->sp, to = p->addr + EMU_PAGE;
 
@@ -212,7 +157,7 @@ static bool cannot_change(const struct emu_memory *m, uint64_t page)
 }
 
 /* Nothing of it is known but its piece of the stack. */
-static void leave_unread(const struct emu_memory *m, struct page *p)
+static void leave_unread(const struct emu_memory *m, struct emu_page *p)
 {
 	memset(p->byte, 0, EMU_PAGE);
 	memset(p->unknown, 0xff, sizeof(p->unknown));
@@ -234,22 +179,22 @@ static bool just_mapped(const struct emu_memory *m, uint64_t addr, uint8_t *byte
 	return true;
 }
 
-static struct page *page_of(struct emu_memory *m, uint64_t addr)
+static struct emu_page *page_of(struct emu_memory *m, uint64_t addr)
 {
 	uint64_t start = addr & ~(uint64_t)(EMU_PAGE - 1);
-	uint32_t at = (uint32_t)(start / EMU_PAGE * 0x9e3779b1u >> 7) % SLOTS;
+	uint32_t at = (uint32_t)(start / EMU_PAGE * 0x9e3779b1u >> 7) % EMU_SLOTS;
+	struct emu_page **quick = &m->quick[start / EMU_PAGE % EMU_QUICK], *p;
 	const uint8_t *given;
-	struct page *p;
 
-	if (m->last && m->last->addr == start)
-		return m->last;
-	for (; m->slot[at]; at = (at + 1) % SLOTS) {
+	if ((*quick)->addr == start)
+		return *quick;
+	for (; m->slot[at]; at = (at + 1) % EMU_SLOTS) {
 		p = m->page[m->slot[at] - 1];
 		if (p->addr == start)
-			return m->last = p;
+			return *quick = p;
 	}
-	if (m->pages == PAGES_MAX || start > UINT64_MAX - EMU_PAGE) {
-		m->full |= m->pages == PAGES_MAX;
+	if (m->pages == EMU_PAGES_MAX || start > UINT64_MAX - EMU_PAGE) {
+		m->full |= m->pages == EMU_PAGES_MAX;
 		return NULL;
 	}
 	p = m->page[m->pages];
@@ -264,6 +209,7 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 	p->given = given;
 	p->spared = cannot_change(m, start);
 	p->unread = m->aged && !given && !p->spared;
+	p->late = !given && !p->spared && !p->unread;
 	p->doubtful = false;
 	memset(p->used, 0, sizeof(p->used));
 	memset(p->unknown, 0, sizeof(p->unknown));
@@ -275,7 +221,7 @@ static struct page *page_of(struct emu_memory *m, uint64_t addr)
 		return NULL;
 	lay_stack(m, p);
 	m->slot[at] = (uint16_t)++m->pages;
-	return m->last = p;
+	return *quick = p;
 }
 
 static inline uint64_t low_bits(unsigned n)
@@ -283,19 +229,19 @@ static inline uint64_t low_bits(unsigned n)
 	return n >= 64 ? ~0ull : (1ull << n) - 1;
 }
 
-static uint64_t unknown_at(const struct page *p, unsigned off, unsigned len)
+uint64_t emu_mem_unknown_at(const struct emu_page *p, unsigned off, unsigned len)
 {
 	uint64_t bits;
 
 	if (!p->doubtful)
 		return 0;
 	bits = p->unknown[off / 64] >> off % 64;
-	if (off % 64 && off / 64 + 1 < WORDS)
+	if (off % 64 && off / 64 + 1 < EMU_WORDS)
 		bits |= p->unknown[off / 64 + 1] << (64 - off % 64);
 	return bits & low_bits(len);
 }
 
-static void set_unknown(struct page *p, unsigned off, unsigned len, uint64_t unknown)
+static void set_unknown(struct emu_page *p, unsigned off, unsigned len, uint64_t unknown)
 {
 	uint64_t mask = low_bits(len);
 
@@ -303,11 +249,16 @@ static void set_unknown(struct page *p, unsigned off, unsigned len, uint64_t unk
 		return;
 	p->doubtful = true;
 	p->unknown[off / 64] = (p->unknown[off / 64] & ~(mask << off % 64)) | (unknown & mask) << off % 64;
-	if (off % 64 && off / 64 + 1 < WORDS) {
+	if (off % 64 && off / 64 + 1 < EMU_WORDS) {
 		uint64_t over = mask >> (64 - off % 64);
 
 		p->unknown[off / 64 + 1] = (p->unknown[off / 64 + 1] & ~over) | (unknown & mask) >> (64 - off % 64);
 	}
+}
+
+void emu_mem_set_known(struct emu_page *p, unsigned off, unsigned len)
+{
+	set_unknown(p, off, len, 0);
 }
 
 static unsigned in_page(uint64_t addr, unsigned len)
@@ -319,7 +270,7 @@ static unsigned in_page(uint64_t addr, unsigned len)
 
 /* ---- who wrote what is read ---- */
 
-static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct written *by)
+static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct emu_written_by *by)
 {
 	m->now.addr = addr;
 	m->now.size = size;
@@ -329,15 +280,14 @@ static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store,
 	m->tell(m->tell_ctx, &m->now);
 }
 
-static bool same(const struct written *a, const struct written *b)
+static bool same(const struct emu_written_by *a, const struct emu_written_by *b)
 {
 	return a->after == b->after && (!a->after || a->ip == b->ip);
 }
 
 /* In one page. */
-static void tell_read(struct emu_memory *m, uint64_t addr, unsigned len)
+void emu_mem_tell_read(struct emu_memory *m, uint64_t addr, unsigned len, const struct emu_page *p)
 {
-	const struct page *p = page_of(m, addr);
 	unsigned from = 0;
 
 	if (!p || !p->by) {
@@ -345,7 +295,8 @@ static void tell_read(struct emu_memory *m, uint64_t addr, unsigned len)
 		return;
 	}
 	while (from < len) {
-		const struct written *by = &p->by[((addr + from) & (EMU_PAGE - 1)) / EMU_GRANULE], *next = by + 1;
+		const struct emu_written_by *by = &p->by[((addr + from) & (EMU_PAGE - 1)) / EMU_GRANULE],
+					    *next = by + 1;
 		unsigned to = from + EMU_GRANULE - (unsigned)((addr + from) % EMU_GRANULE);
 
 		for (; to < len && same(by, next); to += EMU_GRANULE)
@@ -356,16 +307,15 @@ static void tell_read(struct emu_memory *m, uint64_t addr, unsigned len)
 	}
 }
 
-static void tell_write(struct emu_memory *m, uint64_t addr, unsigned len)
+void emu_mem_tell_write(struct emu_memory *m, uint64_t addr, unsigned len, struct emu_page *p)
 {
-	struct page *p = page_of(m, addr);
 	unsigned off = (unsigned)(addr & (EMU_PAGE - 1));
 
 	/* without memory nobody is known: as if it had been written before the run */
 	if (p && !p->by)
 		p->by = calloc(GRANULES, sizeof(*p->by));
 	for (unsigned g = off / EMU_GRANULE; p && p->by && g <= (off + len - 1) / EMU_GRANULE; g++)
-		p->by[g] = (struct written){ m->now.ip, m->now.at + 1 };
+		p->by[g] = (struct emu_written_by){ m->now.ip, m->now.at + 1 };
 	tell(m, addr, len, true, NULL);
 }
 
@@ -374,7 +324,10 @@ static void tell_all(struct emu_memory *m, uint64_t addr, unsigned len, bool sto
 	for (unsigned done = 0; done < len;) {
 		unsigned n = in_page(addr + done, len - done);
 
-		(store ? tell_write : tell_read)(m, addr + done, n);
+		if (store)
+			emu_mem_tell_write(m, addr + done, n, page_of(m, addr + done));
+		else
+			emu_mem_tell_read(m, addr + done, n, page_of(m, addr + done));
 		done += n;
 	}
 }
@@ -382,10 +335,10 @@ static void tell_all(struct emu_memory *m, uint64_t addr, unsigned len, bool sto
 void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 {
 	for (uint32_t i = 0; i < m->pages; i++) {
-		const struct page *p = m->page[i];
+		const struct emu_page *p = m->page[i];
 
 		for (unsigned g = 0, end; p->by && g < GRANULES; g = end) {
-			const struct written *by = &p->by[g];
+			const struct emu_written_by *by = &p->by[g];
 			struct emu_access a = {
 				.ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true
 			};
@@ -405,18 +358,18 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 /* Of a word: all of it came with the sample. */
 static bool on_given_stack(const struct emu_memory *m, uint64_t addr)
 {
-	return m->stack_bytes >= LOADED_WORD && addr >= m->sp && addr - m->sp <= m->stack_bytes - LOADED_WORD;
+	return m->stack_bytes >= EMU_LOADED_WORD && addr >= m->sp && addr - m->sp <= m->stack_bytes - EMU_LOADED_WORD;
 }
 
-static void use_words(struct emu_memory *m, struct page *p, unsigned off, unsigned len, bool store)
+void emu_mem_use(struct emu_memory *m, struct emu_page *p, unsigned off, unsigned len, bool store)
 {
-	for (unsigned w = off / LOADED_WORD; w <= (off + len - 1) / LOADED_WORD; w++) {
+	for (unsigned w = off / EMU_LOADED_WORD; w <= (off + len - 1) / EMU_LOADED_WORD; w++) {
 		struct loaded *l;
 
 		if (p->used[w / 64] >> w % 64 & 1)
 			continue;
 		p->used[w / 64] |= 1ull << w % 64;
-		if (store || on_given_stack(m, p->addr + w * LOADED_WORD))
+		if (store || on_given_stack(m, p->addr + w * EMU_LOADED_WORD))
 			continue;
 		if (m->loads == LOADED_MOST ||
 		    (!m->loaded && !(m->loaded = malloc(LOADED_MOST * sizeof(*m->loaded))))) {
@@ -424,8 +377,8 @@ static void use_words(struct emu_memory *m, struct page *p, unsigned off, unsign
 			continue;
 		}
 		l = &m->loaded[m->loads++];
-		l->addr = p->addr + w * LOADED_WORD;
-		memcpy(&l->was, p->byte + w * LOADED_WORD, LOADED_WORD);
+		l->addr = p->addr + w * EMU_LOADED_WORD;
+		memcpy(&l->was, p->byte + w * EMU_LOADED_WORD, EMU_LOADED_WORD);
 	}
 }
 
@@ -439,18 +392,18 @@ bool emu_mem_read(struct emu_memory *m, uint64_t addr, void *buf, unsigned len, 
 		return false;
 	for (unsigned done = 0; done < len;) {
 		unsigned n = in_page(addr + done, len - done), off = (unsigned)((addr + done) & (EMU_PAGE - 1));
-		struct page *p = page_of(m, addr + done);
+		struct emu_page *p = page_of(m, addr + done);
 
 		if (!p)
 			return false;
 		memcpy((uint8_t *)buf + done, p->byte + off, n);
-		if (came_late(p))
-			use_words(m, p, off, n, false);
-		unknown |= unknown_at(p, off, n) << done;
+		if (p->late)
+			emu_mem_use(m, p, off, n, false);
+		unknown |= emu_mem_unknown_at(p, off, n) << done;
 		done += n;
 	}
 	*known = ~unknown & low_bits(len);
-	note_place(m, addr, false);
+	emu_mem_note_place(m, addr, false);
 	if (m->tell)
 		tell_all(m, addr, len, false);
 	return true;
@@ -462,17 +415,17 @@ bool emu_mem_write(struct emu_memory *m, uint64_t addr, const void *buf, unsigne
 		return false;
 	for (unsigned done = 0; done < len;) {
 		unsigned n = in_page(addr + done, len - done), off = (unsigned)((addr + done) & (EMU_PAGE - 1));
-		struct page *p = page_of(m, addr + done);
+		struct emu_page *p = page_of(m, addr + done);
 
 		if (!p)
 			return false;
-		if (came_late(p))
-			use_words(m, p, off, n, true);
+		if (p->late)
+			emu_mem_use(m, p, off, n, true);
 		memcpy(p->byte + off, (const uint8_t *)buf + done, n);
 		set_unknown(p, off, n, ~known >> done);
 		done += n;
 	}
-	note_place(m, addr, true);
+	emu_mem_note_place(m, addr, true);
 	if (m->tell)
 		tell_all(m, addr, len, true);
 	return true;
@@ -482,7 +435,7 @@ bool emu_mem_forget(struct emu_memory *m, uint64_t addr, uint64_t len)
 {
 	static const uint8_t nothing[64];
 
-	if (len > (uint64_t)PAGES_MAX * EMU_PAGE)
+	if (len > (uint64_t)EMU_PAGES_MAX * EMU_PAGE)
 		return false;
 	for (uint64_t done = 0; done < len; done += 64)
 		if (!emu_mem_write(m, addr + done, nothing, len - done < 64 ? (unsigned)(len - done) : 64, 0))

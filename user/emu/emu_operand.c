@@ -164,3 +164,45 @@ int emu_condition(const struct emu_state *s, uint8_t cond)
 	}
 	return v != (cond & 1);
 }
+
+/* As in emu_int.c, where all is known; the shift is by as many bits as there are, at most. */
+static void settle_shift(struct emu_state *s, enum emu_lazy of, unsigned w)
+{
+	uint64_t a = s->lazy_a, r = s->lazy_r >> (64 - 8 * w), n = s->lazy_b;
+	uint8_t f = 0;
+
+	switch (of) {
+	case EMU_LAZY_SHL:
+		f = a >> (8 * w - n) & 1 ? EMU_CF : 0;
+		f |= !(r & sign_of(w)) != !(f & EMU_CF) ? EMU_OF : 0;
+		break;
+	case EMU_LAZY_SHR:
+		f = a >> (n - 1) & 1 ? EMU_CF : 0;
+		f |= a & sign_of(w) ? EMU_OF : 0;
+		break;
+	default: f = extended(a, w) >> (n - 1) & 1 ? EMU_CF : 0; break;
+	}
+	emu_flags(s, EMU_ARITH, (uint8_t)(f | emu_result_flags(r, w)), true);
+	emu_flags(s, n == 1 ? EMU_AF : EMU_AF | EMU_OF, 0, false);
+}
+
+void emu_settle_flags(struct emu_state *s)
+{
+	enum emu_lazy of = s->lazy;
+	unsigned w = s->lazy_width, shift = 64 - 8 * w;
+
+	if (of == EMU_LAZY_NONE)
+		return;
+	s->lazy = EMU_LAZY_NONE;
+	if (of >= EMU_LAZY_SHL) {
+		settle_shift(s, of, w);
+		return;
+	}
+	if (of == EMU_LAZY_LOGIC) {
+		emu_flags(s, EMU_ARITH, emu_result_flags(s->lazy_r >> shift, w), true);
+		emu_flags(s, EMU_AF, 0, false);
+		return;
+	}
+	(of == EMU_LAZY_ADD ? emu_add : emu_subtract)(s, (struct emu_value){ s->lazy_a >> shift, true },
+						      (struct emu_value){ s->lazy_b >> shift, true }, false, w, true);
+}

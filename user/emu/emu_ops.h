@@ -43,6 +43,8 @@ uint8_t emu_result_flags(uint64_t r, unsigned width);
 /* The flags become the result's, or unknown. */
 uint64_t emu_add(struct emu_state *s, struct emu_value a, struct emu_value b, bool carry, unsigned w, bool known);
 uint64_t emu_subtract(struct emu_state *s, struct emu_value a, struct emu_value b, bool borrow, unsigned w, bool known);
+/* What was left for later (emu_quick.c) is worked out: before a rule reads or writes flags. */
+void emu_settle_flags(struct emu_state *s);
 void emu_compare(struct emu_state *s, struct emu_value a, struct emu_value b, unsigned width);
 enum emu_outcome emu_push(struct emu_state *s, struct emu_memory *m, struct emu_value v, unsigned w);
 enum emu_outcome emu_pop(struct emu_state *s, struct emu_memory *m, struct emu_value *v, unsigned w);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "emu/emu_pipeline.h"
+#include "emu/emu_pipeline_step.h"
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 /* Cycles, rounded from the instruction tables and optimisation guides of Intel (Skylake to Golden Cove) and AMD (Zen 2
  * to 4), which differ by a third. */
-#define CYCLES(n) ((n)*EMU_CYCLE)
 #define MULTIPLY CYCLES(3)
 #define DIVIDE CYCLES(14) /* of 32 bits; of 64 bits 18 and more, taken for the same */
 #define DIVIDER_BUSY CYCLES(6)
@@ -17,51 +16,13 @@
 #define CROSS CYCLES(3) /* between general and vector registers, or lanes */
 #define LOCKED CYCLES(18)
 #define UNKNOWN_RULE CYCLES(3)
-#define REPEAT_START CYCLES(20) /* a repeated string instruction, before it moves 16 bytes a cycle */
-#define REPEAT_BYTES 16
 #define PAUSED CYCLES(40)
-#define NEAR CYCLES(4)    /* a load: level 1 */
-#define MIDDLE CYCLES(14) /* level 2 */
-#define FAR CYCLES(80)    /* what lies further: between a shared cache and memory */
-#define MISSED CYCLES(14) /* from the end of a branch that was not foreseen until what follows is issued */
-#define WINDOW 256        /* instructions under way: 224 to 512 of these processors; a power of two */
-
-#define LINE_BITS 6      /* of an address: bytes within a line of 64 */
-#define NEAR_SETS 64     /* 32 KB in 8 ways */
-#define NEAR_WAYS 8      /* lines of a set */
-#define MIDDLE_SETS 1024 /* 1 MB in 16 ways */
-#define MIDDLE_WAYS 16   /* lines of a set */
-#define WORDS 1024       /* that stores wrote last, by address; a power of two */
-#define WAYS_BITS 14     /* of the tables of branches: 16,384 counters, as many as a few kilobytes hold */
-#define TARGETS 1024     /* of indirect branches; a power of two */
-#define HISTORY 12       /* branches that tell the next one's way, beside its own past */
 
 /* Registers as bits: general ones, flags, masks, vectors. */
 #define GENERAL(r) (1ull << (r))
 #define FLAGS_BIT (1ull << 16)
 #define MASK_AT 17
 #define VECTOR_AT 25
-#define REGISTERS 59
-#define NEVER_WRITTEN 57 /* fills lists of what is needed */
-#define NEVER_READ 58    /* fills lists of what is given */
-
-/* Which way a branch goes must be foreseen: of most it is known. */
-enum { WAY_KNOWN, WAY_OF_TWO, WAY_ANYWHERE };
-
-struct emu_pipeline {
-	uint64_t ready[REGISTERS];
-	uint64_t ends[WINDOW];
-	uint64_t issue, end, divider;
-	uint64_t count;
-	uint64_t history, path;
-	struct {
-		uint64_t word, end;
-	} stored[WORDS];
-	/* lines, 0: none; of a set the one that was used last is first */
-	uint32_t near[NEAR_SETS * NEAR_WAYS], middle[MIDDLE_SETS * MIDDLE_WAYS];
-	uint8_t alone[1u << WAYS_BITS], together[1u << WAYS_BITS], better[1u << WAYS_BITS]; /* counters of two bits */
-	uint64_t target[TARGETS];
-};
 
 /* ---- what an instruction needs ---- */
 
@@ -166,13 +127,13 @@ static bool list_bits(uint64_t bits, uint8_t *list, unsigned most, uint8_t fille
 	return true;
 }
 
-static void list_needs(struct emu_needs *n)
+static void list_needs(struct emu_needs *n, bool rep)
 {
-	bool from = list_bits(n->from, n->list_from, EMU_NEEDS_FROM, NEVER_WRITTEN),
-	     address = list_bits(n->address_from, n->list_address, EMU_NEEDS_ADDRESS, NEVER_WRITTEN),
-	     to = list_bits(n->to, n->list_to, EMU_NEEDS_TO, NEVER_READ);
+	bool from = list_bits(n->from, n->list_from, EMU_NEEDS_LIST, NEVER_WRITTEN),
+	     address = list_bits(n->address_from, n->list_address, EMU_NEEDS_LIST, NEVER_WRITTEN),
+	     to = list_bits(n->to, n->list_to, EMU_NEEDS_LIST, NEVER_READ);
 
-	n->listed = from && address && to;
+	n->listed = from && address && to && !n->busy && !n->alone && !rep;
 }
 
 static uint8_t way_of(const struct emu_insn *i)
@@ -217,84 +178,7 @@ void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 	if (out->alone)
 		out->latency = LOCKED;
 	out->way = way_of(i);
-	list_needs(out);
-}
-
-/* ---- caches and branches ---- */
-
-/* True: the set has the line; it has from now on, as its first. */
-static inline bool has_line(uint32_t *set, unsigned ways, uint32_t tag)
-{
-	uint32_t before = tag;
-
-	for (unsigned at = 0; at < ways; at++) {
-		uint32_t old = set[at];
-
-		set[at] = before;
-		if (old == tag)
-			return true;
-		before = old;
-	}
-	return false;
-}
-
-static uint32_t line_time(struct emu_pipeline *p, uint64_t addr)
-{
-	uint64_t line = addr >> LINE_BITS;
-
-	if (has_line(p->near + line % NEAR_SETS * NEAR_WAYS, NEAR_WAYS, (uint32_t)(line / NEAR_SETS) + 1))
-		return NEAR;
-	return has_line(p->middle + line % MIDDLE_SETS * MIDDLE_WAYS, MIDDLE_WAYS, (uint32_t)(line / MIDDLE_SETS) + 1)
-		       ? MIDDLE
-		       : FAR;
-}
-
-static void learn(uint8_t *counter, bool up)
-{
-	if (up && *counter < 3)
-		++*counter;
-	if (!up && *counter)
-		--*counter;
-}
-
-static uint32_t spread_of(uint64_t v)
-{
-	return (uint32_t)((v * 0x9e3779b97f4a7c15ull) >> 40);
-}
-
-/* Two tables, by the branch alone and with those before it; a third tells which of them is right of this branch. */
-static bool foreseen(struct emu_pipeline *p, uint64_t ip, bool taken)
-{
-	uint32_t by = spread_of(ip) & ((1u << WAYS_BITS) - 1);
-	uint32_t with = (by ^ (uint32_t)(p->history & ((1u << HISTORY) - 1))) & ((1u << WAYS_BITS) - 1);
-	bool one = p->alone[by] >= 2, two = p->together[with] >= 2;
-	bool right = (p->better[by] >= 2 ? two : one) == taken;
-
-	if (one != two)
-		learn(&p->better[by], two == taken);
-	learn(&p->alone[by], taken);
-	learn(&p->together[with], taken);
-	p->history = p->history << 1 | taken;
-	return right;
-}
-
-static bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t to)
-{
-	uint64_t *target = &p->target[spread_of(ip ^ p->path << 20) & (TARGETS - 1)];
-	bool right = *target == to;
-
-	*target = to;
-	p->path = p->path << 5 ^ to;
-	return right;
-}
-
-static bool way_foreseen(struct emu_pipeline *p, const struct emu_step *s)
-{
-	switch (s->needs->way) {
-	case WAY_OF_TWO: return foreseen(p, s->ip, s->to != s->ip + s->insn->len);
-	case WAY_ANYWHERE: return target_foreseen(p, s->ip, s->to);
-	default: return true;
-	}
+	list_needs(out, i->rep);
 }
 
 /* ---- what is under way ---- */
@@ -316,11 +200,6 @@ void emu_pipeline_begin(struct emu_pipeline *p)
 	p->history = p->path = 0;
 }
 
-static uint64_t later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 static uint64_t all_there(const struct emu_pipeline *p, uint64_t registers, uint64_t at)
 {
 	for (; registers; registers &= registers - 1)
@@ -328,59 +207,21 @@ static uint64_t all_there(const struct emu_pipeline *p, uint64_t registers, uint
 	return at;
 }
 
-static uint64_t operands_there(const struct emu_pipeline *p, const struct emu_needs *n, uint64_t at)
-{
-	const uint64_t *ready = p->ready;
-
-	if (!n->listed)
-		return all_there(p, n->from, at);
-	return later(at, later(later(ready[n->list_from[0]], ready[n->list_from[1]]),
-			       later(ready[n->list_from[2]], ready[n->list_from[3]])));
-}
-
-static void give_at(struct emu_pipeline *p, const struct emu_needs *n, uint64_t end)
-{
-	if (n->listed) {
-		for (unsigned k = 0; k < EMU_NEEDS_TO; k++)
-			p->ready[n->list_to[k]] = end;
-		return;
-	}
-	for (uint64_t to = n->to; to; to &= to - 1)
-		p->ready[__builtin_ctzll(to)] = end;
-}
-
 static uint64_t loaded(struct emu_pipeline *p, const struct emu_step *s, uint64_t issued)
 {
-	const struct emu_needs *n = s->needs;
-	uint64_t begin = n->listed ? later(issued, later(p->ready[n->list_address[0]], p->ready[n->list_address[1]]))
-				   : all_there(p, n->address_from, issued),
-		 end = begin + NEAR;
+	uint64_t begin = all_there(p, s->needs->address_from, issued), end = begin + NEAR;
 
-	for (unsigned k = 0; k < s->places; k++) {
-		uint64_t word = s->place[k].addr / 8;
-		uint32_t at = spread_of(word) & (WORDS - 1);
-
-		if (s->place[k].store)
-			continue;
-		end = later(end, begin + line_time(p, s->place[k].addr));
-		if (p->stored[at].word == word)
-			end = later(end, p->stored[at].end + NEAR);
-	}
+	for (unsigned k = 0; k < s->places; k++)
+		if (!s->place[k].store)
+			end = later(end, load_end(p, s->place[k].addr, begin));
 	return end;
 }
 
 static void store(struct emu_pipeline *p, const struct emu_step *s, uint64_t end)
 {
-	for (unsigned k = 0; k < s->places; k++) {
-		uint64_t word = s->place[k].addr / 8;
-		uint32_t at = spread_of(word) & (WORDS - 1);
-
-		if (!s->place[k].store)
-			continue;
-		line_time(p, s->place[k].addr);
-		p->stored[at].word = word;
-		p->stored[at].end = end;
-	}
+	for (unsigned k = 0; k < s->places; k++)
+		if (s->place[k].store)
+			store_end(p, s->place[k].addr, end);
 }
 
 static uint64_t repeat_time(const struct emu_step *s)
@@ -388,13 +229,13 @@ static uint64_t repeat_time(const struct emu_step *s)
 	return s->repeats ? REPEAT_START + s->repeats * s->insn->width * EMU_CYCLE / REPEAT_BYTES : 0;
 }
 
-uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
+uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s)
 {
 	const struct emu_needs *n = s->needs;
 	uint64_t *slot = &p->ends[p->count++ & (WINDOW - 1)], before = p->end, begin, end;
 
 	p->issue = later(p->issue + 1, *slot);
-	begin = operands_there(p, n, p->issue);
+	begin = all_there(p, n->from, p->issue);
 	if (n->loads)
 		begin = later(begin, loaded(p, s, p->issue));
 	if (n->busy) {
@@ -404,7 +245,8 @@ uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 	if (n->alone)
 		begin = later(begin, p->end);
 	end = begin + n->latency + repeat_time(s);
-	give_at(p, n, end);
+	for (uint64_t to = n->to; to; to &= to - 1)
+		p->ready[__builtin_ctzll(to)] = end;
 	store(p, s, end);
 	p->end = *slot = later(p->end, end);
 	if (n->alone)
@@ -412,4 +254,9 @@ uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 	if (!way_foreseen(p, s))
 		p->issue = later(p->issue, end + MISSED);
 	return (uint32_t)(p->end - before);
+}
+
+uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
+{
+	return pipeline_step(p, s);
 }

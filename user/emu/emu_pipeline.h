@@ -24,17 +24,15 @@
 
 /* What an instruction needs and gives: a bit per register, see emu_pipeline.c. And the same as lists, which most are
  * short enough for: no loop over bits then. */
-#define EMU_NEEDS_FROM 4
-#define EMU_NEEDS_ADDRESS 2
-#define EMU_NEEDS_TO 3
+#define EMU_NEEDS_LIST 2
 struct emu_needs {
-	uint64_t from, address_from, to;
-	uint16_t latency, busy; /* units; busy: of the divider, which does one thing at a time */
-	uint8_t list_from[EMU_NEEDS_FROM], list_address[EMU_NEEDS_ADDRESS], list_to[EMU_NEEDS_TO];
-	bool listed;
+	uint8_t list_from[EMU_NEEDS_LIST], list_address[EMU_NEEDS_LIST], list_to[EMU_NEEDS_LIST];
+	bool listed; /* and nothing else is special about it */
 	uint8_t loads;
-	uint8_t way; /* see emu_pipeline.c */
-	bool alone;  /* waits for all before it, and all behind wait for it */
+	uint8_t way;            /* see emu_pipeline_step.h */
+	bool alone;             /* waits for all before it, and all behind wait for it */
+	uint16_t latency, busy; /* units; busy: of the divider, which does one thing at a time */
+	uint64_t from, address_from, to;
 };
 void emu_needs_of(const struct emu_insn *i, struct emu_needs *out);
 
@@ -54,5 +52,7 @@ void emu_pipeline_free(struct emu_pipeline *p);
 void emu_pipeline_begin(struct emu_pipeline *p);
 /* Units by which the end of all so far moved on. */
 uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s);
+/* The same, by bits instead of lists: what an instruction needs and gives may be anything. */
+uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s);
 
 #endif

@@ -158,11 +158,24 @@ struct emu_vec {
 	uint64_t known;
 };
 
+/* Flags that were not worked out: of what, see emu_quick.c. */
+enum emu_lazy {
+	EMU_LAZY_NONE,
+	EMU_LAZY_ADD,
+	EMU_LAZY_SUB,
+	EMU_LAZY_LOGIC,
+	EMU_LAZY_SHL, /* by a number, not 0 */
+	EMU_LAZY_SHR,
+	EMU_LAZY_SAR
+};
+
 struct emu_state {
 	uint64_t r[WREG_MAX];       /* WREG_IP: of the instruction being carried out */
 	uint32_t known;             /* bit per WREG: all 64 bits, or nothing */
-	uint8_t flags, flags_known; /* enum emu_flag */
+	uint8_t flags, flags_known; /* enum emu_flag; of EMU_ARITH nothing while there is one in `lazy` */
 	uint8_t k_known;
+	uint8_t lazy, lazy_width;        /* enum emu_lazy; bytes */
+	uint64_t lazy_a, lazy_b, lazy_r; /* operands and result, in the highest bytes; of shifts the result alone */
 	uint64_t k[8];
 	struct emu_vec v[32];
 	bool fpu_changed;  /* the control word of x87 is not as it was when the run began */
@@ -231,6 +244,8 @@ const struct emu_state *emu_state(const struct emu *e);
 struct emu_memory *emu_memory_of(const struct emu *e); /* for tests */
 /* For tests: told of the state after each instruction, and after each call that was left early. */
 typedef void emu_watcher(void *ctx, const struct emu_state *s, bool skipped);
+/* For tests: every instruction by its rule, none by emu_quick.c. */
+void emu_by_rules(struct emu *e);
 void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx);
 
 #endif
