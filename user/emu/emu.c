@@ -4,11 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code/decode.h"
+#include "emu/emu_code.h"
 #include "emu/emu_memory.h"
 #include "emu/emu_ops.h"
 #include "emu/emu_pipeline_step.h"
-#include "emu/emu_quick.h"
 #include "util/grow.h"
 #include "util/map.h"
 #include "util/random.h"
@@ -24,25 +23,7 @@
 #define SAFES 24           /* places of one run: with SAFE_APART its first 10,000 instructions; by hand */
 #define SAFE_APART 400     /* instructions: so many that were right are lost at most, where a run goes back */
 #define AHEAD 8            /* instructions: carrying out so many takes as long as a line from memory; a power of two */
-#define LINE 64            /* bytes of a line of the cache */
 #define IO_MOST (1u << 30) /* bytes of one call: a larger size is a register that holds something else; by hand */
-
-/* In the order in which they are needed: of most instructions the first FETCHED bytes are all. */
-struct code {
-	struct emu_quick quick;
-	uint64_t ip;
-	struct code *next, *taken; /* where it led last: no look-up */
-	struct code *ahead; /* what ran AHEAD instructions later, last time: fetched now, as it is likely to again */
-	uint64_t runs, took;
-	uint32_t went[2]; /* JCC: on, and to its target, where that was known; of all runs */
-	uint32_t place;   /* in `met` */
-	bool met;         /* in this run */
-	bool leaves;      /* even to what lies behind it: `call` of the next instruction finds out where code lies */
-	struct emu_needs needs;
-	struct emu_insn i;
-	uint64_t repeats, had; /* had: runs before some were taken back */
-};
-#define FETCHED (offsetof(struct code, needs) + offsetof(struct emu_needs, from)) /* bytes */
 
 /* A call of this run that has not returned. */
 struct frame {
@@ -82,9 +63,7 @@ struct emu {
 	struct emu_before *before;
 	struct emu_pipeline *pipeline;
 	struct emu_state s;
-	struct map at;      /* ip -> struct code * */
-	struct code **code; /* all of them */
-	uint32_t codes, code_cap;
+	struct emu_codes *codes;
 	struct code *late[AHEAD]; /* those that ran last */
 	struct code **met;
 	uint32_t mets, met_cap;
@@ -111,7 +90,6 @@ struct emu {
 	uint32_t safes;
 	bool tells; /* of accesses */
 	bool to_entry;
-	bool plain; /* by rules alone */
 	emu_watcher *watcher;
 	void *watcher_ctx;
 };
@@ -145,7 +123,8 @@ struct emu *emu_new(const struct emu_env *env)
 	e->mem = emu_mem_new(env);
 	e->before = emu_before_new(env);
 	e->pipeline = emu_pipeline_new();
-	if (!e->mem || !e->before || !e->pipeline) {
+	e->codes = emu_codes_new(env);
+	if (!e->codes || !e->mem || !e->before || !e->pipeline) {
 		emu_free(e);
 		return NULL;
 	}
@@ -154,11 +133,10 @@ struct emu *emu_new(const struct emu_env *env)
 
 void emu_forget(struct emu *e)
 {
-	for (uint32_t i = 0; i < e->codes; i++)
-		free(e->code[i]);
-	e->codes = e->mets = 0;
+	if (e->codes)
+		emu_codes_forget(e->codes);
+	e->mets = 0;
 	memset(e->late, 0, sizeof(e->late));
-	map_release(&e->at);
 	if (e->before)
 		emu_before_forget(e->before);
 }
@@ -168,7 +146,7 @@ void emu_free(struct emu *e)
 	if (!e)
 		return;
 	emu_forget(e);
-	free(e->code);
+	emu_codes_free(e->codes);
 	free(e->met);
 	free(e->call);
 	free(e->told);
@@ -184,43 +162,6 @@ void emu_free(struct emu *e)
 }
 
 /* ---- code ---- */
-
-static struct code *decode_at(struct emu *e, uint64_t ip)
-{
-	uint8_t bytes[DEC_MAX_BYTES] = { 0 };
-	size_t len = e->env.code(e->env.ctx, ip, bytes, sizeof(bytes));
-	struct code *c;
-
-	if (!len || !GROW(e->code, e->codes, e->code_cap, 1024))
-		return NULL;
-	c = calloc(1, sizeof(*c));
-	if (!c || emu_decode(bytes, len, &c->i)) {
-		free(c);
-		return NULL;
-	}
-	c->ip = ip;
-	c->leaves = c->i.op == EMU_OP_JMP || c->i.op == EMU_OP_CALL || c->i.op == EMU_OP_RET;
-	emu_needs_of(&c->i, &c->needs);
-	if (!e->plain)
-		emu_quick_of(&c->i, &c->quick);
-	else
-		c->quick.len = c->i.len;
-	return e->code[e->codes++] = c;
-}
-
-static struct code *code_at(struct emu *e, uint64_t ip)
-{
-	uint64_t *v = map_get(&e->at, ip);
-	struct code *c;
-
-	if (v)
-		return (struct code *)(uintptr_t)*v;
-	c = decode_at(e, ip);
-	v = c ? map_put(&e->at, ip, NULL) : NULL;
-	if (v)
-		*v = (uintptr_t)c;
-	return v ? c : NULL;
-}
 
 static inline void leave_trail(struct emu *e, struct trail *t, uint32_t place)
 {
@@ -238,14 +179,14 @@ static void note_repeats(struct emu *e, struct code *c)
 
 	e->elements = e->s.elements;
 	/* not its own: one that ended on the way was left early */
-	if (!times || !c->i.rep)
+	if (!times || !c->repeated)
 		return;
 	if (!GROW(e->again, e->agains, e->again_cap, 64)) {
 		e->no_memory = true;
 		return;
 	}
 	e->again[e->agains++] = (struct again){ times, e->ran.count, c };
-	c->repeats += times;
+	c->rest->repeats += times;
 }
 
 /* False: no memory. */
@@ -256,7 +197,9 @@ static bool meet_code(struct emu *e, struct code *c)
 		return false;
 	}
 	c->met = true;
-	c->runs = c->repeats = c->took = 0;
+	c->runs = c->took = 0;
+	if (c->repeated)
+		c->rest->repeats = 0;
 	c->place = e->mets;
 	e->met[e->mets++] = c;
 	return true;
@@ -273,17 +216,18 @@ static inline void note_met_code(struct emu *e, struct code *c)
 }
 
 /* How long it takes, by what it touched and where it went on. */
-static inline void note_took(struct emu *e, struct code *c, uint64_t to, uint64_t elements)
+static inline __attribute__((always_inline)) void note_took(struct emu *e, struct code *c, uint64_t to,
+							    uint64_t elements)
 {
-	struct emu_step step = { .insn = &c->i,
-				 .needs = &c->needs,
+	struct emu_step step = { .insn = &c->rest->i,
+				 .needs = &c->rest->needs,
 				 .ip = c->ip,
 				 .to = to,
 				 .place = e->mem->place,
 				 .places = e->mem->places,
-				 .repeats = elements && c->i.rep ? elements : 0 };
+				 .repeats = c->repeated ? elements : 0 };
 
-	c->took += pipeline_step(e->pipeline, &step);
+	c->took += pipeline_step(e->pipeline, &c->listed, &step);
 }
 
 /* ---- calls ---- */
@@ -406,15 +350,15 @@ static void pass_safe(struct emu *e, const struct emu_result *out, uint32_t load
 static void back_to_safe(struct emu *e, const struct safe *s, struct emu_result *out)
 {
 	for (uint32_t i = 0; i < e->mets; i++)
-		e->met[i]->had = e->met[i]->runs;
+		e->met[i]->rest->had = e->met[i]->runs;
 	for (; e->agains && e->again[e->agains - 1].at >= s->insns; e->agains--)
-		e->again[e->agains - 1].of->repeats -= e->again[e->agains - 1].times;
+		e->again[e->agains - 1].of->rest->repeats -= e->again[e->agains - 1].times;
 	while (e->ran.count > s->insns)
 		e->met[e->ran.place[--e->ran.count]]->runs--;
 	while (e->entered.count > s->entries)
 		e->call[e->entered.place[--e->entered.count]].runs--;
 	for (uint32_t i = 0; i < s->mets; i++)
-		e->met[i]->took = e->met[i]->took * e->met[i]->runs / e->met[i]->had;
+		e->met[i]->took = e->met[i]->took * e->met[i]->runs / e->met[i]->rest->had;
 	for (uint32_t i = s->mets; i < e->mets; i++)
 		e->met[i]->met = false;
 	e->mets = s->mets;
@@ -561,7 +505,7 @@ static bool succeed_system_call(struct emu *e)
 
 static int jump_target(struct emu *e, const struct code *c, uint64_t next, uint64_t *to)
 {
-	const struct emu_insn *i = &c->i;
+	const struct emu_insn *i = &c->rest->i;
 	struct emu_value v = { next + (uint64_t)i->target, true };
 
 	if (i->ops && i->o[0].kind != EMU_K_IMM) {
@@ -594,8 +538,8 @@ static int go_back(struct emu *e, const struct code *c, uint64_t *to)
 		return EMU_FAULT;
 	if (!v.known)
 		return EMU_TARGET;
-	if (c->i.ops && c->i.o[0].kind == EMU_K_IMM)
-		e->s.r[WREG_SP] += (uint16_t)c->i.o[0].value;
+	if (c->rest->i.ops && c->rest->i.o[0].kind == EMU_K_IMM)
+		e->s.r[WREG_SP] += (uint16_t)c->rest->i.o[0].value;
 	leave_frames(e);
 	e->returned += !inner;
 	*to = v.v;
@@ -619,25 +563,28 @@ static int guess(struct emu *e, const struct code *c, struct emu_result *out)
 static int step_by_rule(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
 {
 	struct emu_state *s = &e->s;
-	uint64_t next = c->ip + c->i.len;
+	uint64_t next = c->ip + c->rest->i.len;
 	enum emu_outcome rc;
 	int cond;
 
+	emu_settle_flags(s);
+	if (e->tells)
+		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
 	*to = next;
-	switch (c->i.op) {
+	switch (c->rest->i.op) {
 	case EMU_OP_JCC:
-		cond = emu_condition(s, c->i.cond);
+		cond = emu_condition(s, c->rest->i.cond);
 		if (cond >= 0)
 			c->went[cond]++;
 		else
 			cond = guess(e, c, out);
-		*to = cond > 0 ? next + (uint64_t)c->i.target : next;
+		*to = cond > 0 ? next + (uint64_t)c->rest->i.target : next;
 		return cond < 0 ? EMU_BRANCH : -1;
 	case EMU_OP_JRCXZ:
 		if (!(s->known >> WREG_CX & 1))
 			return EMU_BRANCH;
-		*to = c->i.width == 4 ? (uint32_t)s->r[WREG_CX] : s->r[WREG_CX];
-		*to = *to ? next : next + (uint64_t)c->i.target;
+		*to = c->rest->i.width == 4 ? (uint32_t)s->r[WREG_CX] : s->r[WREG_CX];
+		*to = *to ? next : next + (uint64_t)c->rest->i.target;
 		return -1;
 	case EMU_OP_JMP:
 		cond = jump_target(e, c, next, to);
@@ -658,37 +605,14 @@ static int step_by_rule(struct emu *e, struct code *c, struct emu_result *out, u
 	case EMU_OP_PAUSE: return ++e->spins > SPINS_MOST ? EMU_STUCK : -1;
 	case EMU_OP_TRAP: return EMU_ASTRAY;
 	case EMU_OP_UNKNOWN: rc = EMU_O_NO_RULE; break;
-	case EMU_OP_VECTOR: rc = emu_vector(s, e->mem, &c->i); break;
-	default: rc = emu_integer(s, e->mem, &c->i); break;
+	case EMU_OP_VECTOR: rc = emu_vector(s, e->mem, &c->rest->i); break;
+	default: rc = emu_integer(s, e->mem, &c->rest->i); break;
 	}
 	if (rc == EMU_O_NO_RULE) {
 		out->unknown++;
-		rc = emu_forget_written(s, e->mem, &c->i);
+		rc = emu_forget_written(s, e->mem, &c->rest->i);
 	}
 	return rc == EMU_OK ? -1 : rc == EMU_O_TRAP ? EMU_ASTRAY : EMU_FAULT;
-}
-
-static inline int step_code(struct emu *e, struct code *c, struct emu_result *out, uint64_t *to)
-{
-	struct emu_state *s = &e->s;
-	int jumps = -1;
-
-	if (e->tells && (c->quick.memory || !c->quick.run))
-		emu_mem_by(e->mem, c->ip, (uint32_t)out->insns, sp_known(e) ? s->r[WREG_SP] : 0);
-	if (c->quick.run)
-		jumps = c->quick.run(s, e->mem, &c->quick);
-	*to = c->ip + c->quick.len;
-	if (jumps < 0) {
-		emu_settle_flags(s);
-		return step_by_rule(e, c, out, to);
-	}
-	if (!c->quick.branch)
-		return -1;
-	*to += jumps ? c->quick.displacement : 0;
-	c->went[jumps]++;
-	if (c->leaves)
-		note_entry(e, *to);
-	return -1;
 }
 
 static inline struct code *code_after(struct emu *e, struct code *c, uint64_t to)
@@ -696,10 +620,10 @@ static inline struct code *code_after(struct emu *e, struct code *c, uint64_t to
 	struct code **known;
 
 	if (!c)
-		return code_at(e, to);
+		return emu_codes_at(e->codes, to);
 	known = to == c->ip + c->quick.len ? &c->next : &c->taken;
 	if (!*known || (*known)->ip != to)
-		*known = code_at(e, to);
+		*known = emu_codes_at(e->codes, to);
 	return *known;
 }
 
@@ -711,8 +635,8 @@ static inline void fetch_ahead(struct emu *e, struct code *c, uint64_t insns)
 	if (*late)
 		(*late)->ahead = c;
 	*late = c;
-	for (size_t at = 0; at < FETCHED; at += LINE)
-		__builtin_prefetch((const char *)c->ahead + at, 1);
+	__builtin_prefetch(c->ahead, 1);
+	__builtin_prefetch((const char *)c->ahead + sizeof(*c) / 2, 1);
 }
 
 static void set_start(struct emu *e, const struct emu_start *start)
@@ -720,7 +644,7 @@ static void set_start(struct emu *e, const struct emu_start *start)
 	struct emu_state *s = &e->s;
 	uint64_t f = start->regs[WREG_FLAGS];
 
-	if (e->codes > CODE_MAX)
+	if (emu_codes_count(e->codes) > CODE_MAX)
 		emu_forget(e);
 	for (uint32_t i = 0; i < e->mets; i++)
 		e->met[i]->met = false;
@@ -774,6 +698,64 @@ static void tell_watcher(struct emu *e, bool skipped)
 	e->watcher(e->watcher_ctx, &e->s, skipped);
 }
 
+/* Something was read late. */
+static void note_loaded(struct emu *e, const struct emu_result *out, uint32_t *loaded)
+{
+	if (e->safes < SAFES && (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
+		pass_safe(e, out, *loaded);
+	*loaded = e->mem->loads;
+}
+
+static void note_quick_branch(struct emu *e, struct code *c, int jumps, uint64_t to, uint64_t insns)
+{
+	c->went[jumps]++;
+	if (c->leaves)
+		note_entry(e, to);
+	if (to != c->ip + c->quick.len || c->leaves)
+		note_branch(e, c->ip, to, insns);
+}
+
+/* As far as instructions are common ones, whose cases are: nearly all. The next one, which is not. */
+static struct code *run_quick(struct emu *e, struct code *c, uint64_t most, struct emu_result *out, uint32_t *loaded)
+{
+	struct emu_state *s = &e->s;
+	struct emu_memory *m = e->mem;
+	uint64_t to;
+	int jumps;
+
+	while (out->insns < most && c) {
+		fetch_ahead(e, c, out->insns);
+		s->r[WREG_IP] = c->ip;
+		m->places = 0;
+		if (c->quick.memory) {
+			m->now.ip = c->ip;
+			m->now.at = (uint32_t)out->insns;
+			m->now.sp = sp_known(e) ? s->r[WREG_SP] : 0;
+		}
+		jumps = c->quick.run(s, m, &c->quick);
+		if (jumps < 0)
+			break;
+		if (!c->met && !meet_code(e, c))
+			break;
+		c->runs++;
+		leave_trail(e, &e->ran, c->place);
+		to = c->ip + c->quick.len;
+		if (c->quick.branch) {
+			to += jumps ? (uint64_t)c->quick.displacement : 0;
+			note_quick_branch(e, c, jumps, to, out->insns);
+		}
+		note_took(e, c, to, 0);
+		out->insns++;
+		c = !jumps && c->next ? c->next : jumps && c->taken ? c->taken : code_after(e, c, to);
+		s->r[WREG_IP] = to;
+		if (e->watcher)
+			tell_watcher(e, false);
+		if (m->loads != *loaded)
+			note_loaded(e, out, loaded);
+	}
+	return c;
+}
+
 int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out)
 {
 	uint64_t elements = 0;
@@ -784,15 +766,22 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 	set_start(e, start);
 	c = code_after(e, NULL, start->regs[WREG_IP]);
 	while (out->insns < start->insns && !e->no_memory) {
-		uint64_t to = e->s.r[WREG_IP];
+		uint64_t to;
 		int end = EMU_CODE;
 
+		/* with the first instruction behind a repeated one its elements are noted */
+		if (e->s.elements == e->elements) {
+			c = run_quick(e, c, start->insns, out, &loaded);
+			if (out->insns == start->insns || e->no_memory)
+				break;
+		}
+		to = e->s.r[WREG_IP];
 		if (c) {
 			fetch_ahead(e, c, out->insns);
 			e->s.r[WREG_IP] = c->ip;
 			elements = e->s.elements;
 			e->mem->places = 0;
-			end = step_code(e, c, out, &to);
+			end = step_by_rule(e, c, out, &to);
 		}
 		if (end < 0) {
 			note_met_code(e, c);
@@ -805,11 +794,8 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 			e->s.r[WREG_IP] = to;
 			if (e->watcher)
 				tell_watcher(e, false);
-			if (e->mem->loads == loaded)
-				continue;
-			if (e->safes < SAFES && (!e->safes || out->insns - e->safe[e->safes - 1].insns >= SAFE_APART))
-				pass_safe(e, out, loaded);
-			loaded = e->mem->loads;
+			if (e->mem->loads != loaded)
+				note_loaded(e, out, &loaded);
 			continue;
 		}
 		if (e->to_entry && leave_clock(e, end, out)) {
@@ -854,12 +840,12 @@ int emu_run(struct emu *e, const struct emu_start *start, struct emu_result *out
 
 static void tell_repeats(const struct code *c, struct emu_count *to)
 {
-	enum emu_op op = c->i.op;
+	enum emu_op op = c->rest->i.op;
 
-	to->repeats = c->repeats;
+	to->repeats = c->rest->repeats;
 	to->loads = (op == EMU_OP_MOVS || op == EMU_OP_SCAS) + 2 * (op == EMU_OP_CMPS);
 	to->stores = op == EMU_OP_MOVS || op == EMU_OP_STOS;
-	to->bytes = c->i.width;
+	to->bytes = c->rest->i.width;
 }
 
 size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
@@ -869,8 +855,8 @@ size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
 	for (; n < e->mets && n < max; n++) {
 		const struct code *c = e->met[n];
 
-		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs, .took = c->took, .moves = c->i.moves };
-		if (c->repeats)
+		buf[n] = (struct emu_count){ .ip = c->ip, .runs = c->runs, .took = c->took, .moves = c->moves };
+		if (c->repeated && c->rest->repeats)
 			tell_repeats(c, &buf[n]);
 	}
 	return e->mets;
@@ -878,8 +864,7 @@ size_t emu_counts(const struct emu *e, struct emu_count *buf, size_t max)
 
 uint64_t emu_runs_of(const struct emu *e, uint64_t ip)
 {
-	const uint64_t *v = map_get(&e->at, ip);
-	const struct code *c = v ? (const struct code *)(uintptr_t)*v : NULL;
+	const struct code *c = emu_codes_known(e->codes, ip);
 
 	return c && c->met ? c->runs : 0;
 }
@@ -939,5 +924,5 @@ void emu_watch(struct emu *e, emu_watcher *watcher, void *ctx)
 void emu_by_rules(struct emu *e)
 {
 	emu_forget(e);
-	e->plain = true;
+	emu_codes_by_rules(e->codes);
 }

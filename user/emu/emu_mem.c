@@ -24,8 +24,7 @@ struct emu_memory *emu_mem_new(const struct emu_env *env)
 void emu_mem_free(struct emu_memory *m)
 {
 	for (uint32_t i = 0; m && i < EMU_PAGES_MAX; i++) {
-		if (m->page[i])
-			free(m->page[i]->by);
+		free(m->written[i]);
 		free(m->page[i]);
 	}
 	if (m)
@@ -38,7 +37,8 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start)
 	uint64_t sp = start->regs[WREG_SP];
 
 	memset(m->slot, 0, sizeof(m->slot));
-	m->pages = 0;
+	m->pages = m->writtens = 0;
+	m->run++;
 	for (unsigned i = 0; i < EMU_QUICK; i++)
 		m->quick[i] = &no_page[i != 0];
 	m->full = false;
@@ -107,15 +107,13 @@ uint32_t emu_mem_changed(const struct emu_memory *m)
 		const struct emu_page *p = m->page[i];
 		bool read = false, there = false;
 
-		if (!p->late)
-			continue;
-		for (uint32_t k = 0; k < m->loads && k < first; k++) {
-			if (m->loaded[k].addr - p->addr >= EMU_PAGE)
-				continue;
+		for (uint32_t next = p->first; next && next - 1 < first; next = m->loaded[next - 1].next) {
+			const struct loaded *l = &m->loaded[next - 1];
+
 			there = read ? there : m->env.page(m->env.ctx, p->addr, now);
 			read = true;
-			if (!there || memcmp(now + (m->loaded[k].addr - p->addr), &m->loaded[k].was, EMU_LOADED_WORD))
-				first = k;
+			if (!there || memcmp(now + (l->addr - p->addr), &l->was, EMU_LOADED_WORD))
+				first = next - 1;
 		}
 	}
 	return first;
@@ -202,8 +200,8 @@ static struct emu_page *page_of(struct emu_memory *m, uint64_t addr)
 		p = m->page[m->pages] = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	free(p->by);
 	p->by = NULL;
+	p->first = 0;
 	given = given_at(m, start);
 	p->addr = start;
 	p->given = given;
@@ -275,14 +273,16 @@ static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store,
 	m->now.addr = addr;
 	m->now.size = size;
 	m->now.store = store;
-	m->now.writer = by && by->after ? by->ip : 0;
-	m->now.age = by && by->after ? m->now.at + 1 - by->after : 0;
+	m->now.writer = by && by->run == m->run ? by->ip : 0;
+	m->now.age = by && by->run == m->run ? m->now.at + 1 - by->after : 0;
 	m->tell(m->tell_ctx, &m->now);
 }
 
-static bool same(const struct emu_written_by *a, const struct emu_written_by *b)
+static bool same(const struct emu_memory *m, const struct emu_written_by *a, const struct emu_written_by *b)
 {
-	return a->after == b->after && (!a->after || a->ip == b->ip);
+	bool written = a->run == m->run;
+
+	return written == (b->run == m->run) && (!written || (a->after == b->after && a->ip == b->ip));
 }
 
 /* In one page. */
@@ -299,7 +299,7 @@ void emu_mem_tell_read(struct emu_memory *m, uint64_t addr, unsigned len, const 
 					    *next = by + 1;
 		unsigned to = from + EMU_GRANULE - (unsigned)((addr + from) % EMU_GRANULE);
 
-		for (; to < len && same(by, next); to += EMU_GRANULE)
+		for (; to < len && same(m, by, next); to += EMU_GRANULE)
 			next++;
 		to = to < len ? to : len;
 		tell(m, addr + from, to - from, false, by);
@@ -307,15 +307,34 @@ void emu_mem_tell_read(struct emu_memory *m, uint64_t addr, unsigned len, const 
 	}
 }
 
+static struct emu_written_by *next_written(struct emu_memory *m)
+{
+	struct emu_written_by **of = &m->written[m->writtens];
+
+	if (!*of)
+		*of = calloc(GRANULES, sizeof(**of));
+	m->writtens += *of != NULL;
+	return *of;
+}
+
 void emu_mem_tell_write(struct emu_memory *m, uint64_t addr, unsigned len, struct emu_page *p)
 {
 	unsigned off = (unsigned)(addr & (EMU_PAGE - 1));
 
 	/* without memory nobody is known: as if it had been written before the run */
-	if (p && !p->by)
-		p->by = calloc(GRANULES, sizeof(*p->by));
-	for (unsigned g = off / EMU_GRANULE; p && p->by && g <= (off + len - 1) / EMU_GRANULE; g++)
-		p->by[g] = (struct emu_written_by){ m->now.ip, m->now.at + 1 };
+	if (p && !p->by) {
+		p->by = next_written(m);
+		p->from = GRANULES;
+		p->to = 0;
+	}
+	if (p && p->by) {
+		unsigned from = off / EMU_GRANULE, to = (off + len - 1) / EMU_GRANULE + 1;
+
+		for (unsigned g = from; g < to; g++)
+			p->by[g] = (struct emu_written_by){ m->now.ip, m->now.at + 1, m->run };
+		p->from = (uint16_t)(from < p->from ? from : p->from);
+		p->to = (uint16_t)(to > p->to ? to : p->to);
+	}
 	tell(m, addr, len, true, NULL);
 }
 
@@ -337,17 +356,18 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 	for (uint32_t i = 0; i < m->pages; i++) {
 		const struct emu_page *p = m->page[i];
 
-		for (unsigned g = 0, end; p->by && g < GRANULES; g = end) {
+		for (unsigned g = p->by ? p->from : 0, end; p->by && g < p->to; g = end) {
 			const struct emu_written_by *by = &p->by[g];
 			struct emu_access a = {
 				.ip = by->ip, .addr = p->addr + g * EMU_GRANULE, .at = by->after - 1, .store = true
 			};
 
-			for (end = g + 1; end < GRANULES && p->by[end].ip == by->ip && !p->by[end].after == !by->after;
+			for (end = g + 1;
+			     end < p->to && p->by[end].run == by->run && (by->run != m->run || p->by[end].ip == by->ip);
 			     end++)
 				;
 			a.size = (end - g) * EMU_GRANULE;
-			if (by->after)
+			if (by->run == m->run)
 				to(ctx, &a);
 		}
 	}
@@ -376,7 +396,13 @@ void emu_mem_use(struct emu_memory *m, struct emu_page *p, unsigned off, unsigne
 			m->unlisted++;
 			continue;
 		}
+		if (p->first)
+			m->loaded[p->last].next = m->loads + 1;
+		else
+			p->first = m->loads + 1;
+		p->last = m->loads;
 		l = &m->loaded[m->loads++];
+		l->next = 0;
 		l->addr = p->addr + w * EMU_LOADED_WORD;
 		memcpy(&l->was, p->byte + w * EMU_LOADED_WORD, EMU_LOADED_WORD);
 	}

@@ -19,17 +19,20 @@
 
 struct emu_written_by {
 	uint64_t ip;
-	uint32_t after; /* instructions, and 1 more; 0: nobody of this run */
+	uint32_t after; /* instructions, and 1 more */
+	uint32_t run;   /* emu_memory.run; another one: nobody of this run */
 };
 
 struct emu_page {
 	uint64_t addr;
-	struct emu_written_by *by;                      /* a granule each; NULL: nothing was written */
-	bool late;                                      /* its bytes are younger than the sample */
-	bool doubtful;                                  /* a byte of it is unknown */
-	bool given;                                     /* with the sample */
-	bool unread;                                    /* it did not come with the sample, and is not looked at now */
-	bool spared;                                    /* see emu_touched */
+	struct emu_written_by *by; /* a granule each, of `written`; NULL: nothing was written */
+	bool late;                 /* its bytes are younger than the sample */
+	bool doubtful;             /* a byte of it is unknown */
+	bool given;                /* with the sample */
+	bool unread;               /* it did not come with the sample, and is not looked at now */
+	bool spared;               /* see emu_touched */
+	uint16_t from, to;         /* granules in `by` that were written lie in between; `to`: and 1 more */
+	uint32_t first, last;      /* in `loaded`, of this page; first: and 1 more, 0: none */
 	uint64_t used[EMU_PAGE / EMU_LOADED_WORD / 64]; /* words that were looked at here or written, of a late page */
 	uint64_t unknown[EMU_WORDS];
 	uint8_t byte[EMU_PAGE];
@@ -52,12 +55,16 @@ struct emu_memory {
 	/* What was read from late pages, as it was: first come first. */
 	struct loaded {
 		uint64_t addr, was;
+		uint32_t next; /* of the same page, in this order; 0: none */
 	} * loaded;
 	uint32_t loads, unlisted;
 	struct emu_place place[EMU_PLACES];
 	unsigned places;
 	emu_access_fn *tell;
 	void *tell_ctx;
+	/* One for each page that a run writes to, kept from one run to the next: clearing them took longer than the run. */
+	struct emu_written_by *written[EMU_PAGES_MAX];
+	uint32_t writtens, run;
 	struct emu_access now; /* who reads or writes */
 };
 

@@ -129,11 +129,13 @@ static bool list_bits(uint64_t bits, uint8_t *list, unsigned most, uint8_t fille
 
 static void list_needs(struct emu_needs *n, bool rep)
 {
-	bool from = list_bits(n->from, n->list_from, EMU_NEEDS_LIST, NEVER_WRITTEN),
-	     address = list_bits(n->address_from, n->list_address, EMU_NEEDS_LIST, NEVER_WRITTEN),
-	     to = list_bits(n->to, n->list_to, EMU_NEEDS_LIST, NEVER_READ);
+	struct emu_listed *l = &n->listed;
+	bool from = list_bits(n->from, l->from, EMU_LIST, NEVER_WRITTEN),
+	     address = list_bits(n->address_from, l->address, EMU_LIST, NEVER_WRITTEN),
+	     to = list_bits(n->to, l->to, EMU_LIST, NEVER_READ);
 
-	n->listed = from && address && to && !n->busy && !n->alone && !rep;
+	l->latency = n->latency;
+	l->all = from && address && to && !n->busy && !n->alone && !rep;
 }
 
 static uint8_t way_of(const struct emu_insn *i)
@@ -157,7 +159,7 @@ void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 		vector |= o->kind == EMU_K_VEC;
 		if (o->kind == EMU_K_MEM && i->op != EMU_OP_NOP) {
 			*(i->op == EMU_OP_LEA ? &out->from : &out->address_from) |= address_bits(o);
-			out->loads |= i->op != EMU_OP_LEA && o->read;
+			out->listed.loads |= i->op != EMU_OP_LEA && o->read;
 			stores |= i->op != EMU_OP_LEA && o->written;
 		} else if (o->read || (i->width && i->width < 4)) { /* a part of a register leaves the rest */
 			out->from |= operand_bit(o);
@@ -170,14 +172,15 @@ void emu_needs_of(const struct emu_insn *i, struct emu_needs *out)
 		  (i->flags_written & EMU_ARITH ? FLAGS_BIT : 0);
 	out->latency = latency_of(i, general && vector);
 	out->busy = i->op == EMU_OP_DIV || i->op == EMU_OP_IDIV || out->latency == FLOAT_DIVIDE ? DIVIDER_BUSY : 0;
-	out->loads |= i->op == EMU_OP_POP || i->op == EMU_OP_RET;
+	out->listed.loads |= i->op == EMU_OP_POP || i->op == EMU_OP_RET;
 	if (makes_zero(i))
 		out->from = out->latency = 0;
 	/* the decoder drops the prefix: what exchanges or adds in memory is nearly always locked */
 	out->alone = stores && (i->op == EMU_OP_XCHG || i->op == EMU_OP_XADD || i->op == EMU_OP_CMPXCHG);
 	if (out->alone)
 		out->latency = LOCKED;
-	out->way = way_of(i);
+	out->listed.way = way_of(i);
+	out->listed.len = i->len;
 	list_needs(out, i->rep);
 }
 
@@ -236,7 +239,7 @@ uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s)
 
 	p->issue = later(p->issue + 1, *slot);
 	begin = all_there(p, n->from, p->issue);
-	if (n->loads)
+	if (n->listed.loads)
 		begin = later(begin, loaded(p, s, p->issue));
 	if (n->busy) {
 		begin = later(begin, p->divider);
@@ -251,12 +254,12 @@ uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s)
 	p->end = *slot = later(p->end, end);
 	if (n->alone)
 		p->issue = p->end;
-	if (!way_foreseen(p, s))
+	if (!way_foreseen(p, &n->listed, s))
 		p->issue = later(p->issue, end + MISSED);
 	return (uint32_t)(p->end - before);
 }
 
 uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
 {
-	return pipeline_step(p, s);
+	return pipeline_step(p, &s->needs->listed, s);
 }

@@ -22,17 +22,22 @@
 
 #include "emu/emu_priv.h"
 
-/* What an instruction needs and gives: a bit per register, see emu_pipeline.c. And the same as lists, which most are
- * short enough for: no loop over bits then. */
-#define EMU_NEEDS_LIST 2
+/* What an instruction needs and gives: registers by number, as far as the lists reach. */
+#define EMU_LIST 2
+struct emu_listed {
+	uint8_t from[EMU_LIST], address[EMU_LIST], to[EMU_LIST];
+	bool all; /* they do, and nothing else is special about it */
+	bool loads;
+	uint8_t way;      /* see emu_pipeline_step.h */
+	uint8_t len;      /* bytes */
+	uint16_t latency; /* units */
+};
+
 struct emu_needs {
-	uint8_t list_from[EMU_NEEDS_LIST], list_address[EMU_NEEDS_LIST], list_to[EMU_NEEDS_LIST];
-	bool listed; /* and nothing else is special about it */
-	uint8_t loads;
-	uint8_t way;            /* see emu_pipeline_step.h */
-	bool alone;             /* waits for all before it, and all behind wait for it */
-	uint16_t latency, busy; /* units; busy: of the divider, which does one thing at a time */
-	uint64_t from, address_from, to;
+	struct emu_listed listed;
+	uint64_t from, address_from, to; /* a bit per register, see emu_pipeline.c */
+	uint16_t latency, busy;          /* units; busy: of the divider, which does one thing at a time */
+	bool alone;                      /* waits for all before it, and all behind wait for it */
 };
 void emu_needs_of(const struct emu_insn *i, struct emu_needs *out);
 

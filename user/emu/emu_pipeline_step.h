@@ -114,10 +114,10 @@ static inline bool target_foreseen(struct emu_pipeline *p, uint64_t ip, uint64_t
 	return right;
 }
 
-static inline bool way_foreseen(struct emu_pipeline *p, const struct emu_step *s)
+static inline bool way_foreseen(struct emu_pipeline *p, const struct emu_listed *n, const struct emu_step *s)
 {
-	switch (s->needs->way) {
-	case WAY_OF_TWO: return foreseen(p, s->ip, s->to != s->ip + s->insn->len);
+	switch (n->way) {
+	case WAY_OF_TWO: return foreseen(p, s->ip, s->to != s->ip + n->len);
 	case WAY_ANYWHERE: return target_foreseen(p, s->ip, s->to);
 	default: return true;
 	}
@@ -150,34 +150,37 @@ static inline void store_end(struct emu_pipeline *p, uint64_t addr, uint64_t end
 }
 
 /* emu_pipeline_step(), with short lists for most instructions. */
-static inline __attribute__((always_inline)) uint32_t pipeline_step(struct emu_pipeline *p, const struct emu_step *s)
+static inline __attribute__((always_inline)) uint32_t pipeline_step(struct emu_pipeline *p, const struct emu_listed *n,
+								    const struct emu_step *s)
 {
-	const struct emu_needs *n = s->needs;
-	uint64_t *ready = p->ready, *slot, before = p->end, begin, end, load;
+	const struct emu_place *at = s->place, *last = at + s->places;
+	uint64_t *ready = p->ready, *slot, before = p->end, issue, begin, end, load;
 
-	if (!n->listed)
-		return emu_pipeline_any_step(p, &(struct emu_step){ s->insn, n, s->ip, s->to, s->place, s->places,
-								    s->repeats });
+	if (!n->all)
+		return emu_pipeline_any_step(p, &(struct emu_step){ s->insn, s->needs, s->ip, s->to, s->place,
+								    s->places, s->repeats });
 	slot = &p->ends[p->count++ & (WINDOW - 1)];
-	p->issue = later(p->issue + 1, *slot);
-	begin = later(p->issue, later(ready[n->list_from[0]], ready[n->list_from[1]]));
+	p->issue = issue = later(p->issue + 1, *slot);
+	begin = later(issue, later(ready[n->from[0]], ready[n->from[1]]));
 	if (n->loads) {
-		load = later(p->issue, later(ready[n->list_address[0]], ready[n->list_address[1]]));
+		load = later(issue, later(ready[n->address[0]], ready[n->address[1]]));
 		end = load + NEAR;
-		for (unsigned k = 0; k < s->places; k++)
-			if (!s->place[k].store)
-				end = later(end, load_end(p, s->place[k].addr, load));
+		for (; at != last && !at->store; at++)
+			end = later(end, load_end(p, at->addr, load));
+		for (const struct emu_place *more = at; more != last; more++)
+			if (!more->store)
+				end = later(end, load_end(p, more->addr, load));
 		begin = later(begin, end);
 	}
 	end = begin + n->latency;
-	ready[n->list_to[0]] = end;
-	ready[n->list_to[1]] = end;
-	for (unsigned k = 0; k < s->places; k++)
-		if (s->place[k].store)
-			store_end(p, s->place[k].addr, end);
+	ready[n->to[0]] = end;
+	ready[n->to[1]] = end;
+	for (; at != last; at++)
+		if (at->store)
+			store_end(p, at->addr, end);
 	p->end = *slot = later(before, end);
-	if (n->way != WAY_KNOWN && !way_foreseen(p, s))
-		p->issue = later(p->issue, end + MISSED);
+	if (n->way != WAY_KNOWN && !way_foreseen(p, n, s))
+		p->issue = later(issue, end + MISSED);
 	return (uint32_t)(p->end - before);
 }
 

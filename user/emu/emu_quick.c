@@ -258,8 +258,10 @@ OPERATIONS(OF_FORMS)
 #define MOVES(X)                                                                                                       \
 	MOVES_ALIKE(X, RR)                                                                                             \
 	MOVES_ALIKE(X, RI)                                                                                             \
-	MOVES_ALIKE(X, RM) MOVES_ALIKE(X, MR) MOVES_ALIKE(X, MI) EXTENSIONS(X, MOV, RR) EXTENSIONS(X, MOV, RM)         \
-		EXTENSIONS(X, MOVSX, RR) EXTENSIONS(X, MOVSX, RM)
+	MOVES_ALIKE(X, RM)                                                                                             \
+	MOVES_ALIKE(X, MR)                                                                                             \
+	MOVES_ALIKE(X, MI)                                                                                             \
+	EXTENSIONS(X, MOV, RR) EXTENSIONS(X, MOV, RM) EXTENSIONS(X, MOVSX, RR) EXTENSIONS(X, MOVSX, RM)
 MOVES(MOVE)
 
 #define SHIFT(op, w)                                                                                                   \
@@ -453,13 +455,22 @@ static emu_quick_fn *function_of(const struct emu_insn *i, struct emu_quick *q)
 	}
 }
 
-void emu_quick_of(const struct emu_insn *i, struct emu_quick *out)
+static int by_rule(STATE)
 {
-	*out = (struct emu_quick){ .base = EMU_NOREG, .index = EMU_NOREG, .len = i->len };
-	out->run = function_of(i, out);
+	return BY_RULE;
+}
+
+void emu_quick_of(const struct emu_insn *i, bool rule, struct emu_quick *out)
+{
+	emu_quick_fn *run;
+
+	*out = (struct emu_quick){ .base = EMU_NOREG, .index = EMU_NOREG };
+	run = rule ? NULL : function_of(i, out);
+	out->len = i->len;
 	out->branch = i->op == EMU_OP_JCC || i->op == EMU_OP_JMP;
 	if (out->branch)
 		out->displacement = i->target;
-	out->memory = out->run && i->op != EMU_OP_LEA &&
-		      (out->base != EMU_NOREG || i->op == EMU_OP_PUSH || i->op == EMU_OP_POP);
+	out->memory =
+		run && i->op != EMU_OP_LEA && (out->base != EMU_NOREG || i->op == EMU_OP_PUSH || i->op == EMU_OP_POP);
+	out->run = run ? run : by_rule;
 }

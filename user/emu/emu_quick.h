@@ -28,6 +28,7 @@ struct emu_quick {
 	uint64_t value;       /* of an operand in the code, as wide as the operation */
 };
 
-void emu_quick_of(const struct emu_insn *i, struct emu_quick *out);
+/* rule: by its rule always. */
+void emu_quick_of(const struct emu_insn *i, bool rule, struct emu_quick *out);
 
 #endif
