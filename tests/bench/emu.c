@@ -2,8 +2,8 @@
 /*
  * emu keep PID N FILE: stops a thread N times, .1 s apart, carries it on in each of the ways below, and keeps the
  * registers, stack, code and pages that this took.
- * emu run FILE ROUNDS [WAY]: carries the kept ones on; prints ns an instruction, without what a run needs once, and a hash
- * of all that the emulator told, by way. Two builds of the library are compared by both.
+ * emu run FILE ROUNDS [WAY]: carries the kept ones on; prints ns an instruction, and a hash of all that the emulator
+ * told, by way. Two builds of the library are compared by both.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -362,7 +362,6 @@ static int run(const char *file, unsigned rounds, const char *way, struct emu *e
 		hash = 1;
 		for (size_t i = 0; i < n; i++)
 			carry(e, all[i], &ways[w], true);
-		/* of what a run needs once each knows as many: that is not taken off, as it is small beside them */
 		for (unsigned k = 0; k < rounds; k++)
 			for (size_t i = 0; i < n; i++) {
 				double began = cpu_ns();

@@ -60,7 +60,7 @@ uint32_t emu_codes_count(const struct emu_codes *k)
 	return k->count;
 }
 
-static bool has_room(struct emu_codes *k)
+static bool has_code_room(struct emu_codes *k)
 {
 	struct block *b;
 
@@ -82,7 +82,7 @@ static struct code *decode_at(struct emu_codes *k, uint64_t ip)
 	struct code_rest *rest;
 	struct code *c;
 
-	if (!len || !has_room(k))
+	if (!len || !has_code_room(k))
 		return NULL;
 	c = &k->block->code[k->used];
 	rest = &k->block->rest[k->used];

@@ -67,17 +67,6 @@ void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp)
 	m->now.sp = sp;
 }
 
-void emu_mem_step(struct emu_memory *m)
-{
-	m->places = 0;
-}
-
-const struct emu_place *emu_mem_places(const struct emu_memory *m, unsigned *count)
-{
-	*count = m->places;
-	return m->place;
-}
-
 uint32_t emu_mem_pages(const struct emu_memory *m)
 {
 	return m->pages;
@@ -86,11 +75,6 @@ uint32_t emu_mem_pages(const struct emu_memory *m)
 bool emu_mem_full(const struct emu_memory *m)
 {
 	return m->full;
-}
-
-uint32_t emu_mem_loaded(const struct emu_memory *m)
-{
-	return m->loads;
 }
 
 uint32_t emu_mem_unlisted(const struct emu_memory *m)

@@ -57,12 +57,13 @@ struct emu_memory {
 		uint64_t addr, was;
 		uint32_t next; /* of the same page, in this order; 0: none */
 	} * loaded;
-	uint32_t loads, unlisted;
-	struct emu_place place[EMU_PLACES];
+	uint32_t loads, unlisted;           /* loads: as many */
+	struct emu_place place[EMU_PLACES]; /* of the instruction that runs now */
 	unsigned places;
 	emu_access_fn *tell;
 	void *tell_ctx;
-	/* One for each page that a run writes to, kept from one run to the next: clearing them took longer than the run. */
+	/* One for each page that a run writes to, kept from one run to the next: to clear them took longer than the
+	 * run. */
 	struct emu_written_by *written[EMU_PAGES_MAX];
 	uint32_t writtens, run;
 	struct emu_access now; /* who reads or writes */

@@ -10,12 +10,12 @@
 
 #define CYCLES(n) ((n)*EMU_CYCLE)
 #define REPEAT_START CYCLES(20) /* a repeated string instruction, before it moves 16 bytes a cycle */
-#define REPEAT_BYTES 16
-#define NEAR CYCLES(4)    /* a load: level 1 */
-#define MIDDLE CYCLES(14) /* level 2 */
-#define FAR CYCLES(80)    /* what lies further: between a shared cache and memory */
-#define MISSED CYCLES(14) /* from the end of a branch that was not foreseen until what follows is issued */
-#define WINDOW 256        /* instructions under way: 224 to 512 of these processors; a power of two */
+#define REPEAT_BYTES 16         /* see REPEAT_START */
+#define NEAR CYCLES(4)          /* a load: level 1 */
+#define MIDDLE CYCLES(14)       /* level 2 */
+#define FAR CYCLES(80)          /* what lies further: between a shared cache and memory */
+#define MISSED CYCLES(14)       /* from the end of a branch that was not foreseen until what follows is issued */
+#define WINDOW 256              /* instructions under way: 224 to 512 of these processors; a power of two */
 
 #define LINE_BITS 6      /* of an address: bytes within a line of 64 */
 #define NEAR_SETS 64     /* 32 KB in 8 ways */
@@ -27,7 +27,7 @@
 #define TARGETS 1024     /* of indirect branches; a power of two */
 #define HISTORY 12       /* branches that tell the next one's way, beside its own past */
 
-#define REGISTERS 59
+#define REGISTERS 59     /* bits of emu_pipeline.c, and two that stand for none */
 #define NEVER_WRITTEN 57 /* fills lists of what is needed */
 #define NEVER_READ 58    /* fills lists of what is given */
 

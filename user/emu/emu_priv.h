@@ -192,19 +192,16 @@ void emu_mem_begin(struct emu_memory *m, const struct emu_start *start);
 void emu_mem_tell(struct emu_memory *m, emu_access_fn *tell, void *ctx);
 /* Who reads and writes from now on; sp 0: unknown. Only where the run tells of accesses. */
 void emu_mem_by(struct emu_memory *m, uint64_t ip, uint32_t at, uint64_t sp);
-/* What was read and written since emu_mem_step(), the first of it. */
+/* What an instruction read and wrote, the first of it. */
 #define EMU_PLACES 4 /* more than an instruction has, but for those that repeat themselves */
 struct emu_place {
 	uint64_t addr;
 	bool store;
 };
-void emu_mem_step(struct emu_memory *m);
-const struct emu_place *emu_mem_places(const struct emu_memory *m, unsigned *count);
 void emu_mem_written(const struct emu_memory *m, emu_access_fn *tell, void *ctx);
 uint32_t emu_mem_pages(const struct emu_memory *m);
-/* Words that were read of pages which are not as old as the sample, before the run wrote there, so far. */
-uint32_t emu_mem_loaded(const struct emu_memory *m);
-/* The first of them that is no longer what it was, UINT32_MAX: all are. What changed since is likely to have changed
+/* Of words that were read of pages which are not as old as the sample, before the run wrote there: the first that is
+ * no longer what it was, UINT32_MAX: all are. What changed since is likely to have changed
  * between the sample and when it was read, too. */
 uint32_t emu_mem_changed(const struct emu_memory *m);
 /* Words that were too many to be looked at again. */

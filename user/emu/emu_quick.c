@@ -3,7 +3,7 @@
 
 #include "emu/emu_memory.h"
 
-#define BY_RULE (-1)
+#define BY_RULE (-1) /* what emu_quick_fn returns */
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define STATE struct emu_state *s, struct emu_memory *m, const struct emu_quick *q
 
@@ -308,7 +308,7 @@ static bool plain_address(const struct emu_insn *i, const struct emu_operand *o,
 }
 
 /* Where the two operands lie, MI + 1: elsewhere. What is read must be known. */
-static enum form form_of(const struct emu_insn *i, struct emu_quick *q, bool reads_first)
+static enum form operands_form(const struct emu_insn *i, struct emu_quick *q, bool reads_first)
 {
 	const struct emu_operand *a = &i->o[0], *b = &i->o[1];
 
@@ -340,7 +340,7 @@ static emu_quick_fn *arithmetic_of(const struct emu_insn *i, struct emu_quick *q
 		OPERATIONS(ROW)
 	};
 	bool itself = plain_register(&i->o[0]) && plain_register(&i->o[1]) && i->o[0].reg == i->o[1].reg;
-	enum form form = form_of(i, q, true);
+	enum form form = operands_form(i, q, true);
 
 	if (form > MI || i->o[0].size > 8 || __builtin_popcount(i->o[0].size) != 1 ||
 	    (i->o[1].kind != EMU_K_IMM && i->o[0].size != i->o[1].size))
@@ -361,7 +361,7 @@ static emu_quick_fn *move_of(const struct emu_insn *i, struct emu_quick *q)
 #define FUNCTION(op, form, to, from) { EMU_OP_##op, form, to, from, op##_##form##_##to##_##from },
 		MOVES(FUNCTION)
 	};
-	enum form form = form_of(i, q, i->o[0].size < 4);
+	enum form form = operands_form(i, q, i->o[0].size < 4);
 	unsigned from = i->o[1].kind == EMU_K_IMM ? i->o[0].size : i->o[1].size;
 
 	for (size_t k = 0; form <= MI && k < sizeof(of) / sizeof(of[0]); k++)
@@ -370,12 +370,12 @@ static emu_quick_fn *move_of(const struct emu_insn *i, struct emu_quick *q)
 	return NULL;
 }
 
-static emu_quick_fn *shift_of(const struct emu_insn *i, struct emu_quick *q)
+static emu_quick_fn *quick_shift(const struct emu_insn *i, struct emu_quick *q)
 {
 	static emu_quick_fn *const of[][2] = { { SHL_4, SHL_8 }, { SHR_4, SHR_8 }, { SAR_4, SAR_8 } };
 	unsigned w = i->o[0].size;
 
-	if (form_of(i, q, true) != RI || w < 4)
+	if (operands_form(i, q, true) != RI || w < 4)
 		return NULL;
 	q->value &= w == 8 ? 63 : 31;
 	return q->value ? of[i->op - EMU_OP_SHL][w == 8] : NULL;
@@ -398,7 +398,7 @@ static emu_quick_fn *conditional_of(const struct emu_insn *i, struct emu_quick *
 		q->need = 1u << q->dst;
 		return sets[i->cond & 15];
 	default:
-		if (form_of(i, q, true) != RR || i->o[0].size < 4)
+		if (operands_form(i, q, true) != RR || i->o[0].size < 4)
 			return NULL;
 		q->value = width_mask(i->o[0].size);
 		return moves[i->cond & 15];
@@ -428,7 +428,7 @@ static emu_quick_fn *lea_of(const struct emu_insn *i, struct emu_quick *q)
 	return i->o[0].size == 4 ? lea_4 : lea_8;
 }
 
-static emu_quick_fn *function_of(const struct emu_insn *i, struct emu_quick *q)
+static emu_quick_fn *quick_function(const struct emu_insn *i, struct emu_quick *q)
 {
 	switch ((enum emu_op)i->op) {
 	case EMU_OP_NOP: return nothing;
@@ -444,7 +444,7 @@ static emu_quick_fn *function_of(const struct emu_insn *i, struct emu_quick *q)
 	case EMU_OP_XOR: return arithmetic_of(i, q);
 	case EMU_OP_SHL:
 	case EMU_OP_SHR:
-	case EMU_OP_SAR: return shift_of(i, q);
+	case EMU_OP_SAR: return quick_shift(i, q);
 	case EMU_OP_PUSH:
 	case EMU_OP_POP: return on_stack_of(i, q);
 	case EMU_OP_JCC:
@@ -465,7 +465,7 @@ void emu_quick_of(const struct emu_insn *i, bool rule, struct emu_quick *out)
 	emu_quick_fn *run;
 
 	*out = (struct emu_quick){ .base = EMU_NOREG, .index = EMU_NOREG };
-	run = rule ? NULL : function_of(i, out);
+	run = rule ? NULL : quick_function(i, out);
 	out->len = i->len;
 	out->branch = i->op == EMU_OP_JCC || i->op == EMU_OP_JMP;
 	if (out->branch)
