@@ -37,7 +37,7 @@ static __always_inline int take_timer(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	kernel_ticks_come = true;
 	id = bpf_get_current_pid_tgid();
-	if (!followed(id))
+	if (not_yet || !followed(id))
 		return 0;
 	began = bpf_ktime_get_ns();
 	count(CTR_KERNEL_TICKS);

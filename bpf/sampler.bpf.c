@@ -23,12 +23,17 @@ char LICENSE[] SEC("license") = "GPL";
 /* The kernel's tick and a timer's that are due together are one look at the same instruction. Longer than an interrupt
  * with pages lasts, shorter than between ticks; by hand. */
 #define ONE_INTERRUPT_NS 50000
+/* Bytes of a stack where half of the ring waits for its reader: a sample with a part of its stack is more than none.
+ * Until a thread's stack was unwound once each sample of it has all that is allowed, and 4 MiB hold 64 such; by hand. */
+#define CROWDED_STACK 8192
 
 const volatile __u32 stack_limit = STACK_MAX;
 /* What a sample stands for once the kernel's own ticks come, too, in ns: told by user space. */
 __u64 both_period;
 bool kernel_ticks_come;
 const volatile __u32 wake_bytes = 256 * 1024; /* wake the reader when this much waits */
+/* Told by user space: nobody reads the ring yet, so nothing is sent and nothing counted as lost. */
+bool not_yet;
 
 static __always_inline __u64 wake_flag(__u64 waiting)
 {
@@ -63,7 +68,8 @@ struct {
 } scratch SEC(".maps");
 
 /* samples come first: half of the ring is theirs */
-#define PAGES_ROOM (2 * (__u64)wake_bytes)
+#define HALF_RING (2 * (__u64)wake_bytes)
+#define PAGES_ROOM HALF_RING
 #include "pages.bpf.h"
 
 /* How much of the stack is worth copying: up to where it ended last time, or to where the process's
@@ -158,6 +164,7 @@ static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, _
 	struct pt_regs user, *r;
 	struct scratch *x;
 	__u32 cpu = bpf_get_smp_processor_id();
+	__u64 waiting;
 
 	if (task->flags & PF_KTHREAD) {
 		count(CTR_KTHREAD);
@@ -199,7 +206,8 @@ static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, _
 	x->s.pages = x->s.pages_ns = 0;
 	if (!(flags & WIRE_F_KERNEL) && wanted.pid && wanted.pid == id >> 32)
 		take_pages(&x->s);
-	if (send_sample(x, task, (__u32)id, STACK_MAX, wake_flag(bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA))))
+	waiting = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	if (send_sample(x, task, (__u32)id, waiting >= HALF_RING ? CROWDED_STACK : STACK_MAX, wake_flag(waiting)))
 		count(CTR_RING_FULL);
 	else
 		count(CTR_SENT);
@@ -211,6 +219,8 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u64 id = current_id(), ip = ctx->regs.rip;
 	bool in_kernel = (__s64)ip < 0;
 
+	if (not_yet)
+		return 0;
 	if (!followed(id)) {
 		count(CTR_OTHERS);
 		return 0;

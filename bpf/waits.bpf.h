@@ -83,7 +83,7 @@ static __always_inline void tell_leaving(struct scratch *x, struct task_struct *
 	x->s.ran = 0;
 	take_registers(x, task, &user);
 	x->s.pages = x->s.pages_ns = 0;
-	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= 2 * (__u64)wake_bytes) {
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= HALF_RING) {
 		count(CTR_OFF_LOST);
 		return;
 	}
@@ -110,7 +110,7 @@ static __always_inline int take_switch(struct bpf_raw_tracepoint_args *ctx)
 	__u64 id;
 
 	came_back((void *)ctx->args[2]);
-	if (!one_in || bpf_get_prandom_u32() % one_in)
+	if (!one_in || not_yet || bpf_get_prandom_u32() % one_in)
 		return 0;
 	id = bpf_get_current_pid_tgid();
 	if (!id || task->flags & (PF_KTHREAD | PF_EXITING) || !followed(id))

@@ -393,6 +393,11 @@ static void attach_kernel_tick(struct sampler *s)
 	s->kernel_tick = bpf_raw_tracepoint_open("hrtimer_expire_entry", prog);
 }
 
+void sampler_hold(struct sampler *s, bool hold)
+{
+	s->bpf->bss->not_yet = hold;
+}
+
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 {
 	bool whole = t->all || t->cgroup_fd >= 0;

@@ -258,6 +258,8 @@ int session_start(struct session *s, struct err *e)
 	/* maps first, then timers: what is mapped in between arrives through the side band */
 	err = know_targets(s, 0, e);
 	known = s->targets->count;
+	/* parts begin for a second where CPUs are short, and nobody reads the ring meanwhile */
+	sampler_hold(s->sampler, true);
 	if (!err)
 		err = sampler_attach(s->sampler, s->targets, e);
 	/* children that were forked meanwhile: nothing of theirs has been read from the ring yet */
@@ -292,6 +294,7 @@ int session_start(struct session *s, struct err *e)
 	openfile_patience(MOMENT_MS, 0);
 	if (!err)
 		err = targets_recheck(s->targets, e);
+	sampler_hold(s->sampler, false);
 	return err ? err : targets_go(s->targets, e);
 }
 
