@@ -15,7 +15,7 @@ cat >d.yaml <<-EOF
 	services: {hot: {name: $N, min_age: 0s, what: time}}
 	EOF
 daemon=; begin() { LD_PRELOAD=$TMP/faults.so "${PROGRAM:-accperf}" daemon --config d.yaml 2>>log & daemon=$!; STARTED+=($daemon); }
-within() { local i n=$(($1 * 10)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; "$@"; tail -n 5 log; return 1; }
+within() { local i tries=$(($1 * 10)); shift; for i in $(seq $tries); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; "$@"; tail -n 5 log; return 1; }
 newest() { printf '%s\n' store/hot/* | tail -n 1; }
 has() { accperf report --fresh --json -i "$1" 2>/dev/null | jq -e --arg n "$2" '.samples > 3 and any(.functions[]; .name == $n)'; }
 newest_has() { has "$(newest)" "$1"; }
@@ -44,6 +44,42 @@ check "the service notices nothing" kill -0 $target
 rm faults/bpf; n=$(newest)
 check "when it takes them, all is recorded" within 60 anew
 kill $daemon; wait $daemon; cat log >>before; : >log
+
+# somebody tidies up under it: one profile, all of the folder, the folder's parent
+begin; n=$(newest); within 60 anew
+n=$(newest); sleep 1.5; rm "$n" # it is looked at each second
+check "a profile that is removed while it is written is told" within 30 told 'level=warn event=disk-gone service=hot msg="somebody removed the profile'
+check "and another begins" within 60 anew
+n=none; rm -rf store
+check "a folder that is removed is told" within 30 told 'level=warn event=disk-gone msg=".*somebody removed or moved it'
+check "and made anew, for its user alone" within 30 bash -c '[ "$(stat -c %a store)" = 700 ]'
+check "in which all is recorded" within 60 newest_has spin_hot
+mv store elsewhere; printf x >store
+check "where none can be made that is told, with what to do" within 30 told 'level=error event=disk-gone msg=".*storage.folder wants a folder, no link: nothing is recorded until that is done'
+sleep 3
+check "once" test "$(grep -c 'level=error event=disk-gone' log)" = 1
+check "and nothing is recorded" bash -c '! pgrep -P "$1"' _ $daemon
+check "the service notices nothing of it, either" kill -0 $target
+rm store; mv elsewhere store; n=$(newest)
+check "when it is back, all is recorded" within 60 anew
+kill $daemon; wait $daemon; cat log >>before; : >log
+if mkdir few && mount -t tmpfs -o size=50M,nr_inodes=40 none few 2>/dev/null; then
+	sed "s:$TMP/store:$TMP/few/store:" d.yaml >few.yaml
+	LD_PRELOAD=$TMP/faults.so accperf daemon --config few.yaml 2>>log & daemon=$!; STARTED+=($daemon)
+	latest() { printf '%s\n' few/store/hot/* | tail -n 1; }
+	latest_has() { has "$(latest)" spin_hot; }
+	check "a file system of few inodes is recorded to" within 60 latest_has
+	touch few/x{1..60} 2>/dev/null; n=$(latest)
+	check "one that has no more of them is told, by what it lacks" within 30 told 'level=error event=disk-full msg=".*room for [0-9]+ more files \(inodes'
+	check "what was written before can be read" within 10 has "$n" spin_hot
+	rm few/x*
+	check "when it has, that is told" within 30 told 'event=disk-free'
+	onwards() { [ "$(latest)" != "$n" ] && latest_has; }
+	check "and all is recorded" within 60 onwards
+	kill $daemon; wait $daemon; umount few; cat log >>before; : >log
+else
+	skip "a file system without inodes" "none can be mounted"
+fi
 
 # upgrades: of the service, while it runs and at its restart, and of accperf
 cp "$TOP/build/accperf" mine; PROGRAM=$TMP/mine begin

@@ -59,6 +59,7 @@ struct daemon {
 	struct pushes pushes;
 	struct http *http; /* NULL: nothing is served */
 	bool stopping, full, reload;
+	bool gone;       /* the folder was removed, and cannot be made anew: told */
 	uint64_t memory; /* of all of us */
 	double own_cpu;  /* the daemon's own, as last measured */
 	uint64_t measured_at;

@@ -10,6 +10,8 @@
 #include "util/clock.h"
 
 #define MORE 8                    /* recording goes on when this part of the reserve is there beyond it */
+#define FILES_LEAST 16u           /* of each service a folder and a profile at once, and what is sent; by hand */
+#define MORE_FILES 2u             /* recording goes on when so many times as many can be made */
 #define STEP_S 60                 /* a clock that jumps further was set */
 #define AGES_REST 600000000000ull /* after that nothing goes by its age: it may be set back soon */
 
@@ -69,11 +71,41 @@ static void sweep_now(struct daemon *d)
 		    d->keeper.refused - refused, d->keeper.path);
 }
 
+/* Recorders write on where nobody can find it, and what is sent and merged was kept there, too. */
+static bool has_folder(struct daemon *d)
+{
+	struct err e = { 0 };
+
+	if (!keeper_gone(&d->keeper))
+		return true;
+	turns_end_all(d, RECORDER_DISK);
+	if (keeper_again(&d->keeper, &e)) {
+		if (!d->gone)
+			say(SAY_ERROR, "disk-gone", NULL,
+			    "%s is not the folder any more that it was: somebody removed or moved it; %s: nothing is recorded "
+			    "until that is done",
+			    d->keeper.path, e.text);
+		d->gone = d->full = true;
+		return false;
+	}
+	d->gone = false;
+	pushes_close(d);
+	pushes_open(d);
+	queries_folder(d);
+	say(SAY_WARN, "disk-gone", NULL,
+	    "%s is not the folder any more that it was: somebody removed or moved it, and its profiles with it; it was made "
+	    "or opened anew, and recording goes on there",
+	    d->keeper.path);
+	return true;
+}
+
 void disk_look(struct daemon *d, bool sweep)
 {
-	uint64_t space = keeper_free(&d->keeper);
-	bool read_only = keeper_read_only(&d->keeper);
+	bool there = has_folder(d), read_only = there && keeper_read_only(&d->keeper);
+	uint64_t space = keeper_free(&d->keeper), files = keeper_files_free(&d->keeper);
 
+	if (!there)
+		return;
 	if (!read_only && (sweep || space < d->c.reserve)) {
 		sweep_now(d);
 		space = keeper_free(&d->keeper);
@@ -85,6 +117,13 @@ void disk_look(struct daemon *d, bool sweep)
 		    "the file system of %s cannot be written: nothing is recorded until it can; `dmesg` tells whether it "
 		    "failed, `mount -o remount,rw` has it written again",
 		    d->keeper.path);
+	} else if (!d->full && files < FILES_LEAST) {
+		d->full = true;
+		turns_end_all(d, RECORDER_DISK);
+		say(SAY_ERROR, "disk-full", NULL,
+		    "the file system of %s has room for %" PRIu64 " more files (inodes; `df -i` tells), whatever bytes are free: "
+		    "nothing is recorded until there is more; remove files there that are not needed",
+		    d->keeper.path, files);
 	} else if (!d->full && space < d->c.reserve) {
 		d->full = true;
 		turns_end_all(d, RECORDER_DISK);
@@ -92,7 +131,8 @@ void disk_look(struct daemon *d, bool sweep)
 		    "%s has %.1f MB left, less than storage.reserve (%.1f MB), with all old profiles removed: nothing is recorded "
 		    "until there is more; remove something else there, or lower the reserve",
 		    d->keeper.path, (double)space / 1e6, (double)d->c.reserve / 1e6);
-	} else if (d->full && !read_only && space >= d->c.reserve + d->c.reserve / MORE) {
+	} else if (d->full && !read_only && files >= MORE_FILES * FILES_LEAST &&
+		   space >= d->c.reserve + d->c.reserve / MORE) {
 		d->full = false;
 		say(SAY_NOTICE, "disk-free", NULL, "%s has %.1f MB again: recording goes on", d->keeper.path,
 		    (double)space / 1e6);

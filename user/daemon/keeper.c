@@ -74,6 +74,27 @@ int keeper_open(struct keeper *k, const char *folder, struct err *e)
 	return 0;
 }
 
+bool keeper_gone(const struct keeper *k)
+{
+	struct stat there, ours;
+
+	return lstat(k->path, &there) || fstat(k->dir, &ours) || there.st_dev != ours.st_dev || there.st_ino != ours.st_ino;
+}
+
+int keeper_again(struct keeper *k, struct err *e)
+{
+	struct keeper next;
+	int err = keeper_open(&next, k->path, e);
+
+	if (err)
+		return err;
+	next.removed = k->removed;
+	next.refused = k->refused;
+	keeper_close(k);
+	*k = next;
+	return 0;
+}
+
 int keeper_begin(struct keeper *k, const char *service, int pid, char out[KEEPER_NAME], struct err *e)
 {
 	time_t now = time(NULL);
@@ -124,6 +145,13 @@ uint64_t keeper_free(const struct keeper *k)
 	struct statvfs v;
 
 	return fstatvfs(k->dir, &v) ? 0 : (uint64_t)v.f_bavail * v.f_frsize;
+}
+
+uint64_t keeper_files_free(const struct keeper *k)
+{
+	struct statvfs v;
+
+	return fstatvfs(k->dir, &v) ? 0 : v.f_files ? v.f_favail : UINT64_MAX;
 }
 
 bool keeper_read_only(const struct keeper *k)

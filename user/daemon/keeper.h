@@ -35,6 +35,10 @@ struct keeper {
 
 /* Makes the folder if it is not there, 0700; refuses one that another daemon uses. */
 int keeper_open(struct keeper *k, const char *folder, struct err *e);
+/* Its path leads to another folder, or to none: somebody removed or moved it, or mounted or unmounted something. */
+bool keeper_gone(const struct keeper *k);
+/* Opens what the path leads to now, as keeper_open() does; on failure all stays as it was. */
+int keeper_again(struct keeper *k, struct err *e);
 /* Nobody else may write there: who could might put links in the place of folders, which recorders open by their paths
  * as root. keeper_open() and keeper_begin() refuse others. */
 bool keeper_is_private(const struct stat *st);
@@ -44,6 +48,8 @@ int keeper_begin(struct keeper *k, const char *service, int pid, char out[KEEPER
 bool keeper_is_ours(const char *file);
 /* Bytes that others than root may still write; 0 where that cannot be told. */
 uint64_t keeper_free(const struct keeper *k);
+/* Files that may still be made there, where the file system has a limit of them (inodes). */
+uint64_t keeper_files_free(const struct keeper *k);
 /* Nothing can be written or removed there. */
 bool keeper_read_only(const struct keeper *k);
 /* Size of a file of ours; -1: it is not there. */

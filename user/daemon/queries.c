@@ -474,6 +474,11 @@ static void empty_folder(struct daemon *d)
 		closedir(dir);
 }
 
+void queries_folder(struct daemon *d)
+{
+	mkdirat(d->keeper.dir, FOLDER, 0700);
+}
+
 void queries_open(struct daemon *d)
 {
 	struct queries *q = &d->queries;
@@ -481,7 +486,7 @@ void queries_open(struct daemon *d)
 	*q = (struct queries){ .said = -1, .credit = SAVED_MOST_S };
 	for (unsigned i = 0; i < QUERIES_KEPT; i++)
 		q->at[i].out = -1;
-	mkdirat(d->keeper.dir, FOLDER, 0700);
+	queries_folder(d);
 	empty_folder(d);
 }
 

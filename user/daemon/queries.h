@@ -53,6 +53,8 @@ struct queries {
 enum queries_refusal { QUERIES_OK, QUERIES_NONE, QUERIES_MANY, QUERIES_BUSY, QUERIES_SPENT };
 
 void queries_open(struct daemon *d);
+/* Where profiles are put together for an answer. */
+void queries_folder(struct daemon *d);
 /* Its answer's id, which is the caller's until queries_leave(); 0: *why. service: index. */
 uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *q, enum queries_refusal *why);
 const struct asked *queries_find(const struct daemon *d, uint32_t id);

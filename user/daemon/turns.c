@@ -414,6 +414,17 @@ void turns_scan(struct daemon *d)
 
 /* ---- while it runs */
 
+/* It would write on until the next profile is due, and nobody could ever read that. */
+static void end_removed(struct daemon *d, struct recorder *r)
+{
+	if (r->service != WATCHED_NONE)
+		say_seldom(
+			d, SAY_WARN, "disk-gone", r->service,
+			"somebody removed the profile that is being written: its recorder ends, and another begins; leave profiles to "
+			"storage.keep_age and keep_size");
+	recorder_end(r, RECORDER_DISK);
+}
+
 void turns_rotate(struct daemon *d)
 {
 	for (size_t i = 0; i < d->recorder_count; i++) {
@@ -423,6 +434,10 @@ void turns_rotate(struct daemon *d)
 			continue;
 		while (keeper_size(&d->keeper, r->folder, r->name, r->segment + 1) >= 0)
 			r->segment++, d->next_sweep = 0;
+		if (r->segment && !r->ending && keeper_size(&d->keeper, r->folder, r->name, r->segment) < 0) {
+			end_removed(d, r);
+			continue;
+		}
 		if (r->segment && r->cut != r->segment &&
 		    keeper_size(&d->keeper, r->folder, r->name, r->segment) >= (int64_t)d->c.segment_size) {
 			r->cut = r->segment;
