@@ -49,6 +49,7 @@ static struct planted {
 	bool open, armed, gate_started, gate_stopped;
 	unsigned gate_seconds;
 	char log[1024]; /* what was called, in order */
+	bool held;      /* nothing is sampled */
 } fake;
 static bool kernel_may_tick; /* before a recording is opened */
 
@@ -94,9 +95,16 @@ int sampler_retime(struct sampler *s, uint64_t period_ns)
 	return 0;
 }
 
+void sampler_hold(struct sampler *s, bool hold)
+{
+	fake.held = hold;
+	if (!hold)
+		note("go ");
+}
+
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e)
 {
-	note("attach ");
+	note(fake.held ? "attach " : "attach-unheld ");
 	return 0;
 }
 
