@@ -24,7 +24,7 @@ char LICENSE[] SEC("license") = "GPL";
  * with pages lasts, shorter than between ticks; by hand. */
 #define ONE_INTERRUPT_NS 50000
 /* Bytes of a stack where half of the ring waits for its reader: a sample with a part of its stack is more than none.
- * Until a thread's stack was unwound once each sample of it has all that is allowed, and 4 MiB hold 64 such; by hand. */
+ * Until a thread's stack was unwound once each sample of it has all that is allowed: 4 MiB hold 64 such. By hand. */
 #define CROWDED_STACK 8192
 
 const volatile __u32 stack_limit = STACK_MAX;

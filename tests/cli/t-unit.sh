@@ -112,11 +112,12 @@ if [ "${ACCPERF_GUEST_DISK:-}" = 1 ] && grep -qw freeze /sys/power/state && need
 else
 	skip "the machine sleeps" "GUEST_ROOT=clean scripts/test-in-guest unit"
 fi
-main=$(property MainPID)
+main=$(property MainPID); n=$(profiles)
 kill -KILL "$main"
 check "so does one that is killed" within 120 other
 third() { [ "$(journal | grep -c 'event=recording service=web')" -ge 3 ]; }
 check "again" within 120 third
+check "a profile begins" within 120 more # of the one before there are samples already
 check "samples come, once more" within 120 sampled
 before=$(date +%s%N); systemctl stop accperf-daemon; took=$((($(date +%s%N) - before) / 1000000))
 # two seconds are the unit's; an emulated machine has a tenth of the speed

@@ -121,7 +121,8 @@ void disk_look(struct daemon *d, bool sweep)
 		d->full = true;
 		turns_end_all(d, RECORDER_DISK);
 		say(SAY_ERROR, "disk-full", NULL,
-		    "the file system of %s has room for %" PRIu64 " more files (inodes; `df -i` tells), whatever bytes are free: "
+		    "the file system of %s has room for %" PRIu64
+		    " more files (inodes; `df -i` tells), whatever bytes are free: "
 		    "nothing is recorded until there is more; remove files there that are not needed",
 		    d->keeper.path, files);
 	} else if (!d->full && space < d->c.reserve) {

@@ -78,7 +78,8 @@ bool keeper_gone(const struct keeper *k)
 {
 	struct stat there, ours;
 
-	return lstat(k->path, &there) || fstat(k->dir, &ours) || there.st_dev != ours.st_dev || there.st_ino != ours.st_ino;
+	return lstat(k->path, &there) || fstat(k->dir, &ours) || there.st_dev != ours.st_dev ||
+	       there.st_ino != ours.st_ino;
 }
 
 int keeper_again(struct keeper *k, struct err *e)
