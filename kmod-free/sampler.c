@@ -313,6 +313,8 @@ static int attach_threads(struct sampler *s, struct targets *t, struct err *e)
 	int err = 0;
 
 	s->by_thread = true;
+	/* these count the CPU time that samples are held against, from now on */
+	s->bpf->bss->not_yet = false;
 	if (t->tid_count) {
 		struct perf_event_attr attr = clock_attr(s);
 

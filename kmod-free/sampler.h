@@ -40,7 +40,8 @@ void sampler_set_period(struct sampler *s, uint64_t period_ns);
 int sampler_retime(struct sampler *s, uint64_t period_ns);
 /* All counters are zero again: what was measured on ourselves is no part of the recording. */
 void sampler_forget(struct sampler *s);
-/* Until it is over no sample and no wait is sent: the ring would be full before anybody reads it. */
+/* Until it is over no sample and no wait is sent: the ring would be full before anybody reads it. Not where timers
+ * belong to threads, whose counts of CPU time cannot be held. */
 void sampler_hold(struct sampler *s, bool hold);
 /* Events on everything in t. For a command they start at its exec. */
 int sampler_attach(struct sampler *s, struct targets *t, struct err *e);
