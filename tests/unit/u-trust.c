@@ -54,6 +54,7 @@ static const struct planted {
 	{ TRUST_OFFLOAD, TRUST_CALLS, 20, 100, TRUST_WEAK, "seen: only 20", "record 60 s" },
 	{ TRUST_OFFLOAD, TRUST_TIMED, 0.1, 0.9, TRUST_WEAK, "of 10 % of the calls", "how long they take is not" },
 	{ TRUST_OFFLOAD, TRUST_WATCHED, 0.004, 0.9, TRUST_WEAK, "0.4 % of the time", "--effort high" },
+	{ TRUST_OFFLOAD, TRUST_BOUNDED, 1, 0.4, TRUST_WEAK, "at least so often", "--offload-exact" },
 	{ TRUST_OBJECTS, TRUST_RATE, 0, 1, TRUST_GOOD, "shares", "hardware breakpoints" },
 	{ TRUST_COUNTS, TRUST_MODELLED, 1, 0, TRUST_GOOD, "model of a processor", "hardware breakpoints" },
 };
@@ -270,6 +271,27 @@ static void evidence_of_a_report(void **state)
 	assert_float_equal(trust_of_report(&p, &s).fact[TRUST_WHOLE], 0, 0);
 }
 
+/* A service that others pace: hundreds of calls in two stretches of a long recording. */
+static void bounds_from_below_are_no_figures(void **state)
+{
+	struct offload_item items[] = {
+		{ .calls = 523, .estimate = NAN, .low = 523, .high = NAN, .observed = 0.06 },
+		{ .calls = 100, .estimate = 1000, .low = 900, .high = 1100, .observed = 0.1 },
+	};
+	struct offload_summary s = { .has_cost = true, .items = items, .items_cnt = 2 };
+	struct profile p = { 0 };
+	struct trust_evidence v = trust_of_offload(&p, &s);
+	struct trust t;
+
+	assert_float_equal(v.fact[TRUST_BOUNDED], 523.0 / 623, 1e-9);
+	trust_judge(TRUST_OFFLOAD, &v, &t);
+	assert_int_equal(t.mark, TRUST_WEAK);
+	items[0].estimate = 9000;
+	v = trust_of_offload(&p, &s);
+	trust_judge(TRUST_OFFLOAD, &v, &t);
+	assert_int_equal(t.mark, TRUST_GOOD);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -281,6 +303,7 @@ int main(void)
 		cmocka_unit_test(evidence_of_a_flow),
 		cmocka_unit_test(interpreters_are_known_by_their_files),
 		cmocka_unit_test(evidence_of_a_report),
+		cmocka_unit_test(bounds_from_below_are_no_figures),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

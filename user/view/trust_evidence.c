@@ -260,7 +260,7 @@ struct trust_evidence trust_of_timeline(const struct flow_input *in, const struc
 struct trust_evidence trust_of_offload(const struct profile *p, const struct offload_summary *s)
 {
 	struct trust_evidence v = of_profile(p);
-	double calls = 0, untimed = 0, watched = 0;
+	double calls = 0, untimed = 0, watched = 0, bounded = 0;
 
 	v.fact[TRUST_PROBED] = offload_looked_for(p, s);
 	for (size_t i = 0; i < s->items_cnt; i++) {
@@ -269,11 +269,13 @@ struct trust_evidence trust_of_offload(const struct profile *p, const struct off
 		calls += (double)it->calls;
 		untimed += (double)it->untimed_calls;
 		watched += (double)it->calls * it->observed;
+		bounded += isnan(it->estimate) ? (double)it->calls : 0;
 	}
 	if (!(v.fact[TRUST_PROBED] > 0))
 		return v;
 	v.fact[TRUST_CALLS] = calls;
 	v.fact[TRUST_TIMED] = part_or_nan(calls - untimed, calls);
 	v.fact[TRUST_WATCHED] = part_or_nan(watched, calls);
+	v.fact[TRUST_BOUNDED] = part_or_nan(bounded, calls);
 	return v;
 }
