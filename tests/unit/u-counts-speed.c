@@ -254,6 +254,16 @@ static void test_note(void **state)
 	assert_non_null(strstr(n.text, "accperf doctor --breakpoints"));
 }
 
+/* Objects and timelines showed amounts by a speed that is known within a factor of two, and not a word of that. */
+static void amounts_say_how_wide_they_are(void **state)
+{
+	struct counts_speed_note n;
+
+	assert_non_null(strstr(counts_speed_spread(&n, 0.57, 1.77), "0.57 to 1.77 times"));
+	assert_null(counts_speed_spread(&n, 1, 1));
+	assert_null(counts_speed_spread(&n, NAN, NAN));
+}
+
 /* Calls of `main` are once, at any speed: nothing tells how often, and advise said "4e-8 to 2e15 calls a second". */
 static void what_may_be_anything_is_unknown(void **state)
 {
@@ -269,6 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
 					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
 					    cmocka_unit_test(what_may_be_anything_is_unknown),
+					    cmocka_unit_test(amounts_say_how_wide_they_are),
 					    cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,3 +176,14 @@ const char *counts_speed_note(struct counts_speed_note *n, double seconds)
 		snprintf(n->text, sizeof(n->text), "%s; record for about %.0f s", why, ceil(seconds / unit) * unit);
 	return n->text;
 }
+
+const char *counts_speed_spread(struct counts_speed_note *n, double low, double high)
+{
+	if (!(low < 1 || high > 1))
+		return NULL;
+	snprintf(n->text, sizeof(n->text),
+		 "Amounts rest on how fast the code runs: in truth they are %.2f to %.2f times as many (95 %%). Shares "
+		 "do not.",
+		 low, high);
+	return n->text;
+}

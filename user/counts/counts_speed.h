@@ -44,6 +44,9 @@ struct counts_speed_note {
 	char text[320];
 };
 const char *counts_speed_note(struct counts_speed_note *n, double seconds);
+/* What a view says below amounts that rest on a speed: 95 % of the true ones over those shown. NULL: nothing, they do
+ * not rest on one, or there are none. */
+const char *counts_speed_spread(struct counts_speed_note *n, double low, double high);
 
 /* Of a recording, and its tree that counts_solve() has solved. */
 struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b);

@@ -356,6 +356,8 @@ void flow_input_release(struct flow_input *in);
 
 /* Are sums of weights amounts, or do shares alone tell? What the exact engine drew stands for numbers that it knows. */
 bool in_has_amounts(const struct flow_input *in, bool time_bias);
+/* 95 % of the true amounts over those estimated; 1 and 1: they rest on no speed; NaN: shares alone tell. */
+void in_amounts_spread(const struct flow_input *in, bool time_bias, double *low, double *high);
 /* Index of a function by name, added on first use. FLOW_NONE when out of memory. */
 uint32_t in_func_add(struct flow_input *in, const char *name, const char *object);
 /* What the process is called, NULL if the profile does not say. */

@@ -161,6 +161,14 @@ bool in_has_amounts(const struct flow_input *in, bool time_bias)
 	return !time_bias || in->engine == FLOW_EXACT || in->speed.known;
 }
 
+void in_amounts_spread(const struct flow_input *in, bool time_bias, double *low, double *high)
+{
+	bool rest = time_bias && in->engine != FLOW_EXACT;
+
+	*low = !rest ? 1 : in->speed.known ? in->speed.low : NAN;
+	*high = !rest ? 1 : in->speed.known ? in->speed.high : NAN;
+}
+
 int input_counts_solved(struct raw *r, const struct counts_built **out)
 {
 	if (!r->counts_asked) {

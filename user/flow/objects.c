@@ -491,6 +491,7 @@ int objects_build(const struct flow_input *in, bool stack, const struct object_c
 		sum_rows(&t);
 		out->amounts = in_has_amounts(in, out->time_bias);
 		out->speed_seconds = in->speed.seconds;
+		in_amounts_spread(in, out->time_bias, &out->speed_low, &out->speed_high);
 		if (!out->amounts)
 			forget_row_amounts(out);
 	}

@@ -354,10 +354,11 @@ static int name_phases(struct timeline *t)
 
 int timeline_build(const struct flow_input *in, uint32_t slices, bool stack, struct timeline *out, struct err *e)
 {
+	bool time_bias = in->access_count && (in->access[0].flags & FMT_A_TIME);
 	int err;
 
-	*out = (struct timeline){ .amounts = in_has_amounts(in, in->access_count && (in->access[0].flags & FMT_A_TIME)),
-				  .speed_seconds = in->speed.seconds };
+	*out = (struct timeline){ .amounts = in_has_amounts(in, time_bias), .speed_seconds = in->speed.seconds };
+	in_amounts_spread(in, time_bias, &out->speed_low, &out->speed_high);
 	if (slices > MAX_SLICES)
 		return err_set(e, -EINVAL, "at most %d slices", MAX_SLICES);
 	if (in->x_slice_count && in->x_run.slice)

@@ -31,6 +31,7 @@ struct timeline {
 	double start, width;       /* of a slice, in unit */
 	bool instructions;         /* the unit; else nanoseconds */
 	bool exact;                /* counted, not estimated from samples */
+	double speed_low, speed_high; /* 95 % of true amounts over those here; NaN: there are none */
 	double speed_seconds;      /* where there are none: a recording that would tell; see counts/counts_speed.h */
 	bool amounts;              /* else bytes are in no known unit: only their parts of all tell */
 	double samples;            /* accesses it rests on; NaN for exact */

@@ -197,6 +197,7 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 	buf_addch(out, '\n');
 	if (!o->amounts)
 		text_no_amounts(out, o->speed_seconds, s->width);
+	text_amounts_spread(out, o->speed_low, o->speed_high, s->width);
 }
 
 static void json_users(struct json *j, const char *key, const struct object_user *u)
@@ -344,6 +345,8 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	json_f64(&j, "samples", o->exact ? NAN : o->samples);
 	json_bool(&j, "amounts_known", o->amounts);
 	json_str(&j, "amounts_note", o->amounts ? NULL : counts_speed_note(&note, o->speed_seconds));
+	json_f64(&j, "amounts_low", o->speed_low);
+	json_f64(&j, "amounts_high", o->speed_high);
 	json_str(&j, "time_unit", o->time_unit);
 	json_object_slices(&j, o);
 	json_heap(&j, &o->heap);
@@ -421,6 +424,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 const char objects_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.objects/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"exact\",\"objects\",\"functions\"],\"properties\":{\"schema\":{\"const\":\"accperf.objects/1\"},"
+	"\"amounts_low\":{\"type\":[\"number\",\"null\"]},\"amounts_high\":{\"type\":[\"number\",\"null\"]},"
 	"\"exact\":{\"type\":\"boolean\"},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"samples\":" NUM
 	",\"slices\":{\"type\":\"object\",\"properties\":{\"count\":{\"type\":\"integer\"},\"from\":" NUM
 	",\"width\":" NUM

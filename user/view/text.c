@@ -277,6 +277,15 @@ void text_no_amounts(struct buf *b, double seconds, unsigned width)
 	text_wrap(b, line.data ? line.data : "", 0, 3, width);
 }
 
+void text_amounts_spread(struct buf *b, double low, double high, unsigned width)
+{
+	struct counts_speed_note note;
+	const char *text = counts_speed_spread(&note, low, high);
+
+	if (text)
+		text_wrap(b, text, 0, 0, width);
+}
+
 static const char *const hues[] = {
 	[TEXT_HOT] = "\033[31m", [TEXT_WARM] = "\033[32m", [TEXT_DIM] = "\033[2m", [TEXT_BOLD] = "\033[1m"
 };

@@ -44,6 +44,8 @@ unsigned text_columns(const char *s);
 void text_wrap(struct buf *b, const char *s, unsigned at, unsigned indent, unsigned width);
 /* Below a view without amounts, why; seconds: of struct counts_speed. */
 void text_no_amounts(struct buf *b, double seconds, unsigned width);
+/* How wide amounts are that rest on a speed; nothing where none do. */
+void text_amounts_spread(struct buf *b, double low, double high, unsigned width);
 void text_hue_on(struct buf *b, const struct text_style *s, enum text_hue hue);
 void text_hue_off(struct buf *b, const struct text_style *s, enum text_hue hue);
 

@@ -201,6 +201,7 @@ void timeline_text(const struct timeline_view *v, const struct text_style *s, st
 	rests_on(v, out);
 	if (!t->amounts)
 		text_no_amounts(out, t->speed_seconds, s->width);
+	text_amounts_spread(out, t->speed_low, t->speed_high, s->width);
 }
 
 static void csv_interval(const struct timeline *t, const struct timeline_row *r, uint32_t s, double bytes, double all,
@@ -408,6 +409,8 @@ void timeline_json(const struct timeline_view *v, struct buf *out)
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
 	json_bool(&j, "amounts_known", t->amounts);
 	json_str(&j, "amounts_note", t->amounts ? NULL : counts_speed_note(&note, t->speed_seconds));
+	json_f64(&j, "amounts_low", t->speed_low);
+	json_f64(&j, "amounts_high", t->speed_high);
 	trust_json(v->trust, &j);
 	filtered_json(&v->filtered, &j);
 	json_u64(&j, "phases", t->phases);
@@ -443,6 +446,7 @@ const char timeline_schema[] =
 	"\"required\":[\"schema\",\"unit\",\"start\",\"slice\",\"slices\",\"exact\",\"phases\",\"phase\",\"functions\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.timeline/1\"},\"unit\":{\"enum\":[\"ns\",\"instructions\"]},\"start\":{\"type\":\"number\"},"
 	"\"slice\":{\"type\":\"number\"},\"slices\":{\"type\":\"integer\"},\"exact\":{\"type\":\"boolean\"},"
+	"\"amounts_low\":{\"type\":[\"number\",\"null\"]},\"amounts_high\":{\"type\":[\"number\",\"null\"]},"
 	"\"samples\":{\"type\":[\"number\",\"null\"]},\"bias\":{\"enum\":[\"time\",null]},\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ",\"phases\":{\"type\":\"integer\"},"
 	"\"phase\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
