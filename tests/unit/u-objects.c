@@ -65,6 +65,21 @@ static void drop(struct planted *p)
 	free(p->in.region);
 }
 
+/* Amounts by time rest on a speed, and are no surer than that. */
+static void amounts_are_as_wide_as_the_speed(void **state)
+{
+	for (int known = 0; known < 2; known++) {
+		struct planted p = { 0 };
+
+		p.in.speed = (struct counts_speed){ .known = known, .low = 0.57, .high = 1.77, .seconds = NAN };
+		touch(&p, 1, READER, 0x10000);
+		p.in.access[0].flags |= FMT_A_TIME;
+		build(&p);
+		assert_true(known ? p.o.speed_low == 0.57 && p.o.speed_high == 1.77 : isnan(p.o.speed_low));
+		drop(&p);
+	}
+}
+
 /* Some samples far apart, too, as at the edges of what is used. */
 static void array(struct planted *p, uint32_t pid, uint64_t at)
 {
@@ -238,6 +253,7 @@ static void another_program_has_another_object(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(amounts_are_as_wide_as_the_speed),
 		cmocka_unit_test(use_over_time_adds_up),
 		cmocka_unit_test(a_sparse_array_is_one),
 		cmocka_unit_test(what_processes_inherit_is_one),
