@@ -280,7 +280,8 @@ int main(void)
 					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
 					    cmocka_unit_test(what_may_be_anything_is_unknown),
 					    cmocka_unit_test(amounts_say_how_wide_they_are),
-					    cmocka_unit_test(test_seconds), cmocka_unit_test(test_note) };
+					    cmocka_unit_test(test_seconds),
+					    cmocka_unit_test(test_note) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

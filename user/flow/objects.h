@@ -86,8 +86,8 @@ struct objects {
 	size_t function_count;
 	bool exact, time_bias;
 	double speed_low, speed_high; /* 95 % of true amounts over those here; NaN: there are none */
-	double speed_seconds; /* where there are none: a recording that would tell; see counts/counts_speed.h */
-	bool amounts;         /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
+	double speed_seconds;         /* where there are none: a recording that would tell; see counts/counts_speed.h */
+	bool amounts; /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
 	double samples;
 	size_t inferred;     /* rows that are ranges only */
 	struct object_heap { /* accesses of the heap by how their site is known; parts of all, NaN: no allocations */

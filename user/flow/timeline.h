@@ -28,15 +28,15 @@ struct timeline_phase {
 
 struct timeline {
 	uint32_t slices;
-	double start, width;       /* of a slice, in unit */
-	bool instructions;         /* the unit; else nanoseconds */
-	bool exact;                /* counted, not estimated from samples */
+	double start, width;          /* of a slice, in unit */
+	bool instructions;            /* the unit; else nanoseconds */
+	bool exact;                   /* counted, not estimated from samples */
 	double speed_low, speed_high; /* 95 % of true amounts over those here; NaN: there are none */
-	double speed_seconds;      /* where there are none: a recording that would tell; see counts/counts_speed.h */
-	bool amounts;              /* else bytes are in no known unit: only their parts of all tell */
-	double samples;            /* accesses it rests on; NaN for exact */
-	double undated;            /* bytes of functions that no sample met: when they moved nobody knows */
-	struct timeline_row *rows; /* by total, largest first */
+	double speed_seconds;         /* where there are none: a recording that would tell; see counts/counts_speed.h */
+	bool amounts;                 /* else bytes are in no known unit: only their parts of all tell */
+	double samples;               /* accesses it rests on; NaN for exact */
+	double undated;               /* bytes of functions that no sample met: when they moved nobody knows */
+	struct timeline_row *rows;    /* by total, largest first */
 	uint32_t row_count;
 	uint8_t *phase; /* by slice, from 0 */
 	uint32_t phases;

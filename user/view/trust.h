@@ -59,7 +59,7 @@ enum trust_fact {
 	TRUST_CALLS,        /* number of calls that were counted */
 	TRUST_TIMED,        /* share of these whose end was seen */
 	TRUST_WATCHED,      /* share of the time in which probes were in place */
-	TRUST_BOUNDED,      /* share of the calls that were counted, of functions whose total is a bound from below alone */
+	TRUST_BOUNDED,      /* share of the calls, of functions whose total has a lower bound alone */
 	TRUST_WHOLE,        /* 0: the file is damaged, or ends before its recording did */
 	TRUST_FACTS
 };
