@@ -132,6 +132,7 @@ enum fmt_section {
 	FMT_COUNTS_DRAWN = 87,   /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
 	FMT_COUNTS_WENT = 88,    /* struct fmt_counts_went: what one burst ran; all add up */
 	FMT_COUNTS_REPEATS = 89, /* struct fmt_counts_repeats: of string instructions; the last of a function wins */
+	FMT_SEGMENT_STRETCH = 90, /* struct fmt_segment_stretch: user time while segments were drawn */
 };
 
 struct fmt_process {
@@ -898,6 +899,16 @@ struct fmt_segment {
 	int32_t nr, entry_nr;  /* system calls at both ends; -1: unknown */
 };
 _Static_assert(sizeof(struct fmt_segment) == 72, "fmt_segment");
+
+/* A piece of time in which segments were drawn, by the samples whose time lies in it. Under load it is not like any
+ * other: the recorder draws while it has a CPU itself. */
+struct fmt_segment_stretch {
+	uint64_t from, until; /* ns */
+	double user_ns;       /* that samples in user mode stand for */
+	uint32_t stretch;     /* as fmt_segment.stretch */
+	uint32_t ticks;       /* such samples */
+};
+_Static_assert(sizeof(struct fmt_segment_stretch) == 32, "fmt_segment_stretch");
 
 /* What verified segments ran of one function. Sums over stretches: of the weighted instructions y in it, of y * y, and
  * of y * x, where x are those of all functions. */

@@ -38,6 +38,7 @@ static const struct {
 	{ FMT_FUNCTION, sizeof(struct fmt_function) },
 	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went) }, /* kinds of older seeds keep their places */
 	{ FMT_COUNTS_REPEATS, sizeof(struct fmt_counts_repeats) },
+	{ FMT_SEGMENT_STRETCH, sizeof(struct fmt_segment_stretch) },
 };
 
 static void fold(uint8_t *at, uint32_t below)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "counts/counts_windows.h"
+#include "counts/drawn_time.h"
 #include "counts/segment_rate.h"
 #include "util/normal.h"
 
@@ -59,11 +60,7 @@ static struct counts_speed unknown_speed(double seconds)
 
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped)
 {
-	double wall = r->profile ? (double)r->profile->duration_ns : 0, user = 0;
-
-	for (size_t i = 0; i < r->funcs; i++)
-		user += r->func[i].self_ns;
-	return segment_rate(r->segment, r->segments, wall > 0 ? user / wall : NAN, dropped);
+	return segment_rate(r->segment, r->segments, drawn_running(r).cpus, dropped);
 }
 
 /* The log of instructions a second. */

@@ -13,6 +13,7 @@
 #define MAX_RECORDS (16u << 20) /* of one kind */
 #define MAX_SQUARE 1e36         /* of an amount */
 #define MAX_WORK 1e9            /* instructions of one execution: more is damage */
+#define CPUS_MOST 1e6           /* that ran a piece of time: more is damage */
 
 #define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
 
@@ -152,6 +153,23 @@ static int take_segment(void *ctx, const void *rec, size_t size)
 	return 0;
 }
 
+static int take_stretch(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+	const struct fmt_segment_stretch *s = rec;
+	double cpus = s->until > s->from ? s->user_ns / (double)(s->until - s->from) : NAN;
+
+	if (!(cpus >= 0 && cpus < CPUS_MOST) || (cpus > 0) != (s->ticks > 0)) {
+		r->dropped++;
+		return 0;
+	}
+	r->drawn_time.stretches++;
+	r->drawn_time.running += cpus;
+	r->drawn_time.square += cpus * cpus;
+	r->drawn_time.ticks += s->ticks;
+	return 0;
+}
+
 static int take_drawn(void *ctx, const void *rec, size_t size)
 {
 	struct counts_record *r = ctx;
@@ -228,6 +246,7 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_WINDOW, sizeof(struct fmt_counts_window), take_counts_window, NULL },
 	{ FMT_COUNTS_BURST, sizeof(struct fmt_counts_burst), take_counts_burst, NULL },
 	{ FMT_SEGMENT, sizeof(struct fmt_segment), take_segment, NULL },
+	{ FMT_SEGMENT_STRETCH, sizeof(struct fmt_segment_stretch), take_stretch, NULL },
 	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn), take_drawn, NULL },
 	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went), take_went, NULL },
 	{ FMT_COUNTS_REPEATS, sizeof(struct fmt_counts_repeats), take_repeats, NULL },

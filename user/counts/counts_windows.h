@@ -61,6 +61,10 @@ struct counts_record {
 	uint64_t bursts, burst_instructions;
 	struct fmt_segment *segment; /* in the order of time */
 	size_t segments, segment_cap;
+	struct drawn_time {
+		double stretches, running, square; /* how many; sums of the CPUs that ran user code, and their squares */
+		double ticks;
+	} drawn_time;
 	struct fmt_counts_drawn *drawn; /* function: an index; UINT32_MAX: of no function */
 	size_t drawns, drawn_cap;
 	struct fmt_counts_repeats *repeats; /* function: an index */

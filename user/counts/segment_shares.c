@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "counts/drawn_time.h"
 #include "counts/segment_rate.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -129,14 +130,10 @@ static double rate_under_way(const struct kinds *k, double *start)
  * instructions: what is not verified is often what is long, and long code runs faster than what has just begun. */
 static void set_part(const struct counts_record *r, const struct kinds *k, struct segment_shares *out)
 {
-	double wall = r->profile ? (double)r->profile->duration_ns : 0, user = 0, samples = 0;
+	struct drawn_running running = drawn_running(r);
 	double start = 0, rate = rate_under_way(k, &start), told = 0, all = 0, chance;
 
-	for (size_t i = 0; i < r->funcs; i++) {
-		user += r->func[i].self_ns;
-		samples += (double)r->func[i].samples;
-	}
-	if (!(wall > 0) || !(user > 0) || !(samples > 0) || !(rate > 0) || !(k->stretches > 0))
+	if (!(running.cpus > 0) || !(running.ticks > 0) || !(rate > 0) || !(k->stretches > 0))
 		return;
 	for (size_t i = 0; i < k->count; i++) {
 		const struct kind *of = &k->of[i];
@@ -148,8 +145,8 @@ static void set_part(const struct counts_record *r, const struct kinds *k, struc
 		told += verified * each;
 		all += fmax((of->timed - verified) * each, rate * open_ns);
 	}
-	all += told + rate * fmax(0, user / wall * FMT_SEGMENT_STRETCH_NS * k->stretches - k->closed_ns - k->gap_ns);
-	chance = fmax(0, k->square / (k->closed_ns * k->closed_ns) - 1 / k->stretches) + 1 / samples;
+	all += told + rate * fmax(0, running.cpus * FMT_SEGMENT_STRETCH_NS * k->stretches - k->closed_ns - k->gap_ns);
+	chance = fmax(0, k->square / (k->closed_ns * k->closed_ns) - 1 / k->stretches) + 1 / running.ticks;
 	out->part = fmin(PART_MOST, told / all);
 	out->part_var = pow(out->part * (1 - out->part), 2) * (chance + RATE_SD * RATE_SD);
 	if (!(out->part >= PART_LEAST))

@@ -17,6 +17,7 @@
 #include "record/segment_run.h"
 #include "record/segment_weights.h"
 #include "record/segment_worth.h"
+#include "record/stretch_ticks.h"
 #include "measure/prices.h"
 #include "util/clock.h"
 #include "util/grow.h"
@@ -66,6 +67,7 @@ struct segments_part {
 	double own;      /* part of a CPU's time */
 	double own_left; /* ns; below 0: spent in advance */
 	struct segment_worth worth;
+	struct stretch_ticks ticks;
 	uint64_t earned; /* up to then */
 	enum stage stage;
 	uint64_t next, from, until;
@@ -318,6 +320,7 @@ static int begin_drawing(struct segments_part *g)
 	d.until = g->until = g->from + (uint64_t)length;
 	call_segments_open(g->calls, &d);
 	g->stage = DRAWS;
+	stretch_ticks_begin(&g->ticks, g->stretch, g->from, g->until);
 	return 0;
 }
 
@@ -364,7 +367,10 @@ static int end_drawing(struct segments_part *g, uint64_t now)
 	double budget = session_options(g->s)->budget * (double)sysconf(_SC_NPROCESSORS_ONLN);
 	int err = call_segments_close(g->calls, &to);
 
-	g->n.cut += over != 0;
+	if (over) {
+		g->n.cut++;
+		stretch_ticks_drop(&g->ticks, g->stretch);
+	}
 	g->asked = false;
 	cost = (double)more_of(g, GC_PASSED, g->at_begin.passed) * g->pass_ns +
 	       (double)more_of(g, GC_TIMED, g->at_begin.timed) * g->timed_ns +
@@ -430,7 +436,7 @@ static int segments_part_sample(void *part, struct session *s, const struct samp
 	/* until a segment has told more */
 	if (!g->pid && m->kind == SAMPLE_TICK)
 		g->pid = m->pid;
-	return 0;
+	return stretch_ticks_sample(&g->ticks, session_store(s), m);
 }
 
 static int segments_part_start(void *part, struct session *s, struct err *e)
@@ -496,6 +502,7 @@ static void segments_part_stop(void *part, struct session *s)
 		return;
 	if (g->stage != RESTS)
 		end_drawing(g, clock_now());
+	stretch_ticks_flush(&g->ticks, session_store(s));
 	report_segments(g);
 	call_segments_free(g->calls);
 	g->calls = NULL;
