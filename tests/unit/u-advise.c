@@ -720,6 +720,17 @@ static void cannot_tell(void **state)
 	judge(&m);
 	verdict(&m, "near", VERDICT_UNKNOWN, "cannot tell: the interval spans 1 (");
 	says(first(&m, "near")->text, "record 60 s more or use --effort high");
+	says(first(&m, "near")->text, "0.99x ["); /* as good as none: no word of what is likelier */
+	assert_null(strstr(first(&m, "near")->text, "likelier"));
+	end(&m);
+
+	begin(&m);
+	device(&m, "board", 5300, 0.25, 10);
+	f = function(&m, "near", 1e4, 1e4, 16 * KB, 16 * KB);
+	f->share = about(.1, .2);
+	judge(&m);
+	verdict(&m, "near", VERDICT_UNKNOWN, "cannot tell: the interval spans 1 (");
+	says(first(&m, "near")->text, "; likelier it loses (");
 	end(&m);
 
 	begin(&m); /* no bytes: nothing to transfer by */
@@ -729,6 +740,23 @@ static void cannot_tell(void **state)
 	judge(&m);
 	verdict(&m, "blind", VERDICT_UNKNOWN, "cannot tell: the sizes of its calls");
 	end(&m);
+}
+
+/* By the interval's side towards 1: 5 of 100 lie beyond an end. */
+static void chance_of_a_gain(void **state)
+{
+	const struct {
+		struct figure s;
+		double chance;
+	} of[] = { { { 2, 1, 4 }, .95 },         { { .5, .25, 1 }, .05 },    { { 1, .5, 2 }, .5 },
+		   { { 2, 1, 1000 }, .95 },      { { 1.2, .9, 1.6 }, .851 }, { { 3, 0, 4 }, .5 },
+		   { { .5, .1, INFINITY }, .5 }, { { 90, 80, 99 }, .995 },   { { .1, .1, .1 }, .005 },
+		   { { 1, 1, 1 }, .5 } };
+	const struct figure open = { 2, NAN, NAN };
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		assert_true(fabs(advise_gain_chance(&of[i].s) - of[i].chance) < .001);
+	assert_true(isnan(advise_gain_chance(&open)));
 }
 
 static void unknown_acceleration(void **state)
@@ -864,6 +892,7 @@ int main(void)
 		cmocka_unit_test(small_calls),
 		cmocka_unit_test(batches),
 		cmocka_unit_test(cannot_tell),
+		cmocka_unit_test(chance_of_a_gain),
 		cmocka_unit_test(unknown_acceleration),
 		cmocka_unit_test(made_already),
 		cmocka_unit_test(devices_that_fit),

@@ -11,12 +11,15 @@
 #include "model/limits.h"
 #include "offload/api.h"
 #include "offload/operation.h"
+#include "util/normal.h"
 #include "util/grow.h"
 
-#define MATTERS 1.01   /* on the process: less is nothing that anyone would see */
-#define PARTLY 1.1     /* on the function: for less it is not worth sending some sizes one way, some the other */
-#define MOST_DOUBT 0.5 /* more than half: of what leaves an interval open, or of the calls that lose */
-#define TARGET 1.5     /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
+#define MATTERS 1.01      /* on the process: less is nothing that anyone would see */
+#define PARTLY 1.1        /* on the function: for less it is not worth sending some sizes one way, some the other */
+#define MOST_DOUBT 0.5    /* more than half: of what leaves an interval open, or of the calls that lose */
+#define LEANS_LEAST 0.55  /* chance: less is as good as none */
+#define CHANCE_MOST 0.995 /* no interval of 90 % tells its ends so closely; by hand */
+#define TARGET 1.5        /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
 {
@@ -363,6 +366,29 @@ static bool too_short_to_time(const struct candidate *c, const struct figure *s)
 	       (!(t->low > 0) || log(t->high / t->low) > MOST_DOUBT * log(s->high / s->low));
 }
 
+double advise_gain_chance(const struct figure *s)
+{
+	bool up = s->value > 1;
+	double end = up ? s->low : s->high, sd = log(s->value / end) / normal_half(0.9), chance;
+
+	/* an end without a number leaves all open on that side */
+	if (!figure_bounded(s) || !(s->value > 0))
+		return NAN;
+	if (!(end > 0) || isinf(end))
+		return 0.5;
+	chance = sd == 0 ? (s->value > 1) - (s->value < 1) : erf(log(s->value) / fabs(sd) / M_SQRT2);
+	return fmin(CHANCE_MOST, fmax(1 - CHANCE_MOST, (1 + chance) / 2));
+}
+
+/* Which of both is likelier, where neither is sure. */
+static void lean(struct advise_option *o, const struct figure *s)
+{
+	double gains = advise_gain_chance(s), of = fmax(gains, 1 - gains);
+
+	if (of >= LEANS_LEAST)
+		add_text(o, "; likelier it %s (%.0f%%)", gains > .5 ? "gains" : "loses", 100 * of);
+}
+
 static void spans_one(const struct candidate *c, struct advise_option *o, const struct figure *s)
 {
 	char x[64], t[24];
@@ -378,6 +404,7 @@ static void spans_one(const struct candidate *c, struct advise_option *o, const 
 		set_verdict(o, VERDICT_UNKNOWN,
 			    "cannot tell: the interval spans 1 (%s); record 60 s more or use --effort high",
 			    advise_times(x, s));
+	lean(o, s);
 }
 
 /* The argument that says how many bytes a function of a known API takes; 0, or -ENOENT: no single one does. */

@@ -66,6 +66,8 @@ void advise_size(char out[24], double bytes);
 void advise_time(char out[24], double ns);
 /* "3.1x [2.6..3.5]"; near 1 with one digit more. */
 const char *advise_times(char out[64], const struct figure *f);
+/* The chance that a speed-up is above 1, by its interval, were its log normal to either side; NaN: it has none. */
+double advise_gain_chance(const struct figure *s);
 /* Speed-up of the whole if this share of it took no time; infinite where it is all of it; NaN. */
 double advise_limit(const struct figure *share);
 /* The same speed-up should the calls' page faults stay with the caller, as those of buffers that a device is handed do;

@@ -88,6 +88,7 @@ static void option_json(struct json *j, const struct candidate *c, const struct 
 	json_f64(j, "threshold", o->threshold > 0 ? o->threshold : NAN);
 	json_str(j, "bound", predict_bound_str(o->p.bound));
 	json_str(j, "verdict", verdict_str(o->verdict));
+	json_f64(j, "gain_chance", advise_gain_chance(&o->p.speedup));
 	json_str(j, "text", o->text);
 	json_end(j);
 }
@@ -237,7 +238,7 @@ const char advise_schema[] =
 	",\"queue_p99_ns\":" V ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
-	"\"text\":{\"type\":\"string\"}}}}}}},"
+	"\"gain_chance\":" N ",\"text\":{\"type\":\"string\"}}}}}}},"
 	"\"devices\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
