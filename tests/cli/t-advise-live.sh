@@ -1,0 +1,28 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# `accperf advise` of a live recording whose calls run hand-written assembler without unwind rules: the function's share of
+# the process is what the program says of itself. Where its stacks ended in the assembler, the share was told as a quarter
+# of it, and the process's speed-up as more than twice the true one.
+. "$(dirname "$0")/../lib.sh"
+. "$TOP/tests/offloads.sh"
+
+job=$WORKLOADS/offloadable
+"$job" deflate accelerated 200 whole >own.txt 2>own.err || { echo "no ISA-L: $(head -n 1 own.err)"; exit 77; }
+ACCPERF_BREAKPOINTS=off accperf record -q -o asm.data --effort high --offload-probe "$job:job(bytes=arg2,host)" -- \
+	"$job" deflate accelerated 40000 whole >own.txt 2>err.txt
+status=$?
+if [ $status = 1 ] && grep -q 'not allowed\|no uprobes' err.txt; then echo "no probes here: $(head -n 1 err.txt)"; exit 77; fi
+rest=$("$job" deflate accelerated 40000 rest | cut -d ' ' -f 1)
+accperf advise -i asm.data --json >asm.json 2>/dev/null
+
+# job's share of the process as told, and by the program's own clock
+share() {
+	python3 - "$rest" "$(cut -d ' ' -f 1 own.txt)" <<-'PY'
+		import json, sys
+		truth = 1 - float(sys.argv[1]) / float(sys.argv[2])
+		s = next(c for c in json.load(open("asm.json"))["candidates"] if c["name"] == "job")["share_of_time"]
+		print("true %.3f, told %.3f [%.3f..%.3f]" % (truth, s["value"], s["low"], s["high"]))
+		sys.exit(not (abs(s["value"] - truth) < .08 and s["high"] - s["low"] < .25))
+	PY
+}
+check "the share of calls into assembler without rules: within .08 of what the program says" share
