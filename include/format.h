@@ -122,16 +122,16 @@ enum fmt_section {
 	FMT_BURST_REVISIT = 76, /* struct fmt_burst_revisit: whether a word that was read changed later */
 	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
 	/* execution counts, 80..95 */
-	FMT_COUNTS_FUNC = 80,    /* struct fmt_counts_func: the last of an id wins */
-	FMT_COUNTS_NODE = 81,    /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
-	FMT_COUNTS_BLOCK = 82,   /* struct fmt_counts_block: where such code lies */
-	FMT_COUNTS_LINK = 83,    /* struct fmt_counts_link: the last of an id wins */
-	FMT_COUNTS_WINDOW = 84,  /* struct fmt_counts_window: what one window saw of one link */
-	FMT_COUNTS_BURST = 85,   /* struct fmt_counts_burst: how one burst went */
-	FMT_SEGMENT = 86,        /* struct fmt_segment: what a thread did between two system calls */
-	FMT_COUNTS_DRAWN = 87,   /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
-	FMT_COUNTS_WENT = 88,    /* struct fmt_counts_went: what one burst ran; all add up */
-	FMT_COUNTS_REPEATS = 89, /* struct fmt_counts_repeats: of string instructions; the last of a function wins */
+	FMT_COUNTS_FUNC = 80,     /* struct fmt_counts_func: the last of an id wins */
+	FMT_COUNTS_NODE = 81,     /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
+	FMT_COUNTS_BLOCK = 82,    /* struct fmt_counts_block: where such code lies */
+	FMT_COUNTS_LINK = 83,     /* struct fmt_counts_link: the last of an id wins */
+	FMT_COUNTS_WINDOW = 84,   /* struct fmt_counts_window: what one window saw of one link */
+	FMT_COUNTS_BURST = 85,    /* struct fmt_counts_burst: how one burst went */
+	FMT_SEGMENT = 86,         /* struct fmt_segment: what a thread did between two system calls */
+	FMT_COUNTS_DRAWN = 87,    /* struct fmt_counts_drawn: what segments ran; the last of an id wins */
+	FMT_COUNTS_WENT = 88,     /* struct fmt_counts_went: what one burst ran; all add up */
+	FMT_COUNTS_REPEATS = 89,  /* struct fmt_counts_repeats: of string instructions; the last of a function wins */
 	FMT_SEGMENT_STRETCH = 90, /* struct fmt_segment_stretch: user time while segments were drawn */
 };
 

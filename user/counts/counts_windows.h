@@ -62,7 +62,8 @@ struct counts_record {
 	struct fmt_segment *segment; /* in the order of time */
 	size_t segments, segment_cap;
 	struct drawn_time {
-		double stretches, running, square; /* how many; sums of the CPUs that ran user code, and their squares */
+		double stretches, running,
+			square; /* how many; sums of the CPUs that ran user code, and their squares */
 		double ticks;
 	} drawn_time;
 	struct fmt_counts_drawn *drawn; /* function: an index; UINT32_MAX: of no function */
