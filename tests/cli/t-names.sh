@@ -159,3 +159,7 @@ for more in "" "3 4 5" "3 4 5 6 7 8 9 10"; do # a busy machine may look at a tar
 done
 check "the recorder tells of a mapped file" grep -q "owned.* has no function 'nonesuch'" err
 check "and no byte of its name acts" bash -c '! LC_ALL=C grep -P "[^\n\x20-\x7e]" err'
+
+# A C++ function is found by what stands before its parameters, as views shorten it
+by_short_name() { accperf "$@" '=HYPERLINK' -i h.data >said 2>&1; ! grep -q 'accperf: error' said && grep -qF '=HYPERLINK("http://x")' said || { cat said; return 1; }; }
+for how in "report --symbol" "report --callers" "flow --symbol" "flow --per"; do check "$how takes a name without its parameters" by_short_name $how; done

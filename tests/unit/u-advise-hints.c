@@ -88,6 +88,30 @@ static void nearest_of_several(void **state)
 	assert_string_equal(s.name, "record");
 }
 
+static const char *meant_among(const char *typed, const char *const *names)
+{
+	struct meant m = { .typed = typed };
+
+	for (; *names; names++)
+		meant_add(&m, *names);
+	return meant_name(&m);
+}
+
+/* A C++ function is found by what views show of it, where that is one alone. */
+static void a_name_without_its_parameters(void **state)
+{
+	static const char *const names[] = { "bit(int)", "bits(int)", "of(int)", "of(char)", "of", "to(int)", "to(char)",
+					     "bit(int)", "N::bit(int)", "operator()(int)", NULL };
+	(void)state;
+
+	assert_string_equal(meant_among("bit", names), "bit(int)");
+	assert_string_equal(meant_among("bit(int)", names), "bit(int)");
+	assert_string_equal(meant_among("of", names), "of");
+	assert_string_equal(meant_among("to", names), "to");
+	assert_string_equal(meant_among("bi", names), "bi");
+	assert_string_equal(meant_among("", names), "");
+}
+
 /* Of sizes at which the device was never measured nothing is predicted, beside the sentence neither. */
 static void sizes_never_seen(void **state)
 {
@@ -160,7 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_without_a_file),
 		cmocka_unit_test(names_that_are_a_librarys_own),
-		cmocka_unit_test(nearest_of_several),
+		cmocka_unit_test(nearest_of_several), cmocka_unit_test(a_name_without_its_parameters),
 		cmocka_unit_test(sizes_never_seen),
 		cmocka_unit_test(stages_that_are_called_equally_often),
 	};

@@ -716,10 +716,13 @@ static int chains(const struct tree *t, struct candidates *out, const uint8_t *s
 
 static int find(const struct advise_input *in, const char *name, struct err *e)
 {
+	struct meant meant = { .typed = name };
 	struct suggestion near = { 0 };
 
 	for (size_t i = 0; i < in->functions; i++)
-		if (!strcmp(in->function[i].name, name))
+		meant_add(&meant, in->function[i].name);
+	for (size_t i = 0; i < in->functions; i++)
+		if (!strcmp(in->function[i].name, meant_name(&meant)))
 			return (int)i;
 	for (size_t i = 0; i < in->functions; i++)
 		suggest(&near, name, strlen(name), in->function[i].name);

@@ -9,6 +9,7 @@
 #include "command/filter_opts.h"
 #include "command/kept.h"
 #include "command/pager.h"
+#include "util/suggest.h"
 #include "view/annotate.h"
 
 struct annotate_cmd {
@@ -62,9 +63,21 @@ static void not_there(const struct annotate_cmd *o, const char *name, const stru
 	}
 }
 
-static int show_annotation(const struct annotate_cmd *o, const struct filter *f, const char *name,
+/* The whole name of a function that has code of its own. */
+static const char *whole_name(const struct profile *p, const char *typed)
+{
+	struct meant meant = { .typed = typed };
+
+	for (uint32_t i = 1; i < p->frame_count; i++)
+		if (annotate_own_code(p, i))
+			meant_add(&meant, annotate_own_code(p, i));
+	return meant_name(&meant);
+}
+
+static int show_annotation(const struct annotate_cmd *o, const struct filter *f, const char *typed,
 			   struct annotate_loaded *l, int *status, struct err *e)
 {
+	const char *name = whole_name(l->p, typed);
 	const struct annotate_opts ao = {
 		.function = name, .filter = f, .intel = !strcmp(o->syntax, "intel"), .all = o->all
 	};
@@ -153,6 +166,7 @@ CLI_COMMAND(annotate) = {
 		"entered (by execution counts), and its shares of all bytes read and written (by samples of loads and\n"
 		"stores). Source lines stand above their instructions where debug information names them and the file is\n"
 		"there (--source: elsewhere, by the ends of their paths); only regular files whose names are those of source code are opened.\n"
+		"Of a C++ function the parameters may be left out, where it is the only one of its name.\n"
 		"\n"
 		"A long function is shown by its hottest loop: the innermost with half of the function's time. --all shows\n"
 		"everything.\n"

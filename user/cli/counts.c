@@ -39,18 +39,21 @@ static const struct opt options[] = {
 
 #define JSON_DETAIL 192 /* functions whose loops and callers are listed */
 
-/* 0; -ENOENT, with the nearest name, where --function names nothing in there. */
-static int check_function(const struct counts_cmd *o, const struct counts_report *r, struct err *e)
+/* 0, and the whole name in *name; -ENOENT, with the nearest one, where --function names nothing in there. */
+static int check_function(const struct counts_cmd *o, const struct counts_report *r, const char **name, struct err *e)
 {
+	struct meant meant = { .typed = o->function };
 	struct suggestion near = { 0 };
 
 	if (!o->function)
 		return 0;
 	for (size_t i = 0; i < r->row_count; i++) {
-		if (!strcmp(r->row[i].name, o->function))
-			return 0;
+		meant_add(&meant, r->row[i].name);
 		suggest(&near, o->function, strlen(o->function), r->row[i].name);
 	}
+	*name = meant_name(&meant);
+	if (meant.name && !meant.several)
+		return 0;
 	return err_set(e, -ENOENT, "%s has no execution counts of a function '%s'%s%s%s", o->input, o->function,
 		       near.name ? "; did you mean '" : "; `accperf counts` lists those that it has",
 		       near.name ? near.name : "", near.name ? "'?" : "");
@@ -72,7 +75,7 @@ static int show_counts(const struct counts_cmd *o, const struct filter *f, const
 	err = counts_report_make(rec, p, o->json || o->function || filter_any(f) ? JSON_DETAIL : v.rows, &r, e);
 	if (err)
 		return err;
-	err = check_function(o, &r, e);
+	err = check_function(o, &r, &v.function, e);
 	if (err) {
 		counts_report_release(&r);
 		return err;

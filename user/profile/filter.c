@@ -11,6 +11,7 @@
 
 #include "util/grow.h"
 #include "util/openfile.h"
+#include "util/suggest.h"
 
 #define LIST_FILE_MOST (16 << 20) /* bytes */
 
@@ -187,7 +188,7 @@ bool filter_any(const struct filter *f)
 bool filter_matches(const char *pattern, const char *name)
 {
 	/* brackets of operator[] are no pattern */
-	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+	return !strcmp(pattern, name) || suggest_begins(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
 bool filter_list_takes(const struct filter_list *l, const char *name)

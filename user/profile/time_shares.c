@@ -8,6 +8,7 @@
 
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/suggest.h"
 
 void wilson_interval(double share, double n, double *low, double *high)
 {
@@ -310,15 +311,20 @@ static int link_children(struct callers *c)
 	return 0;
 }
 
-int callers_compute(const struct profile *p, const char *name, const struct shares_opts *o, struct callers *out,
+int callers_compute(const struct profile *p, const char *typed, const struct shares_opts *o, struct callers *out,
 		    struct err *e)
 {
+	struct meant meant = { .typed = typed };
+	const char *name;
 	enum profile_unit unit = profile_unit(p);
 	struct growing g = { .out = out };
 	struct share_path path = { 0 };
 	int err = 0;
 
 	*out = (struct callers){ 0 };
+	for (uint32_t i = 0; i < p->function_count; i++)
+		meant_add(&meant, p->functions[i].name);
+	name = meant_name(&meant);
 	if (child_of(&g, 0, UINT32_MAX) < 0)
 		err = -ENOMEM;
 	for (size_t i = 0; i < p->cell_count && !err; i++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "util/suggest.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define LONGEST 40          /* bytes; no name of ours is longer */
@@ -53,4 +52,27 @@ void suggest(struct suggestion *s, const char *typed, size_t len, const char *ca
 	if (s->name && (d > s->distance || (d == s->distance && m >= strlen(s->name))))
 		return;
 	*s = (struct suggestion){ candidate, d };
+}
+
+bool suggest_begins(const char *typed, const char *name)
+{
+	size_t len = strlen(typed);
+
+	return len && !strncmp(typed, name, len) && name[len] == '(';
+}
+
+void meant_add(struct meant *m, const char *candidate)
+{
+	bool exact = !strcmp(candidate, m->typed);
+
+	if (m->exact || (!exact && !suggest_begins(m->typed, candidate)))
+		return;
+	m->several = !exact && m->name && (m->several || strcmp(m->name, candidate));
+	m->exact = exact;
+	m->name = candidate;
+}
+
+const char *meant_name(const struct meant *m)
+{
+	return m->name && !m->several ? m->name : m->typed;
 }

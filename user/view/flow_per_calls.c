@@ -132,9 +132,13 @@ static bool from_counts(const char *input, struct flow_per *out)
 int flow_per_find(const char *function, const struct flow_per_of *of, struct flow_per *out, struct err *e)
 {
 	const struct flow_input *in = of->in;
+	struct meant meant = { .typed = function };
 	struct suggestion near = { 0 };
 	bool there;
 
+	for (uint32_t i = 0; i < in->func_count; i++)
+		meant_add(&meant, in->funcs[i].name);
+	function = meant_name(&meant);
 	*out = (struct flow_per){ .function = function, .calls = NAN, .low = NAN, .high = NAN };
 	snprintf(
 		out->reason, sizeof(out->reason),
