@@ -66,6 +66,19 @@ for how in "report" "report --columns flow" "flow --json" "flow --per scale" "ob
 	check "$how asked again does not read its profile" again $how -i "$a"
 done
 check "diff asked again reads neither profile" again diff "$a" "$b"
+# ... and a file that was written is written again, as it was, for its owner alone; what stdout got is not kept
+file_again() {
+	local out=$1; shift
+	rm -f "$out"; accperf "$@" >said 2>&1; cp "$out" was || return; rm -f "$out" opened
+	COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf "$@" >said2 2>&1
+	[ ! -e opened ] && cmp "$out" was && cmp said said2 && [ "$(stat -c %a "$out")" = 600 ]
+}
+cp "$a" here.prof
+check "export --pprof -o asked again does not read its profile" file_again x.gz export --pprof -o x.gz -i "$a"
+check "export of a name of its own, too" file_again here.prof.folded export --collapsed here.prof
+check "flow -o, too" file_again flow.txt flow -o flow.txt -i "$a"
+check "... but not for another file" bash -c '! [ -e y.gz ] && accperf export --pprof -o y.gz -i "$1" 2>err && cmp x.gz y.gz' - "$a"
+check "... nor into a folder that is none" bash -c '! accperf export --pprof -o none/x.gz -i "$1" 2>err && ! accperf export --pprof -o none/x.gz -i "$1" 2>err' - "$a"
 anew() { ! again "$@"; }
 check "... but all of it with --fresh" anew diff --fresh "$a" "$b"
 check "counts asked again does not read its profile" again counts -i "$G/live-counts.prof"

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,6 +247,29 @@ static void test_harmless(void **state)
 	}
 }
 
+/* What goes into a file may hold any bytes; what is said beside it may not. */
+static void test_a_file(void **state)
+{
+	static const char bytes[] = "\0\037\213\033[2J";
+	static const char *const logs[] = { "wrote it\n", "\033[2J" };
+	struct answer_files files = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct answer a = { .flags = ANSWER_FILE,
+				    .log = logs[i],
+				    .log_len = strlen(logs[i]),
+				    .text = bytes,
+				    .text_len = sizeof(bytes) },
+			      got;
+
+		assert_int_equal(answer_put(dir, &key, &files, &a), 0);
+		assert_int_equal(answer_get(dir, &key, &got), i ? -ENOENT : 0);
+		if (!i)
+			assert_memory_equal(got.text, bytes, sizeof(bytes));
+		answer_release(&got);
+	}
+}
+
 static void plant(const char *data, size_t len)
 {
 	struct buf b = { 0 };
@@ -302,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_files_it_rests_on, setup, teardown),
 		cmocka_unit_test(test_changed_file),
 		cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_a_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 	};
 

@@ -9,6 +9,7 @@
 
 #include "command/command.h"
 #include "command/filter_opts.h"
+#include "command/kept.h"
 #include "command/pager.h"
 #include "flow/export_load.h"
 #include "view/export.h"
@@ -16,7 +17,7 @@
 struct export_cmd {
 	const char *input, *output, *service;
 	struct filter_opts filter;
-	bool pprof, otlp, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked;
+	bool pprof, otlp, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked, fresh;
 };
 
 static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
@@ -44,6 +45,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
 	{ OPT_BOOL, 0, "flow", AT(flow), .set_offset = offsetof(struct export_cmd, flow_asked),
 	  .help = "bytes between functions, in pprof and speedscope files (on where the profile has any)" },
+	FRESH_OPT(struct export_cmd, fresh),
 	OPT_END
 };
 

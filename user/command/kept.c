@@ -27,7 +27,8 @@ struct kept {
 	const char *input[MAX_INPUTS];
 	struct stat input_was[MAX_INPUTS];
 	unsigned inputs;
-	const char *word; /* NULL: none */
+	const char *word;   /* NULL: none */
+	const char *output; /* the file that it goes to; NULL: stdout, or one that is named after the input */
 };
 
 static const void *option(const struct cli_command *cmd, const void *opts, const char *name, enum opt_type type)
@@ -130,8 +131,8 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 	const char *const *page = option(cmd, opts, "html", OPT_STRING);
 	const char *servers = rights_getenv("DEBUGINFOD_URLS");
 
-	*k = (struct kept){ .dir = -1 };
-	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (output && *output) || (page && *page) ||
+	*k = (struct kept){ .dir = -1, .output = output ? *output : NULL };
+	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (k->output && !strcmp(k->output, "-")) || (page && *page) ||
 	    (servers && *servers) || json_rows_most())
 		return false;
 	if (input)
@@ -153,18 +154,62 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 	return k->dir >= 0;
 }
 
+/* What a file is called beyond its input: ".pb.gz". */
+static bool is_suffix(const char *s)
+{
+	return s[strspn(s, ".abcdefghijklmnopqrstuvwxyz0123456789")] == 0;
+}
+
+/* An answer that is a file: what its name adds to the input's, a NUL, what it holds. A name that was kept is trusted no
+ * further than that. */
+static bool add_file(const struct kept *k, struct pager_copy *copy, struct buf *out)
+{
+	size_t len = strlen(k->input[0]);
+	const char *added = k->output ? "" : copy->path + len;
+
+	if (k->output ? strcmp(copy->path, k->output) != 0
+		      : strncmp(copy->path, k->input[0], len) != 0 || !*added || !is_suffix(added))
+		return false;
+	buf_add(out, added, strlen(added) + 1);
+	if (copy->text.len)
+		buf_add(out, copy->text.data, copy->text.len);
+	return !buf_failed(out);
+}
+
+static bool give_file(const struct kept *k, const struct answer *a, int *err, struct err *e)
+{
+	const char *end = memchr(a->text, 0, a->text_len);
+	AUTO_BUF(path);
+	AUTO_BUF(data);
+
+	if (!end || !is_suffix(a->text) || !*a->text != !!k->output)
+		return false;
+	buf_addf(&path, "%s%s", k->output ? k->output : k->input[0], a->text);
+	buf_add(&data, end + 1, (size_t)(a->text + a->text_len - end - 1));
+	if (buf_failed(&path) || buf_failed(&data))
+		return false;
+	*err = pager_save(&data, path.data, e);
+	return true;
+}
+
 static bool give_again(const struct kept *k, int *status)
 {
 	struct buf text = { 0 };
 	struct err e = { 0 };
 	struct answer a;
 	bool found = !answer_get(k->dir, &k->key, &a) && (a.status == EXIT_DONE || a.status == EXIT_DEGRADED);
+	int err = 0;
 
-	if (found) {
+	if (found && a.flags & ANSWER_FILE) {
+		found = give_file(k, &a, &err, &e);
+	} else if (found) {
 		if (a.text_len)
 			buf_add(&text, a.text, a.text_len);
-		*status = pager_write(&text, a.flags & PAGED, &e) ? cli_fail(&e, EXIT_FAILED) : (int)a.status;
-		fwrite(a.log, 1, a.log_len, stderr);
+		err = pager_write(&text, a.flags & PAGED, &e);
+	}
+	if (found) {
+		*status = err ? cli_fail(&e, EXIT_FAILED) : (int)a.status;
+		fwrite(a.log, 1, err ? 0 : a.log_len, stderr);
 	}
 	buf_release(&text);
 	answer_release(&a);
@@ -202,6 +247,8 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	struct pager_copy copy = { 0 };
 	struct answer a;
 	AUTO_BUF(log);
+	AUTO_BUF(file);
+	bool whole = true;
 	int status;
 
 	openfile_tell(tell_file, &files);
@@ -211,13 +258,15 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	openfile_tell(NULL, NULL);
 	pager_copy_to(NULL);
 	log_copy_to(NULL);
+	if (*copy.path)
+		whole = add_file(k, &copy, &file);
 	a = (struct answer){ .status = (uint32_t)status,
-			     .flags = copy.pager ? PAGED : 0,
+			     .flags = (copy.pager ? PAGED : 0) | (*copy.path ? ANSWER_FILE : 0),
 			     .log = log.data,
 			     .log_len = log.len,
-			     .text = copy.text.data,
-			     .text_len = copy.text.len };
-	if ((status == EXIT_DONE || status == EXIT_DEGRADED) && copy.times == 1 && !buf_failed(&copy.text) &&
+			     .text = *copy.path ? file.data : copy.text.data,
+			     .text_len = *copy.path ? file.len : copy.text.len };
+	if (whole && (status == EXIT_DONE || status == EXIT_DEGRADED) && copy.times == 1 && !buf_failed(&copy.text) &&
 	    !buf_failed(&log) && inputs_unchanged(k))
 		answer_put(k->dir, &k->key, &files, &a);
 	buf_release(&copy.text);

@@ -50,6 +50,8 @@ static int write_text(FILE *f, const struct buf *text, const char *what, struct 
 	return 0;
 }
 
+#define COPIED_MOST (8u << 20) /* bytes of a file that is kept as an answer; by hand */
+
 static struct pager_copy *copied;
 
 void pager_copy_to(struct pager_copy *copy)
@@ -146,12 +148,28 @@ int pager_end(struct pager_file *f, int err, struct err *e)
 	return err;
 }
 
+static void copy_saved(const struct buf *data, const char *path)
+{
+	if (!copied || copied->times++)
+		return;
+	if (!path || strlen(path) >= sizeof(copied->path) || data->len > COPIED_MOST) {
+		copied->times++;
+		return;
+	}
+	strcpy(copied->path, path);
+	if (data->len)
+		buf_add(&copied->text, data->data, data->len);
+}
+
 int pager_save(const struct buf *data, const char *path, struct err *e)
 {
 	struct pager_file f;
 	int err = buf_failed(data) ? err_set(e, -ENOMEM, "out of memory") : pager_begin(&f, path, e);
 
-	return err ? err : pager_end(&f, pager_part(&f, data, e), e);
+	err = err ? err : pager_end(&f, pager_part(&f, data, e), e);
+	if (!err)
+		copy_saved(data, path);
+	return err;
 }
 
 int pager_give(struct buf *text, const char *path, bool pager, struct err *e)

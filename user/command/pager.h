@@ -17,9 +17,11 @@ struct text_style pager_style(void);
  * less, when `pager`. Returns 0 or -errno with *e filled. The text is released, as it may be as large as
  * all that it tells of. */
 int pager_write(struct buf *text, bool pager, struct err *e);
-/* The next text that pager_write() is given is kept in *copy instead of being released; NULL: no more. */
+/* The next text that pager_write() is given is kept in *copy instead of being released, and a copy of what pager_save()
+ * is given, where it is short enough to be kept at all; NULL: no more. */
 struct pager_copy {
 	struct buf text;
+	char path[4096]; /* the file that it was saved to; empty: printed */
 	bool pager;     /* as it was asked for */
 	unsigned times; /* that it was called */
 };

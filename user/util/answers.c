@@ -160,7 +160,8 @@ int answer_get(int dir, const struct answer_key *key, struct answer *out)
 	out->log_len = h.log_len;
 	out->text = out->log + h.log_len;
 	out->text_len = h.text_len;
-	return text_is_harmless(out->log, out->log_len + out->text_len) && answer_unchanged(body, h.files_len, h.files)
+	return text_is_harmless(out->log, out->log_len + (out->flags & ANSWER_FILE ? 0 : out->text_len)) &&
+			       answer_unchanged(body, h.files_len, h.files)
 		       ? 0
 		       : -ENOENT;
 }

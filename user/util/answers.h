@@ -31,6 +31,8 @@ struct answer_files {
 void answer_files_add(struct answer_files *f, const char *path, const struct stat *found);
 void answer_files_release(struct answer_files *f);
 
+#define ANSWER_FILE (1u << 31) /* of flags: text is what a file holds, any bytes, and is never printed */
+
 struct answer {
 	uint32_t status, flags; /* the caller's own */
 	const char *log, *text; /* into file; not ended by NUL */
