@@ -100,8 +100,8 @@ static const char *meant_among(const char *typed, const char *const *names)
 /* A C++ function is found by what views show of it, where that is one alone. */
 static void a_name_without_its_parameters(void **state)
 {
-	static const char *const names[] = { "bit(int)", "bits(int)", "of(int)", "of(char)", "of", "to(int)", "to(char)",
-					     "bit(int)", "N::bit(int)", "operator()(int)", NULL };
+	static const char *const names[] = { "bit(int)", "bits(int)", "of(int)",     "of(char)",        "of", "to(int)",
+					     "to(char)", "bit(int)",  "N::bit(int)", "operator()(int)", NULL };
 	(void)state;
 
 	assert_string_equal(meant_among("bit", names), "bit(int)");
@@ -182,11 +182,9 @@ static void stages_that_are_called_equally_often(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(code_without_a_file),
-		cmocka_unit_test(names_that_are_a_librarys_own),
-		cmocka_unit_test(nearest_of_several), cmocka_unit_test(a_name_without_its_parameters),
-		cmocka_unit_test(sizes_never_seen),
-		cmocka_unit_test(stages_that_are_called_equally_often),
+		cmocka_unit_test(code_without_a_file), cmocka_unit_test(names_that_are_a_librarys_own),
+		cmocka_unit_test(nearest_of_several),  cmocka_unit_test(a_name_without_its_parameters),
+		cmocka_unit_test(sizes_never_seen),    cmocka_unit_test(stages_that_are_called_equally_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

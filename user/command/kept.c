@@ -162,7 +162,7 @@ static bool is_suffix(const char *s)
 
 /* An answer that is a file: what its name adds to the input's, a NUL, what it holds. A name that was kept is trusted no
  * further than that. */
-static bool add_file(const struct kept *k, struct pager_copy *copy, struct buf *out)
+static bool keep_written(const struct kept *k, struct pager_copy *copy, struct buf *out)
 {
 	size_t len = strlen(k->input[0]);
 	const char *added = k->output ? "" : copy->path + len;
@@ -259,7 +259,7 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 	pager_copy_to(NULL);
 	log_copy_to(NULL);
 	if (*copy.path)
-		whole = add_file(k, &copy, &file);
+		whole = keep_written(k, &copy, &file);
 	a = (struct answer){ .status = (uint32_t)status,
 			     .flags = (copy.pager ? PAGED : 0) | (*copy.path ? ANSWER_FILE : 0),
 			     .log = log.data,

@@ -15,7 +15,7 @@
 #define FRESH_OPT(struct_name, field)                                                                                  \
 	{                                                                                                              \
 		OPT_BOOL, 0, KEPT_OPTION, offsetof(struct_name, field),                                                \
-			.help = "work it out anew; what was told before is kept ($XDG_CACHE_HOME/accperf/answers)"  \
+			.help = "work it out anew; what was told before is kept ($XDG_CACHE_HOME/accperf/answers)"     \
 	}
 
 /* Parses what follows the command's name, and runs it: its status. */

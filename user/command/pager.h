@@ -22,8 +22,8 @@ int pager_write(struct buf *text, bool pager, struct err *e);
 struct pager_copy {
 	struct buf text;
 	char path[4096]; /* the file that it was saved to; empty: printed */
-	bool pager;     /* as it was asked for */
-	unsigned times; /* that it was called */
+	bool pager;      /* as it was asked for */
+	unsigned times;  /* that it was called */
 };
 void pager_copy_to(struct pager_copy *copy);
 /* The same for one value that is a whole file: path NULL or "-" is stdout. As private as a profile: a new
