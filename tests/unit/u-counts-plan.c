@@ -185,10 +185,10 @@ static bool times_loop_after(const struct world *w, const char *hits)
 static double timed_rate(const struct world *w, const struct plan_job *job)
 {
 	const struct plan_link *l = &w->plan->link[job->link[0]];
-	double x = l->x, y = l->y;
+	double x = l->sums.x, y = l->sums.y;
 
 	saw(w, job, EXEC_TIME, "aaaaa", 0);
-	return (l->y - y) / (l->x - x);
+	return (l->sums.y - y) / (l->sums.x - x);
 }
 
 static void what_windows_take_is_no_time(void **state)

@@ -174,6 +174,37 @@ static void test_apart(void **state)
 	assert_true(sqrt(c.log_var) < 0.3);
 }
 
+/* What a planner knows of a link by sums is what a reader believes of it by windows, less what no window removes. */
+static void test_planner_and_reader_agree(void **state)
+{
+	static const enum counts_how hows[] = { COUNTS_RATIO, COUNTS_REPLAY, COUNTS_RATE };
+
+	for (int i = 0; i < 300; i++) {
+		enum counts_how how = hows[i % 3];
+		struct counts_window w[31]; /* too few for stretches of them to tell phases */
+		struct counts_sums s = { 0 };
+		struct counts_ratio r;
+		size_t n = (size_t)(i / 3 % 29) + 3;
+		double chance, rest;
+
+		for (size_t k = 0; k < n; k++) {
+			w[k].anchor = how == COUNTS_RATE ? 1e-2 : floor(20 + 10 * fabs(normal()));
+			w[k].child = floor(20 + 10 * fabs(normal()));
+			counts_sums_add(&s, w[k].anchor, w[k].child);
+		}
+		counts_ratio_of(w, n, how, &r);
+		assert_int_equal(r.how, how);
+		chance = log1p(counts_chance(&s, counts_sums_scatter(&s), how, false) / (r.ratio * r.ratio));
+		rest = r.log_var - chance;
+		assert_true(fabs(counts_sums_ratio(&s) - r.ratio) < 1e-12 * r.ratio);
+		/* .1 and .03, squared, of which RATE has what hits cost beside it */
+		if (how == COUNTS_REPLAY)
+			assert_true(fabs(rest - 0.03 * 0.03) < 1e-9);
+		else
+			assert_true(rest > 0.1 * 0.1 - 1e-9 && (how == COUNTS_RATE || rest < 0.1 * 0.1 + 1e-9));
+	}
+}
+
 /* Four windows hold all of the anchor: a hundred that hold nothing of it do not make them many. */
 static void test_few_among_many(void **state)
 {
@@ -767,7 +798,7 @@ int main(void)
 		cmocka_unit_test(test_few_samples), cmocka_unit_test(test_sure_replay),
 		cmocka_unit_test(test_around),      cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_good_links),  cmocka_unit_test(test_intervals_hold),
-		cmocka_unit_test(test_bad_links),
+		cmocka_unit_test(test_bad_links),   cmocka_unit_test(test_planner_and_reader_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@
  * per second of CPU time) are observations beside the groups' times.
  *
  * Included by flow, cli and tests. To add a way of measuring a link: a value of enum counts_how,
- * its systematic error in counts_ratio_of(), a case in u-counts.c.
+ * its systematic error in bias_of() (counts_ratio.c), a case in u-counts.c.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_H
 #define ACCPERF_COUNTS_COUNTS_H
@@ -66,6 +66,29 @@ enum counts_how counts_ratio_shown(const struct counts_ratio *r);
 /* Hits a second, net of what they take: of more, hits took a quarter of the time, and by how much is known to a
  * tenth of it only: such a rate is not believed. */
 #define COUNTS_RATE_MOST 25000.0
+
+/* Sums over a link's windows: all that a planner keeps of them. */
+struct counts_sums {
+	double x, y, xx, xy, yy; /* anchor and child; squares and product */
+	double windows;
+};
+static inline void counts_sums_add(struct counts_sums *s, double anchor, double child)
+{
+	s->x += anchor;
+	s->y += child;
+	s->xx += anchor * anchor;
+	s->xy += anchor * child;
+	s->yy += child * child;
+	s->windows++;
+}
+double counts_sums_ratio(const struct counts_sums *s);
+/* Variance of that ratio by the scatter between windows; 0 for one window, which tells none. */
+double counts_sums_scatter(const struct counts_sums *s);
+/* What chance leaves uncertain of the ratio, and further windows would remove: a variance, infinite while the ratio is
+ * unknown. `scatter`: counts_sums_scatter(), or more where stretches of windows show more. `same`: all activations
+ * turned as often. The planner spends windows by it (counts_choose.c), counts_ratio_of() adds what windows do not
+ * remove. */
+double counts_chance(const struct counts_sums *s, double scatter, enum counts_how how, bool same);
 
 /* Sums over sums, with an interval from the scatter between windows and between stretches of them
  * (phases), never narrower than what cutting a window's ends leaves uncertain. `how` is TRIPS,

@@ -160,17 +160,6 @@ static double phases(const struct counts_window *w, size_t n, double ratio, cons
 	return sqrt((PHASE_PRIOR_WINDOWS * prior * prior + (double)n * beyond) / (PHASE_PRIOR_WINDOWS + (double)n));
 }
 
-/* As many windows as would have the same say: one that stands for far more activations than others is nearly all
- * there is. Most hold more or fewer. */
-static double alike(const struct counts_window *w, size_t n, double anchor)
-{
-	double square = 0;
-
-	for (size_t i = 0; i < n; i++)
-		square += w[i].anchor * w[i].anchor;
-	return fmin((double)n, UNEVEN * anchor * anchor / square);
-}
-
 static double trips_bias(const struct counts_window *w, size_t n, double ratio, double var, double anchor,
 			 const struct counts_range *range)
 {
@@ -189,70 +178,112 @@ static bool each_same(const struct counts_range *range, size_t n)
 	return true;
 }
 
-static void ratio_of_windows(const struct counts_window *w, size_t n, enum counts_how how,
-			     const struct counts_range *range, struct counts_ratio *out)
+double counts_sums_ratio(const struct counts_sums *s)
 {
-	double x = 0, y = 0, ratio, var, cut, half, windows;
-	bool same;
-
-	*out = counts_ratio_unknown();
-	for (size_t i = 0; i < n; i++) {
-		if (!(w[i].anchor >= 0) || !(w[i].child >= 0) || isinf(w[i].anchor) || isinf(w[i].child))
-			return;
-		x += w[i].anchor;
-		y += w[i].child;
-	}
-	out->windows = (uint32_t)n;
-	out->anchor = x;
-	out->child = y;
-	/* a rate's anchor is time: what may be too few there are the hits */
-	if (!(x > 0) || n < (how == COUNTS_RATE ? COUNTS_RATE_WINDOWS : 1))
-		return;
-	same = how == COUNTS_TRIPS && each_same(range, n) && all_same(w, n, y / x);
-	if (how == COUNTS_RATE ? y < COUNTS_RATE_HITS : x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
-		return;
 	/* none seen is not never: half a hit, as uncertain as that */
-	ratio = (y > 0 ? y : 0.5) / x;
-	var = n > 1 ? scatter(w, n, n, ratio, x) : 0;
-	for (size_t i = 0; i < sizeof(stretches) / sizeof(stretches[0]); i++)
-		if (n >= 4 * stretches[i])
-			var = fmax(var, scatter(w, n, stretches[i], ratio, x));
-	/* how far few windows scatter is hardly known itself */
-	windows = how != COUNTS_RATE && !same ? alike(w, n, x) : (double)n;
+	return (s->y > 0 ? s->y : 0.5) / s->x;
+}
+
+double counts_sums_scatter(const struct counts_sums *s)
+{
+	double ratio = counts_sums_ratio(s);
+
+	if (s->windows < 2)
+		return 0;
+	return fmax(s->yy - 2 * ratio * s->xy + ratio * ratio * s->xx, 0) / (s->x * s->x) * s->windows /
+	       (s->windows - 1);
+}
+
+double counts_chance(const struct counts_sums *s, double scatter, enum counts_how how, bool same)
+{
+	double ratio = counts_sums_ratio(s), var = scatter, windows = s->windows;
+
+	/* a rate's anchor is time: what may be too few there are the hits */
+	if (!(s->x > 0) || windows < (how == COUNTS_RATE ? COUNTS_RATE_WINDOWS : 1))
+		return INFINITY;
+	if (how == COUNTS_RATE ? s->y < COUNTS_RATE_HITS : s->x < (same ? SAME_TRIPS : COUNTS_ANCHOR_MIN))
+		return INFINITY;
+	/* As many windows as would have the same say: one that stands for far more activations than others is nearly
+	 * all there is. Most hold more or fewer. How far few windows scatter is hardly known itself. */
+	if (how != COUNTS_RATE && !same)
+		windows = fmin(windows, UNEVEN * s->x * s->x / s->xx);
 	if (windows < 2.5)
 		var = fmax(var, ratio * ratio * TWO_WINDOWS_VAR / windows);
 	else
 		var *= pow((windows + 2) / (windows - 1), FEW_POWER);
-	if (how == COUNTS_RATIO) {
-		/* a window ends anywhere between two hits of the rarer one */
-		cut = fmax(ratio, 1) * fmax(ratio, 1) / 12 * (double)n / (x * x);
-		var = fmax(var, cut);
-	}
+	/* a window ends anywhere between two hits of the rarer one */
+	if (how == COUNTS_RATIO)
+		var = fmax(var, fmax(ratio, 1) * fmax(ratio, 1) / 12 * s->windows / (s->x * s->x));
 	/* few hits of the child: its own chance, too */
-	var = fmax(var, ratio * ratio * (y < 30 ? 1 / (y + 0.5) : 0));
-	if (how == COUNTS_RATE) {
-		double dilated = ratio * HIT_DOUBT;
+	var = fmax(var, ratio * ratio * (s->y < 30 ? 1 / (s->y + 0.5) : 0));
+	return same && s->x < SURE_TRIPS ? var + ratio * ratio * FEW_SAME_VAR / s->x : var;
+}
 
-		if (ratio > COUNTS_RATE_MOST)
-			return;
-		var += ratio * ratio * dilated * dilated;
+/* Whether the activations met are too few to claim a trip count for all. */
+static bool few_activations(const struct counts_sums *s, bool same)
+{
+	if (same && s->windows > 2)
+		return s->x < SURE_TRIPS;
+	return (same ? s->windows : fmin(s->windows, UNEVEN * s->x * s->x / s->xx)) < VARY_WINDOWS;
+}
+
+/* sd of the log that no number of windows removes. */
+static double bias_of(const struct counts_sums *s, enum counts_how how, double ratio)
+{
+	double bias = how == COUNTS_REPLAY ? REPLAY_BIAS : RATIO_BIAS;
+
+	if (how == COUNTS_RATIO && ratio > MANY && s->x < 2 * s->windows)
+		bias += MANY_BIAS * log(ratio / MANY) * (2 - s->x / s->windows) / 2;
+	if (how == COUNTS_RATIO && s->x < 2 * s->windows)
+		bias += TURN_BIAS * (2 - s->x / s->windows) / 2;
+	return bias;
+}
+
+static bool sum_windows(const struct counts_window *w, size_t n, struct counts_sums *s)
+{
+	*s = (struct counts_sums){ 0 };
+	for (size_t i = 0; i < n; i++) {
+		if (!(w[i].anchor >= 0) || !(w[i].child >= 0) || isinf(w[i].anchor) || isinf(w[i].child))
+			return false;
+		counts_sums_add(s, w[i].anchor, w[i].child);
 	}
-	if (same && x < SURE_TRIPS)
-		var += ratio * ratio * FEW_SAME_VAR / x;
-	out->few = how == COUNTS_TRIPS && (same && n > 2 ? x < SURE_TRIPS : windows < VARY_WINDOWS);
+	return true;
+}
+
+static void ratio_of_windows(const struct counts_window *w, size_t n, enum counts_how how,
+			     const struct counts_range *range, struct counts_ratio *out)
+{
+	struct counts_sums s;
+	double ratio, var, half;
+	bool same;
+
+	*out = counts_ratio_unknown();
+	if (!sum_windows(w, n, &s))
+		return;
+	out->windows = (uint32_t)n;
+	out->anchor = s.x;
+	out->child = s.y;
+	ratio = counts_sums_ratio(&s);
+	same = how == COUNTS_TRIPS && each_same(range, n) && all_same(w, n, s.y / s.x);
+	var = n > 1 ? scatter(w, n, n, ratio, s.x) : 0;
+	for (size_t i = 0; i < sizeof(stretches) / sizeof(stretches[0]); i++)
+		if (n >= 4 * stretches[i])
+			var = fmax(var, scatter(w, n, stretches[i], ratio, s.x));
+	var = counts_chance(&s, var, how, same);
+	if (isinf(var) || (how == COUNTS_RATE && ratio > COUNTS_RATE_MOST))
+		return;
+	if (how == COUNTS_RATE)
+		var += ratio * ratio * (ratio * HIT_DOUBT) * (ratio * HIT_DOUBT);
+	out->few = how == COUNTS_TRIPS && few_activations(&s, same);
 	out->how = how;
 	out->ratio = ratio;
 	/* how often one ran for each second that it ran, against the other: that shows only where both are met
 	 * together */
 	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
 		var += pow(ratio * APART_SD * windows_part(w, n), 2);
-	half = how == COUNTS_TRIPS    ? (same ? TRIPS_BIAS : trips_bias(w, n, ratio, var, x, range))
-	       : how == COUNTS_REPLAY ? REPLAY_BIAS
-				      : RATIO_BIAS;
-	if (how == COUNTS_RATIO && ratio > MANY && x < 2 * (double)n)
-		half += MANY_BIAS * log(ratio / MANY) * (2 - x / (double)n) / 2;
-	if (how == COUNTS_RATIO && x < 2 * (double)n)
-		half += TURN_BIAS * (2 - x / (double)n) / 2;
+	half = how != COUNTS_TRIPS ? bias_of(&s, how, ratio)
+	       : same              ? TRIPS_BIAS
+				   : trips_bias(w, n, ratio, var, s.x, range);
 	out->log_var = log1p(var / (ratio * ratio)) + half * half;
 	half = Z95 * sqrt(out->log_var);
 	out->low = ratio * exp(-half);

@@ -18,7 +18,6 @@
 #define UNMEASURED 30         /* times the gain of a rate that has met hits, while none is measured: it goes first */
 #define BEGUN 3               /* times the gain: fewer than three windows tell nothing */
 #define LONG_TRIPS_NS 1e6     /* that a window of trips took: longer ones begin at once; by hand */
-#define SAME_TRIPS 10         /* activations that all turned as often: enough */
 #define CALLERS_DEEP 9        /* steps up from a sampled function; by hand */
 #define RATE_PART 0.15        /* of the draws go to rates, at least; by hand */
 #define BARREN_SPEED 0.05     /* of the running mean of draws that found nothing; by hand */
@@ -44,32 +43,35 @@
 #define FULL_RATIO 8.0        /* hits that count as one window; by hand */
 #define COLD_WINDOWS 3        /* that code without samples is given; by hand */
 #define SCALE_WORTH 0.02      /* of what all depends on: it tells how often a second, no more */
-#define FEW_WINDOWS 8         /* fewer do not tell how much they differ */
-#define DIFFER_SD 0.03        /* of the log: fewer windows than FEW_WINDOWS that differ by more...; by hand */
-#define FEW_SD 0.3            /* ...are taken to be as unsure as this; by hand */
 #define DISTURB_MOST 0.03     /* by which a rate may be off for that */
 #define REPLAY_RUNS 30        /* seen by bursts; by hand */
 #define REPLAY_SD 0.2         /* of the log: bursts that know it so well need no window; by hand */
 #define MODERATE 20000.0      /* hits a second: what is inside may be timed as well */
 
-/* Standard deviation of the log of what a link's windows gave; 1.5: nothing known. */
+static enum counts_how how_of(const struct plan_link *l)
+{
+	switch (l->rec.how) {
+	case FMT_CL_TRIPS: return COUNTS_TRIPS;
+	case FMT_CL_RATE: return COUNTS_RATE;
+	case FMT_CL_REPLAY: return COUNTS_REPLAY;
+	default: return COUNTS_RATIO;
+	}
+}
+
+/* Standard deviation of the log of what a link's windows gave, as far as more of them would lessen it. */
 static double plan_uncertain(const struct plan_link *l)
 {
-	double r, v, enough = l->rec.how == FMT_CL_RATE ? l->y : l->x;
+	const struct counts_sums *s = &l->sums;
+	double ratio = counts_sums_ratio(s), scatter;
+	bool same;
 
-	if (l->windows < 3 || !(l->x > 0))
+	if (!(s->x > 0))
 		return UNKNOWN_SD;
-	r = (l->y > 0 ? l->y : 0.5) / l->x;
-	v = (l->yy - 2 * r * l->xy + r * r * l->xx) / (l->x * l->x) / (r * r) * l->windows / (l->windows - 1);
-	v = fmax(v, 0) + (l->y < 30 ? 1 / (l->y + 0.5) : 0);
+	scatter = counts_sums_scatter(s);
 	/* all alike are a whole number */
-	if (l->rec.how == FMT_CL_TRIPS && enough >= SAME_TRIPS && v < 1e-9 && fabs(r - round(r)) < 1e-9 * r)
-		return 0;
-	if (enough < 30)
-		v = fmax(v, 1 - enough / 60);
-	if (l->windows < FEW_WINDOWS && v > DIFFER_SD * DIFFER_SD)
-		v = fmax(v, FEW_SD * FEW_SD);
-	return sqrt(fmin(v, UNKNOWN_SD * UNKNOWN_SD));
+	same = l->rec.how == FMT_CL_TRIPS && scatter < 1e-9 * ratio * ratio &&
+	       fabs(ratio - round(ratio)) < 1e-9 * ratio;
+	return fmin(sqrt(log1p(counts_chance(s, scatter, how_of(l), same) / (ratio * ratio))), UNKNOWN_SD);
 }
 
 /* ---- worth ---- */
@@ -128,7 +130,7 @@ static void sum_regions(const struct plan *p, struct plan_func *f)
 /* Of the ratio's windows hardly one met the anchor: what is below runs far more often, which hits cannot tell. */
 static bool seldom(const struct plan_link *l)
 {
-	return l->windows >= 4 && l->x < SELDOM * l->windows;
+	return l->sums.windows >= 4 && l->sums.x < SELDOM * l->sums.windows;
 }
 
 /* A list may be another one before it is walked: only where it is too long to be counted by hits. */
@@ -178,14 +180,14 @@ static bool worth_timing(const struct plan *p, const struct plan_func *f, uint32
 		return false;
 	l = &p->link[f->rate[above]];
 	/* of what is never entered trips tell nothing */
-	return (l->x > SLOW_SECONDS && l->y < SLOW_HITS) ||
-	       (l->windows >= 3 && l->y < MODERATE * l->x && (l->y < 1 || !has_trips(p, f, n)));
+	return (l->sums.x > SLOW_SECONDS && l->sums.y < SLOW_HITS) ||
+	       (l->sums.windows >= 3 && l->sums.y < MODERATE * l->sums.x && (l->sums.y < 1 || !has_trips(p, f, n)));
 }
 
 /* Its rate is none that is believed, however often it is timed. */
 static bool is_too_fast(const struct plan_link *l)
 {
-	return l->rec.how == FMT_CL_RATE && l->y >= COUNTS_RATE_HITS && l->y > COUNTS_RATE_MOST * l->x;
+	return l->rec.how == FMT_CL_RATE && l->sums.y >= COUNTS_RATE_HITS && l->sums.y > COUNTS_RATE_MOST * l->sums.x;
 }
 
 /* Does one rate tell how fast the code runs? Amounts are unknown until then: what has met hits before is timed
@@ -197,7 +199,8 @@ static bool speed_measured(const struct plan *p)
 		uint32_t link = f->rate[p->timing[k].node];
 		const struct plan_link *l = link == PLAN_NONE ? NULL : &p->link[link];
 
-		if (l && !l->off && l->windows >= COUNTS_RATE_WINDOWS && l->y >= COUNTS_RATE_HITS && !is_too_fast(l))
+		if (l && !l->off && l->sums.windows >= COUNTS_RATE_WINDOWS && l->sums.y >= COUNTS_RATE_HITS &&
+		    !is_too_fast(l))
 			return true;
 	}
 	return false;
@@ -280,37 +283,37 @@ static bool replayed(const struct plan *p, const struct plan_link *l)
 {
 	const struct plan_link *r = l->replay == PLAN_NONE ? NULL : &p->link[l->replay];
 
-	return r && r->x >= REPLAY_RUNS && plan_uncertain(r) < REPLAY_SD;
+	return r && r->sums.x >= REPLAY_RUNS && plan_uncertain(r) < REPLAY_SD;
 }
 
 static double gain(const struct plan *p, const struct plan_link *l)
 {
-	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->windows;
+	double sd = plan_uncertain(l), below = plan_hangs_below(p, l), worth, windows = l->sums.windows;
 	/* riding along in a short window says little of what needs a long one, which may be the only rate to be had */
-	double idle = p->speed_measured ? l->windows : l->tries;
+	double idle = p->speed_measured ? l->sums.windows : l->tries;
 
 	if (l->off)
 		return 0;
 	/* what all hangs below changes no part of the whole */
 	worth = below * fmax(1 - below / fmax(p->total, 1), SCALE_WORTH) * (sd < GOOD_SD ? 0.05 * sd : sd);
 	/* nothing comes of it, but it might: most of what is always on the stack is never entered again */
-	if (l->rec.how == FMT_CL_RATE && l->x > SLOW_SECONDS && l->y < 2)
+	if (l->rec.how == FMT_CL_RATE && l->sums.x > SLOW_SECONDS && l->sums.y < 2)
 		worth *= 0.02;
 	else if (is_too_fast(l))
 		worth *= 0.02;
-	else if (l->rec.how == FMT_CL_RATE && l->y < 1)
+	else if (l->rec.how == FMT_CL_RATE && l->sums.y < 1)
 		worth /= 1 + idle * idle / (IDLE_WINDOWS * IDLE_WINDOWS);
 	if (l->rec.how == FMT_CL_RATIO && (seldom(l) || timed(p, l) || replayed(p, l)))
 		worth *= 0.05;
-	if (l->windows && l->windows < 3)
+	if (l->sums.windows && l->sums.windows < 3)
 		worth *= BEGUN;
 	/* what is always on the stack, most of all: however long a window waits, it is not met */
 	if (l->rec.how != FMT_CL_RATE)
-		worth *= fmin(1, (l->x + 1) / (l->tries + 1));
+		worth *= fmin(1, (l->sums.x + 1) / (l->tries + 1));
 	/* a window that saw little has told little */
 	if (l->rec.how != FMT_CL_RATE)
 		windows = fmax(windows / 4,
-			       fmin(windows, 1 + l->x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
+			       fmin(windows, 1 + l->sums.x / (l->rec.how == FMT_CL_TRIPS ? FULL_TRIPS : FULL_RATIO)));
 	return worth / ((2.0 * windows + 1) * (1 + 2.0 * l->fails) * window_cost(p, l));
 }
 
@@ -397,11 +400,11 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		const struct plan_func *f = &p->func[i];
 		struct plan_link blank = { .rec.how = FMT_CL_RATE, .child_func = i, .child = n, .replay = PLAN_NONE };
 		const struct plan_link *l = f->rate[n] == PLAN_NONE ? &blank : &p->link[f->rate[n]];
-		double g, rate = l->x > 0 ? l->y / l->x : 0;
+		double g, rate = l->sums.x > 0 ? l->sums.y / l->sums.x : 0;
 		bool again = false;
 
 		/* along with others comes nothing that was never met: each slot costs at every switch of threads */
-		if (have->links && l->windows >= IDLE_RIDES && l->y < 1)
+		if (have->links && l->sums.windows >= IDLE_RIDES && l->sums.y < 1)
 			continue;
 		if (l->off || (like > 0 && rate > 0 && (rate > 8 * like || rate < like / 8)))
 			continue;
@@ -412,7 +415,7 @@ static bool draw_timing(struct plan *p, double like, double spare, const struct 
 		g = again ? 0 : gain(p, l);
 		if (!(g > 0) || !mapped(ctx, f->module))
 			continue;
-		if (!p->speed_measured && l->y > 0 && !is_too_fast(l))
+		if (!p->speed_measured && l->sums.y > 0 && !is_too_fast(l))
 			g *= UNMEASURED;
 		total += g;
 		if (plan_uniform(p) * total < g) {
@@ -461,7 +464,7 @@ static uint32_t choose_end(struct plan *p, uint32_t link, struct plan_slot *slot
 	const struct plan_link *l = &p->link[link];
 	uint64_t end;
 
-	if (p->whole_process || l->child || (!l->at_end && (l->windows < END_WINDOWS || l->y > 0)) ||
+	if (p->whole_process || l->child || (!l->at_end && (l->sums.windows < END_WINDOWS || l->sums.y > 0)) ||
 	    !(end = end_of_function(p, &p->func[i])))
 		return link;
 	if (!l->at_end) {
@@ -500,9 +503,9 @@ static bool timing_job(struct plan *p, unsigned slots, plan_mapped_fn mapped, vo
 		job->slots++;
 		job->link[job->links++] = link;
 		l = &p->link[link];
-		spare -= (l->x > 0 && l->y > 0 ? l->y / l->x : UNKNOWN_RATE) * 1e-9 * p->hit_ns;
+		spare -= (l->sums.x > 0 && l->sums.y > 0 ? l->sums.y / l->sums.x : UNKNOWN_RATE) * 1e-9 * p->hit_ns;
 		if (job->links == 1) {
-			like = l->y > 0 && l->x > 0 ? l->y / l->x : 0;
+			like = l->sums.y > 0 && l->sums.x > 0 ? l->sums.y / l->sums.x : 0;
 			seconds = (double)l->time_ns * 1e-9;
 		}
 	}
@@ -574,7 +577,7 @@ static uint32_t draw_along(struct plan *p, uint32_t i, const struct plan_job *ha
 			continue;
 		for (unsigned j = 0; j < have->links; j++)
 			again |= have->link[j] == link;
-		g = again ? 0 : cold ? l->windows < COLD_WINDOWS : gain(p, l);
+		g = again ? 0 : cold ? l->sums.windows < COLD_WINDOWS : gain(p, l);
 		total += g;
 		if (g > 0 && plan_uniform(p) * total < g)
 			found = link;

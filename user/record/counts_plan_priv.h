@@ -6,6 +6,7 @@
 #define ACCPERF_RECORD_COUNTS_PLAN_PRIV_H
 
 #include "code/equal_runs.h"
+#include "counts/counts.h"
 #include "record/counts_plan.h"
 #include "util/map.h"
 
@@ -57,8 +58,8 @@ struct plan_link {
 	uint32_t parent_func, child_func; /* indices; parent PLAN_NONE: CPU time */
 	uint32_t parent, child;           /* nodes of theirs */
 	uint32_t loop;                    /* TRIPS */
-	double x, y, xx, xy, yy;          /* sums over its windows */
-	unsigned windows, fails, odd_runs;
+	struct counts_sums sums;
+	unsigned fails, odd_runs;
 	unsigned tries; /* windows for its sake, whatever they met */
 	uint64_t within_ns, time_ns;
 	double took_ns; /* a recent window, from first to last */
@@ -72,17 +73,6 @@ struct plan_link {
 	double held_anchor, held_child; /* REPLAY: of bursts that are not written yet */
 	unsigned held;
 };
-
-/* A window of this link, into its sums. */
-static inline void plan_link_add(struct plan_link *l, double anchor, double child)
-{
-	l->x += anchor;
-	l->y += child;
-	l->xx += anchor * anchor;
-	l->xy += anchor * child;
-	l->yy += child * child;
-	l->windows++;
-}
 
 struct plan_timing {
 	uint32_t func, node;

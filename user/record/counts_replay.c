@@ -211,7 +211,7 @@ static int put_held(struct plan *p, uint32_t link, uint64_t armed, uint64_t ende
 
 	if (!l->written)
 		plan_write_link(p, link);
-	plan_link_add(l, rec.anchor, rec.child);
+	counts_sums_add(&l->sums, rec.anchor, rec.child);
 	l->held_anchor = l->held_child = l->held = 0;
 	p->stats.windows[FMT_CL_REPLAY]++;
 	return store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
@@ -221,7 +221,7 @@ static unsigned windows_held_by_one(const struct plan_link *l)
 {
 	unsigned n = 1;
 
-	for (unsigned at = SINGLE_WINDOWS; at < l->windows && n < MOST_HELD; at += MORE_WINDOWS)
+	for (unsigned at = SINGLE_WINDOWS; at < l->sums.windows && n < MOST_HELD; at += MORE_WINDOWS)
 		n *= 2;
 	return n;
 }

@@ -82,7 +82,7 @@ static void add_window(struct seen *s, uint32_t link, struct finding f)
 
 	if (!l->written)
 		plan_write_link(p, link);
-	plan_link_add(l, f.anchor, f.child);
+	counts_sums_add(&l->sums, f.anchor, f.child);
 	p->stats.windows[l->rec.how]++;
 	err = store_put(p->store, FMT_COUNTS_WINDOW, &rec, sizeof(rec));
 	if (err && !s->err)
@@ -244,7 +244,7 @@ static void trips_window(struct seen *s)
 		switch (trips_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value,
 				  k + 1 == s->w->count, s->peek, s->ctx, &n)) {
 		case TRIPS_ONE: one_trip(&t, (double)n); break;
-		case TRIPS_WITHIN: met_within(&t, (double)n, l->x > 0 ? l->y / l->x : (double)n); break;
+		case TRIPS_WITHIN: met_within(&t, (double)n, l->sums.x > 0 ? l->sums.y / l->sums.x : (double)n); break;
 		case TRIPS_ODD: t.odd++; break;
 		case TRIPS_NOTHING: break;
 		}
@@ -344,7 +344,7 @@ static void rate_of_end(struct seen *s, unsigned slot)
 	if (++l->since_peak < END_TRIES)
 		return;
 	/* longer than a thread lives, and there would be one end a window, however long */
-	if (!(l->y > 0) && l->time_ns < LONGEST_NS)
+	if (!(l->sums.y > 0) && l->time_ns < LONGEST_NS)
 		l->time_ns *= 2;
 	l->since_peak = 0;
 }
