@@ -184,7 +184,7 @@ static void of_pmu(struct queue *q, const uint8_t *data, size_t n)
 	const struct source_config cfg = { .kernel = n & 4 };
 	struct perf_event_mmap_page *m = ring_memory(data, n);
 	struct source_stats st;
-	struct source *s;
+	struct sampling *s;
 	uint64_t base = n;
 
 	ev[0].random = n & 8;
