@@ -21,21 +21,7 @@
 #include "counts/judge.h"
 #include "counts/tree.h"
 #include "counts/counts.h"
-
-static uint64_t rng;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+#include "unit/xorshift.h"
 
 struct plan {
 	double ipc, bias, lies, size, samples, seconds, hits, windows, rates, copies;

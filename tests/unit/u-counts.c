@@ -16,25 +16,11 @@
 #include <string.h>
 
 #include "counts/counts.h"
-
-static uint64_t rng = 0x2545f4914f6cdd1dull;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
-}
+#include "unit/xorshift.h"
 
 static uint32_t pick(uint32_t below)
 {
 	return (uint32_t)(uniform() * below);
-}
-
-static double normal(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
 /* ---- one link ---- */
@@ -801,5 +787,6 @@ int main(void)
 		cmocka_unit_test(test_bad_links),   cmocka_unit_test(test_planner_and_reader_agree),
 	};
 
+	rng = 0x2545f4914f6cdd1dull;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

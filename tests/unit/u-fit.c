@@ -16,21 +16,7 @@
 
 #include "model/fit.h"
 #include "unit/sized.h"
-
-static uint64_t rng;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (double)(rng >> 11) / 9007199254740992.;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
-}
+#include "unit/xorshift.h"
 
 static double between(double lo, double hi)
 {
@@ -43,7 +29,7 @@ enum spread { LOGNORMAL, EVEN };
 /* One time in a hundred something else ran: 10 to 100 times as long. */
 static double noisy(double t, double noise, enum spread spread)
 {
-	t *= spread == LOGNORMAL ? exp(noise * gauss()) : 1 + noise * between(-1, 1);
+	t *= spread == LOGNORMAL ? exp(noise * normal()) : 1 + noise * between(-1, 1);
 	return uniform() < .01 ? t * pow(10, between(1, 2)) : t;
 }
 
@@ -57,7 +43,7 @@ static struct logca draw_truth(bool offset)
 	struct logca p = { .kind = uniform() < .5 ? LOGCA_INDEP : LOGCA_DEP };
 	double pick = uniform(), meet = 16 * exp2(between(2, 19)), fixed;
 
-	p.beta = pick < .25 ? between(.2, .95) : pick < .5 ? 1 : pick < .75 ? between(1.02, 2) : 1 + .03 * gauss();
+	p.beta = pick < .25 ? between(.2, .95) : pick < .5 ? 1 : pick < .75 ? between(1.02, 2) : 1 + .03 * normal();
 	p.C = pow(10, between(-1, 2.5));
 	p.A = pow(10, between(.1, 2.5));
 	fixed = p.C / p.A * pow(meet, p.beta);
@@ -463,9 +449,9 @@ static void wild_calls(void **state)
 	rng = 16;
 	for (double g = 16; g <= 33554432; g *= 2)
 		for (int i = 0; i < 8; i++, n++) {
-			points_add(&pts, RUN_HOST, g, logca_host(&p, g) * exp(.03 * gauss()) * (n % 8 == 3 ? 30 : 1),
+			points_add(&pts, RUN_HOST, g, logca_host(&p, g) * exp(.03 * normal()) * (n % 8 == 3 ? 30 : 1),
 				   false, &e);
-			points_add(&pts, RUN_ACCEL, g, logca_accel(&p, g) * exp(.03 * gauss()) * (n % 8 == 5 ? 30 : 1),
+			points_add(&pts, RUN_ACCEL, g, logca_accel(&p, g) * exp(.03 * normal()) * (n % 8 == 5 ? 30 : 1),
 				   false, &e);
 		}
 	assert_int_equal(fit_logca(&pts, &fit_defaults, &f, &e), 0);

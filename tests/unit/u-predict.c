@@ -19,21 +19,7 @@
 #include "advise/predict.h"
 #include "model/limits.h"
 #include "shared_json.h"
-
-static uint64_t rng = 88172645463325252u;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 1) / 9007199254740993.;
-}
-
-static double gauss(void)
-{
-	return sqrt(-2 * log(uniform())) * cos(6.283185307179586 * uniform());
-}
+#include "unit/xorshift.h"
 
 static void near(double got, double want, double relative, const char *what)
 {
@@ -370,7 +356,7 @@ static void coverage(void **state)
 		struct predict_device d;
 
 		for (int i = 0; i < 4; i++) {
-			v[i] *= exp(sd[i] * gauss());
+			v[i] *= exp(sd[i] * normal());
 			f[i] = (struct figure){ v[i], v[i] * exp(-1.645 * sd[i]), v[i] * exp(1.645 * sd[i]) };
 		}
 		w.ns_per_call = f[0];
@@ -408,11 +394,11 @@ static void measured(void **state)
 		for (int i = 0; i < 5; i++) {
 			double bend = g > 65536 ? 1.5 : 1;
 
-			assert_int_equal(points_add(&a.pts, RUN_HOST, g, logca_host(&truth, g) * exp(0.02 * gauss()),
+			assert_int_equal(points_add(&a.pts, RUN_HOST, g, logca_host(&truth, g) * exp(0.02 * normal()),
 						    false, &e),
 					 0);
 			assert_int_equal(points_add(&a.pts, RUN_ACCEL, g,
-						    bend * logca_accel(&truth, g) * exp(0.02 * gauss()), false, &e),
+						    bend * logca_accel(&truth, g) * exp(0.02 * normal()), false, &e),
 					 0);
 		}
 	d = device_of(&a);

@@ -16,19 +16,10 @@
 #include <cmocka.h>
 
 #include "offload/scale.h"
+#include "unit/xorshift.h"
 
 #define RUNS 400
 #define MOST 4000
-
-static uint64_t rng;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 1) / 9007199254740993.;
-}
 
 /* Time in ms of the target's own work; calls a ms. */
 struct target {

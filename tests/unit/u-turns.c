@@ -16,6 +16,7 @@
 #include "counts/counts_windows.h"
 #include "kmod-free/execbp.h"
 #include "store/write.h"
+#include "unit/xorshift.h"
 
 #define HIT_NS 12000.0
 #define WITHIN_NS 20000
@@ -61,16 +62,6 @@ static void test_turns(void **state)
 	assert_int_equal(s.to - s.from, 3);
 	s = turns("", EXEC_LATE);
 	assert_int_equal(s.to - s.from, 0);
-}
-
-static uint64_t rng;
-
-static double uniform(void)
-{
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* Of the time one part runs a child each 5 ns and an anchor every 80 of them, the other a child each 50 us and two
