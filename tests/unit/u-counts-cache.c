@@ -17,22 +17,7 @@
 #include "counts/counts_cache.h"
 #include "store/write.h"
 #include "util/cachedir.h"
-
-static char folder[64];
-
-static int setup(void **state)
-{
-	strcpy(folder, "/tmp/accperf-u-counts-cache.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? -1 : 0;
-}
+#include "unit/temp_folder.h"
 
 /* One loop in one function: `windows` windows of 10 hits of the entry and 10 * ratio of the header. */
 static uint64_t content = 0x77; /* of the file that says which build it is */
@@ -59,7 +44,7 @@ static void record_of(struct counts_record *r, unsigned windows, double ratio, u
 	struct store_writer *w;
 	struct err e = { 0 };
 
-	snprintf(path, sizeof(path), "%s/profile", folder);
+	snprintf(path, sizeof(path), "%s/profile", root);
 	w = store_create(path, 0, &e);
 	assert_non_null(w);
 	store_put(w, FMT_MODULE, &m, sizeof(m));
@@ -116,7 +101,7 @@ static struct counts_ratio ratio_of(int dir, unsigned windows, double own, uint6
 
 static void test_over_recordings(void **state)
 {
-	int dir = cachedir_open_path(folder);
+	int dir = cachedir_open_path(root);
 	struct counts_ratio r;
 
 	assert_true(dir >= 0);
@@ -150,25 +135,25 @@ static void test_over_recordings(void **state)
 static void test_not_ours(void **state)
 {
 	char path[128], command[256];
-	int dir = cachedir_open_path(folder);
+	int dir = cachedir_open_path(root);
 
 	/* damage: not used, and replaced by what is good */
 	snprintf(
 		command, sizeof(command),
 		"for f in %s/0* %s/[1-9a-f]*; do [ -f $f ] && printf x | dd of=$f bs=1 seek=70 conv=notrunc 2>/dev/null; done; true",
-		folder, folder);
+		root, root);
 	assert_int_equal(system(command), 0);
 	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_TIME);
 	assert_int_equal(add(dir, 20, 7, 1, 1), 1);
 	assert_int_equal(ratio_of(dir, 1, 7, 9, 1).how, COUNTS_CACHED);
 	close(dir);
 	/* a folder that others may write to; a link */
-	snprintf(path, sizeof(path), "%s/open", folder);
+	snprintf(path, sizeof(path), "%s/open", root);
 	assert_int_equal(mkdir(path, 0700), 0);
 	assert_int_equal(chmod(path, 0777), 0);
 	assert_true(cachedir_open_path(path) < 0);
-	snprintf(command, sizeof(command), "%s/link", folder);
-	assert_int_equal(symlink(folder, command), 0);
+	snprintf(command, sizeof(command), "%s/link", root);
+	assert_int_equal(symlink(root, command), 0);
 	assert_true(cachedir_open_path(command) < 0);
 }
 
@@ -176,5 +161,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_over_recordings), cmocka_unit_test(test_not_ours) };
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, new_root, remove_root);
 }

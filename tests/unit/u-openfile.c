@@ -18,8 +18,7 @@
 
 #include "kmod-free/libs.h"
 #include "util/openfile.h"
-
-static char folder[64];
+#include "unit/temp_folder.h"
 
 static const char *in(const char *name)
 {
@@ -27,7 +26,7 @@ static const char *in(const char *name)
 	static unsigned turn;
 	char *p = path[turn++ % 4];
 
-	snprintf(p, sizeof(path[0]), "%s/%s", folder, name);
+	snprintf(p, sizeof(path[0]), "%s/%s", root, name);
 	return p;
 }
 
@@ -38,21 +37,6 @@ static void write_file(const char *path, const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);
-}
-
-static int setup(void **state)
-{
-	umask(022);
-	strcpy(folder, "/tmp/accperf-u-openfile.XXXXXX");
-	return mkdtemp(folder) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", folder);
-	return system(command) ? -1 : 0;
 }
 
 static void test_regular(void **state)
@@ -73,7 +57,7 @@ static void test_regular(void **state)
 	assert_int_equal(openfile_regular(in("fifo"), &st), -EINVAL);
 	assert_int_equal(symlink("/dev/null", in("device")), 0);
 	assert_int_equal(openfile_regular(in("device"), &st), -EINVAL);
-	assert_int_equal(openfile_regular(folder, &st), -EINVAL);
+	assert_int_equal(openfile_regular(root, &st), -EINVAL);
 	/* the kernel calls these regular; to read some of them is to take or to wait */
 	assert_int_equal(openfile_regular("/proc/self/status", &st), -EINVAL);
 	assert_int_equal(symlink("/proc/self/status", in("kernel")), 0);
@@ -141,11 +125,11 @@ static void test_other_root(void **state)
 	assert_int_equal(mkdir(in("root/usr/local"), 0755), 0);
 	assert_int_equal(mkdir(in("outside"), 0755), 0);
 	write_file(in("outside/outside.so"), "ours");
-	snprintf(target, sizeof(target), "%s/outside", folder);
+	snprintf(target, sizeof(target), "%s/outside", root);
 	assert_int_equal(symlink(target, in("root/usr/lib")), 0);
 	assert_int_equal(mkdir(in("root/usr/local/lib"), 0755), 0);
 	write_file(in("root/usr/local/lib/inside.so"), "theirs");
-	snprintf(target, sizeof(target), "%s/outside/outside.so", folder);
+	snprintf(target, sizeof(target), "%s/outside/outside.so", root);
 	assert_int_equal(symlink(target, in("root/usr/local/lib/outside.so")), 0);
 	assert_int_equal(symlink("/usr/local/lib/inside.so", in("root/linked.so")), 0);
 	pid = fork();
@@ -176,5 +160,6 @@ int main(void)
 		cmocka_unit_test(test_other_root),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	umask(022);
+	return cmocka_run_group_tests(tests, new_root, remove_root);
 }
