@@ -274,7 +274,7 @@ static void memory(struct perf_event_attr *a, const struct pmu_opts *o)
 }
 
 /* A clock that is not the kernel's own cannot be written by the processor's batches: each record costs
- * an interrupt. Whoever can do without CLOCK_MONOTONIC gets batches. */
+ * an interrupt. Where CLOCK_MONOTONIC is not needed, there are batches. */
 static void allow_batches(struct perf_event_attr *a, const struct pmu_opts *o)
 {
 	if (o->prompt || !o->batch)

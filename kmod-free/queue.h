@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Samples of several rings in order of time. Rings are drained one after the other, so a later ring
- * may hold older records; whoever drains takes the time first, drains everything, then flushes up
+ * may hold older records; the owner takes the time first, drains everything, then flushes up
  * to that time: nothing older can still be under way. Included by cli and daemon. Owns deep copies.
  */
 #ifndef ACCPERF_KMOD_FREE_QUEUE_H

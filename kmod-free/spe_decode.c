@@ -135,7 +135,7 @@ static int deliver(const struct record *r, const struct sample *base, struct spe
 		s.latency = r->latency;
 		s.valid |= SV_LATENCY;
 	}
-	/* the counter's ticks, not the kernel's clock: whoever knows the factor converts */
+	/* the counter's ticks, not the kernel's clock: the caller, which knows the factor, converts */
 	if (r->has_time)
 		s.time = r->time;
 	return fn(ctx, &s);

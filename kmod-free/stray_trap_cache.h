@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define STRAY_CACHE "breakpoints"
-/* Apart: the first is written by who tries, the other by whoever meets one. */
+/* Two files: the trial writes the first, a recording that meets a stray trap the other. */
 #define STRAY_HITS "hits"
 #define STRAY_SIGNALS "signals"
 

@@ -22,7 +22,7 @@ double call_mean_of_size(const struct offload_octave *o);
  * tells. */
 double call_time_of_size(const struct offload_octave *o, double excess);
 /* Mean time of all its calls, from those without a context switch inside: the time of the others holds the kernel's
- * work, and caches that somebody else filled. Each size by itself, as long calls meet more switches. NaN: of some size
+ * work, and caches that other code filled. Each size by itself, as long calls meet more switches. NaN: of some size
  * most calls were switched (they wait by nature), or sizes are not known. */
 double call_mean_by_size(const struct offload_item *it, bool empty);
 /* By so much that mean would be higher with the few far longer ones. */

@@ -58,7 +58,7 @@ uint32_t attr_frame_of(const struct attr *a, uint64_t addr, int32_t *offset);
 /* User frames that attr_stack() just unwound, leaf first, return addresses less 1; valid until the next
  * call. 0: it unwound none itself. */
 unsigned attr_walked(const struct attr *a, const struct fmt_frame **frames);
-/* Stack id of code addresses that somebody else collected, leaf first; return addresses less 1. */
+/* Stack id of code addresses that the caller collected, leaf first; return addresses less 1. */
 uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count);
 /* Module id and address within it; false (and zeros): unknown. */
 bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);

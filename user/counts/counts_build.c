@@ -33,7 +33,7 @@ static bool at_most_once(const struct counts_record *r, const struct fmt_counts_
 	       child->depth == r->node[l->parent].depth && (r->func[child->function].flags & FMT_CF_COMPLETE);
 }
 
-/* Somebody may have changed the list before it was walked. */
+/* The program may have changed the list before it was walked. */
 static void doubt_ratio(struct counts_ratio *out, double log_var)
 {
 	out->log_var += log_var;

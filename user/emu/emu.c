@@ -17,7 +17,7 @@
 #define PAIRS 4096          /* slots for calls, found by both addresses; a power of two */
 #define GUESS_LEAST 16      /* times that a branch was known in other runs: fewer tell little of its ways; by hand */
 #define SKIPS_MOST 4096     /* calls left in the midst in one run, which then knows little; by hand */
-#define SPINS_MOST 256      /* `pause` without end: it waits for somebody who is not there */
+#define SPINS_MOST 256      /* `pause` without end: it waits for a thread that does not run here */
 /* By the ABI of calls. */
 #define CALLEE_SAVED (1u << WREG_BX | 1u << WREG_BP | 1u << WREG_R12 | 1u << WREG_R13 | 1u << WREG_R14 | 1u << WREG_R15)
 #define SAFES 24           /* places of one run: with SAFE_APART its first 10,000 instructions; by hand */

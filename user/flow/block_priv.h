@@ -17,7 +17,7 @@ struct function {
 	uint32_t module; /* index into runs.module */
 	uint32_t name;   /* fmt_function.id, 0 unknown */
 	uint32_t first_node;
-	bool called; /* somebody was seen to call it */
+	bool called; /* a caller of it was seen */
 	bool usable;
 	struct cfg cfg;
 	bool *touches;               /* by instruction: it has operands in memory, or cannot be decoded */

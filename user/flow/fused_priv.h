@@ -80,7 +80,7 @@ enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 struct scratch {
 	double *a, *e;                      /* by cell */
 	double *firm;                       /* of a: told by the very place */
-	double *any;                        /* by site: bytes of whom anything tells, neighbourhoods, too */
+	double *any;                        /* by site: bytes with a writer by any evidence, neighbourhoods, too */
 	double *volume, *seen;              /* by site: bytes, window evidence */
 	double *alike, *group;              /* bytes of whom is known at instructions alike: of one producer, of all */
 	double *known, *moves;              /* by site: bytes of whom is known, and that go there, too */

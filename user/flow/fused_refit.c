@@ -17,7 +17,7 @@ static double stays(const struct fit *f, enum use use, uint32_t site)
 	return use == USE_CASCADE ? 1 : rewrite_rate_site(&f->still, site);
 }
 
-/* Somebody who writes what this instruction or one alike reads was seen to do so. */
+/* A writer of what this instruction, or one alike, reads was seen. */
 static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t site)
 {
 	return s->known[site] > 0 || s->group[f->group[site]] > 0;

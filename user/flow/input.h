@@ -23,7 +23,7 @@ struct in_func {
 	const char *name, *object; /* object: base name of its file, "" for pseudo-functions */
 	bool main_image;
 	bool clears;        /* memset and its like: what it writes is mostly written again */
-	bool stub;          /* a linkage stub, which is a part of whoever calls it */
+	bool stub;          /* a linkage stub, which is a part of its caller */
 	double executed_sd; /* of the log of how much it ran, of all that ran, as counts tell; 0 nothing was counted */
 };
 

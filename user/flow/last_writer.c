@@ -189,7 +189,7 @@ static struct answer answer_of(const struct record *r, enum near near)
 /* Memory that nobody was seen to write. */
 static struct answer nowhere(const struct sweep_state *s, const struct in_region *region, enum near near)
 {
-	/* the dynamic linker's work: long done by the time somebody attaches */
+	/* the dynamic linker's work: long done before a recorder attaches */
 	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
 
 	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before,
@@ -263,7 +263,7 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 		return a;
 	}
 	if (region && region->kind == IN_R_RELRO) {
-		/* the dynamic linker fills all of it: whoever was seen at it */
+		/* the dynamic linker fills all of it, whatever function was seen at it */
 		r = get(&s->relro, (uint64_t)(region - s->in->region) << 32);
 		if (!r && !region->lazy)
 			r = get(&s->relro, pid);

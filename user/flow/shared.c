@@ -18,7 +18,7 @@ static int estimate_at(struct flow_input *in, double level, struct flow_ready **
 	r->o.inclusive = true;
 	r->o.level = level;
 	if (flow_estimate(in, NULL, &r->o, &r->flow, &why)) {
-		free(r); /* whoever asks gets the reason */
+		free(r); /* the caller gets the reason */
 		return why.code == -ENOMEM ? -ENOMEM : 0;
 	}
 	r->next = *first;

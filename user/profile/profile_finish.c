@@ -263,7 +263,7 @@ static int note_order(struct profile *p)
 	return 0;
 }
 
-/* By thread, and by stack within, so that whoever walks them walks the stacks in order, too. */
+/* By thread, and by stack within, so that a walk over them meets the stacks in order, too. */
 static int finish_cells(struct profile *p)
 {
 	struct profile_private *k = p->priv;

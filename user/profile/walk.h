@@ -7,7 +7,7 @@
  *     struct section_reader readers[] = { SECTION_READER(rows, &mine) };
  *     err = sections_walk(reader, readers, 1, &e);
  *
- * A profile is walked once: whoever wants more of it rides on profile_read() (profile/profile.h).
+ * A profile is walked once: what needs more of it takes part in profile_read() (profile/profile.h).
  * To read a section more: a row, and its take(). Included by everything that reads profiles.
  */
 #ifndef ACCPERF_PROFILE_WALK_H

@@ -4,7 +4,7 @@
  * to the plan. Nothing is armed in the target: its memory is read, some of it by the kernel on the sampled thread.
  * When: see emulate_when.h. Included by part_counts.c.
  *
- * To feed bursts to somebody else: beside plan_replayed() in burst().
+ * To feed bursts to a further consumer: beside plan_replayed() in burst().
  */
 #ifndef ACCPERF_RECORD_EMULATE_H
 #define ACCPERF_RECORD_EMULATE_H

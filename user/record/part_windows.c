@@ -260,7 +260,7 @@ static void open_watch_window_for(struct windows *w, const struct draw *d, uint6
 
 	if (!free_a_slot(w, now) || !session_breakpoints_free(w->s))
 		return;
-	/* Both phases out of one balance. Whoever reads shows at once; who writes is what takes time. */
+	/* Both phases out of one balance. A reader shows at once; a writer takes time. */
 	time = window_time(w, WINDOW_NS + WRITES_NS, now);
 	req.time_limit_ns = time / 3 < (uint64_t)WINDOW_NS ? time / 3 : (uint64_t)WINDOW_NS;
 	req.write_time_ns = time - req.time_limit_ns > 1 ? time - req.time_limit_ns : 1;

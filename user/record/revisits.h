@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Words that bursts read are looked at again, later and later: whether somebody writes there at all, and how soon. It
+ * Words that bursts read are looked at again, later and later: whether anything writes there at all, and how soon. It
  * takes nothing of the target's time. What was written with the same value is not noticed. Included by emulate.c and
  * tests.
  */

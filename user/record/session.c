@@ -565,7 +565,7 @@ int session_drain(struct session *s, uint64_t until)
 	return err < 0 ? err : queue_flush(s->queue, until, take_queued, s);
 }
 
-/* Whoever reads along wants chunks that stay. */
+/* A reader that follows the file wants chunks that stay. */
 static int write_what_waits(struct session *s, uint64_t now, bool second, struct err *e)
 {
 	bool along = effort_is_read_along();

@@ -85,7 +85,7 @@ static bool read_at(const struct store_reader *r, size_t at, void *to, size_t n)
 	return true;
 }
 
-/* Whoever was killed while the last chunks were packed anew left them twice. */
+/* A recorder killed while it packed the last chunks anew left them twice. */
 static void find_replaced(struct store_reader *r)
 {
 	struct {

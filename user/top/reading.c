@@ -264,7 +264,7 @@ static uint64_t own_cpu_ns(const struct reading *r)
 	return cpu_ns_of(RUSAGE_SELF) + cpu_ns_of(RUSAGE_CHILDREN) - r->others_ns;
 }
 
-/* Whoever looks for one name opens files for it, so names are looked for together, and seldom enough. */
+/* To look for one name is to open files for it, so names are looked for together, and seldom enough. */
 static int read_what_came(struct reading *r, struct err *e)
 {
 	uint64_t began = own_cpu_ns(r), now = clock_now();

@@ -21,7 +21,7 @@ static int64_t file_time(const struct timespec *t)
 	return (int64_t)t->tv_sec * 1000000000 + t->tv_nsec;
 }
 
-/* Whoever writes cannot choose the time of the last change (st_ctim). Whole seconds: of a file system that knows no
+/* A writer cannot choose the time of the last change (st_ctim). Whole seconds: of a file system that knows no
  * parts of them. */
 static bool times_settled(const struct stat *st)
 {

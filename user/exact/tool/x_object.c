@@ -376,7 +376,7 @@ void object_mmap(Addr a, SizeT len, Bool anon)
 
 	if (!t || !t->depth)
 		return;
-	/* not mmap's own frame but whoever called it */
+	/* not mmap's own frame but its caller's */
 	ip = t->frames[t->depth - 1].ret;
 	if (t->depth > 1)
 		fn = t->frames[t->depth - 2].fn;
