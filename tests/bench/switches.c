@@ -30,7 +30,8 @@ static volatile uint64_t sink;
 static const char *events;
 static pthread_barrier_t ready;
 
-static int open_event(uint32_t type, uint64_t config, uint64_t freq, pid_t tid, int cpu, bool inherit, void *at)
+/* cpu -1: of this thread; else of all on that CPU. */
+static int open_event(uint32_t type, uint64_t config, uint64_t freq, int cpu, bool inherit, void *at)
 {
 	struct perf_event_attr a = { .type = type, .size = sizeof(a), .config = config, .inherit = inherit };
 	int fd;
@@ -43,7 +44,7 @@ static int open_event(uint32_t type, uint64_t config, uint64_t freq, pid_t tid, 
 		a.bp_len = HW_BREAKPOINT_LEN_8;
 		a.sample_period = 1;
 	}
-	fd = (int)syscall(SYS_perf_event_open, &a, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = (int)syscall(SYS_perf_event_open, &a, cpu < 0 ? 0 : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0) {
 		perror("perf_event_open");
 		exit(1);
@@ -57,11 +58,11 @@ static void open_of_thread(void)
 	int breakpoints = more ? !strcmp(more, "+closed") ? 1 : atoi(more + 1) : 0;
 
 	if (!strncmp(events, "thread", 6))
-		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, 0, -1, false, NULL);
+		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, -1, false, NULL);
 	if (!strncmp(events, "dummy", 5))
-		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0, 0, -1, false, NULL);
+		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0, -1, false, NULL);
 	for (int i = 0; i < breakpoints && i < MOST_BREAKPOINTS; i++) {
-		int fd = open_event(PERF_TYPE_BREAKPOINT, 0, 0, 0, -1, false, &untouched[i]);
+		int fd = open_event(PERF_TYPE_BREAKPOINT, 0, 0, -1, false, &untouched[i]);
 
 		if (!strcmp(more, "+closed"))
 			close(fd);
@@ -101,9 +102,9 @@ int main(int argc, char **argv)
 	if (sched_setaffinity(0, sizeof(one), &one) || pipe(to[0]) || pipe(to[1]))
 		return 1;
 	if (!strncmp(events, "inherited", 9))
-		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, 0, -1, true, NULL);
+		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, -1, true, NULL);
 	for (int cpu = 0; !strncmp(events, "cpu", 3) && cpu < sysconf(_SC_NPROCESSORS_ONLN); cpu++)
-		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, -1, cpu, false, NULL);
+		open_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, HZ, cpu, false, NULL);
 	pthread_barrier_init(&ready, NULL, 2);
 	if (pthread_create(&other, NULL, hand_over, to))
 		return 1;
