@@ -15,7 +15,7 @@
 #define MOST_HELD 64
 #define ENTRIES 8.0 /* of one function, all of a burst count as so many: they are from one place */
 
-/* Of one call of the burst: the function it entered (PLAN_NONE: none that counts), and the link (PLAN_NONE: unknown). */
+/* Of one call of the burst: the function it entered (PLAN_NONE: none that counts), its link (PLAN_NONE: unknown). */
 struct replay_call {
 	uint32_t func, link;
 };
