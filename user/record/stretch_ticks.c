@@ -3,16 +3,16 @@
 
 #include <string.h>
 
-static void take_out(struct stretch_ticks *t, size_t i)
+static void forget_piece(struct stretch_ticks *t, size_t i)
 {
 	memmove(&t->open[i], &t->open[i + 1], (--t->count - i) * sizeof(t->open[0]));
 }
 
-static int write_first(struct stretch_ticks *t, struct store_writer *to)
+static int write_oldest_piece(struct stretch_ticks *t, struct store_writer *to)
 {
 	struct fmt_segment_stretch first = t->open[0];
 
-	take_out(t, 0);
+	forget_piece(t, 0);
 	return store_put(to, FMT_SEGMENT_STRETCH, &first, sizeof(first));
 }
 
@@ -20,7 +20,7 @@ void stretch_ticks_begin(struct stretch_ticks *t, uint32_t stretch, uint64_t fro
 {
 	/* what samples of it are still to come will not be known: it tells nothing */
 	if (t->count == STRETCH_TICKS_OPEN)
-		take_out(t, 0);
+		forget_piece(t, 0);
 	t->open[t->count++] = (struct fmt_segment_stretch){ .from = from, .until = until, .stretch = stretch };
 }
 
@@ -28,7 +28,7 @@ void stretch_ticks_drop(struct stretch_ticks *t, uint32_t stretch)
 {
 	for (size_t i = 0; i < t->count; i++)
 		if (t->open[i].stretch == stretch)
-			take_out(t, i--);
+			forget_piece(t, i--);
 }
 
 int stretch_ticks_sample(struct stretch_ticks *t, struct store_writer *to, const struct sample *m)
@@ -38,7 +38,7 @@ int stretch_ticks_sample(struct stretch_ticks *t, struct store_writer *to, const
 	if (m->kind != SAMPLE_TICK)
 		return 0;
 	while (!err && t->count && m->time > t->open[0].until)
-		err = write_first(t, to);
+		err = write_oldest_piece(t, to);
 	if (t->count && m->time >= t->open[0].from && !(m->flags & (SF_KERNEL | SF_RETURNS))) {
 		t->open[0].user_ns += (double)m->period;
 		t->open[0].ticks++;
@@ -51,6 +51,6 @@ int stretch_ticks_flush(struct stretch_ticks *t, struct store_writer *to)
 	int err = 0;
 
 	while (!err && t->count)
-		err = write_first(t, to);
+		err = write_oldest_piece(t, to);
 	return err;
 }
