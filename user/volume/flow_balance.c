@@ -12,8 +12,9 @@
 
 #define ROUNDS 8  /* of reweighing; by hand */
 #define ACTIVE 12 /* turns of the last round until no flow is negative any more; by hand */
-/* The same of all rounds before, which only tell the last one's weights. Counts of gcc, perl, postgres and python are
- * .014, .004, .008, .010 (TV) from those of a solver with fifty times the steps; with 12 turns, .008, .001, .006, .011. */
+/* The same of all rounds before, which only tell the last one's weights; by hand. Counts of gcc, perl, postgres and
+ * python are .014, .004, .008, .010 (TV) from a solver's with fifty times the steps; with 12 turns .008, .001, .006,
+ * .011. */
 #define EARLY 6
 #define STEPS 60 /* of one descent; five times as many move .5 % of the time between blocks, as much as rounding does */
 #define ENOUGH 1e-6       /* of the first residual */
