@@ -10,10 +10,11 @@
  * 4 and 8 by the same: .097, .097, .099, .102, .105, .114; by ten beside other work .142 (1), .128 (2), .122 (4). */
 #define UNMET 2.0
 
-/* Bytes a cycle: what one core copies of memory that is far, 5 to 10 GB a second. Loads of WIDE bytes and more move data
- * in bulk, and what bursts never met of it is long and far. By ten of the same recordings with 1, 2 and 4, and without:
- * mean TV of the volume of flows .152, .154, .155, .160; of instructions .101, .100, .100, .100. */
+/* Bytes in a cycle of the clock, which one core copies of memory that is far: 5 to 10 GB a second. Code that moves data
+ * in bulk and was not met by bursts is long and far. Of 1, 2 and 4, and without, ten of those recordings: mean TV of
+ * the volume of flows .152, .154, .155, .160; of instructions .101, .100, .100, .100. */
 #define FAR_BYTES 2.0
+/* Bytes of a load or store: as wide ones move data in bulk, narrower ones seldom do; by hand. */
 #define WIDE 16.0
 
 double counts_pace_bulk(double instructions, const struct counts_pace_moves *m)

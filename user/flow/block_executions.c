@@ -210,8 +210,12 @@ static double stack_in_bursts(const struct runs *rs, uint64_t ip, uint32_t modul
 {
 	const uint64_t *at = map_get(&rs->burst_at, input_code_key(module, ip));
 	const struct fmt_burst_site *s = at ? &rs->r->bursts.site[*at] : NULL;
-	double all = !s ? 0 : store ? s->store_bytes : s->load_bytes,
-	       stack = !s ? 0 : store ? s->store_stack : s->load_stack;
+	double all = !s      ? 0
+		     : store ? s->store_bytes
+			     : s->load_bytes,
+	       stack = !s      ? 0
+		       : store ? s->store_stack
+			       : s->load_stack;
 
 	return all > 0 && stack >= 0 ? fmin(1, stack / all) : 0;
 }
