@@ -55,7 +55,7 @@ struct emu_pipeline *emu_pipeline_new(void);
 void emu_pipeline_free(struct emu_pipeline *p);
 /* A burst begins: nothing is under way. */
 void emu_pipeline_begin(struct emu_pipeline *p);
-/* Units by which the end of all so far moved on. */
+/* Units by which the end of all so far moved on; for tests: the emulator has it inline (emu_pipeline_step.h). */
 uint32_t emu_pipeline_step(struct emu_pipeline *p, const struct emu_step *s);
 /* The same, by bits instead of lists: what an instruction needs and gives may be anything. */
 uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s);
