@@ -635,6 +635,8 @@ static inline void fetch_ahead(struct emu *e, struct code *c, uint64_t insns)
 	if (*late)
 		(*late)->ahead = c;
 	*late = c;
+	if (!c->ahead)
+		return;
 	__builtin_prefetch(c->ahead, 1);
 	__builtin_prefetch((const char *)c->ahead + sizeof(*c) / 2, 1);
 }
