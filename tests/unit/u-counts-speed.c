@@ -87,6 +87,7 @@ static void record_of(const struct seen *seen, unsigned n, const struct fmt_segm
 		store_put(s, FMT_SEGMENT, &seg[i], sizeof(seg[i]));
 	assert_int_equal(store_close(s, &e), 0);
 	assert_int_equal(counts_record_load(r, path, &e), 0);
+	r->owned->duration_ns = modelled.duration_ns ? modelled.duration_ns : r->owned->duration_ns;
 	unlink(path);
 	assert_int_equal(counts_record_tree(r, b, &e), 0);
 	assert_int_equal(counts_solve(&b->tree), 0);
@@ -172,7 +173,6 @@ static struct counts_speed speed_by_model(double timed, double per_cycle, const 
 					       .instructions = 60000,
 					       .state = FMT_SEG_VERIFIED };
 	record_of(&ratio, 1, seg, segment_ns > 0 ? STRETCHES * CARRIED : 0, &r, &b);
-	r.owned->duration_ns = modelled.duration_ns;
 	s = counts_speed_settle(&r, &b);
 	*all = 0;
 	for (size_t i = 0; i < b.tree.groups; i++)
