@@ -15,9 +15,9 @@
 /* Of the log of what is left: by Student's t of 19 degrees of freedom, and as the mean is known no better, these .265
  * are a normal sd of .29. 19 of the 20 are within 95 %. */
 #define MODEL_SD 0.29
-/* ... that all these kept a CPU busy. One that mostly sleeps finds its caches taken by others: nginx, at 300 requests a
- * second and 2 % of a CPU, ran 2.9 times slower than the model (callgrind's count, one recording beside other work). As
- * far as it sleeps, so much more is unknown of the log; by hand. */
+/* Of the same log, for the part of the time in which a program sleeps. The twenty kept a CPU busy. Caches are taken by
+ * others meanwhile: nginx, at 300 requests a second and 2 % of a CPU, ran 2.9 times slower than the model (callgrind's
+ * count, one recording beside other work). By hand, from this one. */
 #define IDLE_SD 0.6
 /* Of the log of one burst's rate: what is known of a program rests on few. By hand: of a single burst the rate was off
  * by .7, of 23 by .2. */
