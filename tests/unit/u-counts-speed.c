@@ -19,8 +19,8 @@
 static struct {
 	double timed, cycles;
 	const char *cycle;
-	uint64_t duration_ns; /* of the recording; 0: unknown */
-} modelled;
+	const char *switches; /* per ns of CPU time; NULL: unknown */
+} modelled = { .switches = "1e-8" };
 
 struct seen {
 	uint32_t how; /* enum fmt_counts_how of the link */
@@ -77,6 +77,8 @@ static void record_of(const struct seen *seen, unsigned n, const struct fmt_segm
 	store_put(s, FMT_MODULE, &m, sizeof(m));
 	if (modelled.cycle)
 		store_meta(s, "cycle_ns", modelled.cycle);
+	if (modelled.switches)
+		store_meta(s, "switches_per_cpu_ns", modelled.switches);
 	store_put(s, FMT_COUNTS_FUNC, &f, sizeof(f));
 	for (int i = 0; i < 2; i++)
 		store_put(s, FMT_COUNTS_NODE, &node[i], sizeof(node[i]));
@@ -87,7 +89,6 @@ static void record_of(const struct seen *seen, unsigned n, const struct fmt_segm
 		store_put(s, FMT_SEGMENT, &seg[i], sizeof(seg[i]));
 	assert_int_equal(store_close(s, &e), 0);
 	assert_int_equal(counts_record_load(r, path, &e), 0);
-	r->owned->duration_ns = modelled.duration_ns ? modelled.duration_ns : r->owned->duration_ns;
 	unlink(path);
 	assert_int_equal(counts_record_tree(r, b, &e), 0);
 	assert_int_equal(counts_solve(&b->tree), 0);
@@ -213,21 +214,23 @@ static void a_model_tells_where_nothing_was_measured(void **state)
 	assert_false(speed_by_model(0, 2, "0.25", 0, &all).known);
 }
 
-/* The model's factor was found with programs that keep a CPU busy: of one that sleeps nine tenths of the time less is
- * known. */
-static void a_model_tells_less_of_what_sleeps(void **state)
+/* The model's factor was found with programs that run for milliseconds: of one that runs for some microseconds after
+ * each switch less is known, as of one whose switches are not known. */
+static void a_model_tells_less_of_what_runs_on_caches_of_others(void **state)
 {
-	struct counts_speed busy, idle, unknown;
-	double all;
+	static const char *const often[] = { "5e-5", NULL, "nan", "-1" };
+	const char *usual = modelled.switches;
+	struct counts_speed long_runs = speed_by_model(1e6, 2, "0.25", 0, &(double){ 0 }), s;
 
-	modelled.duration_ns = 10000000000ull;
-	busy = speed_by_model(1e6, 2, "0.25", 0, &all);
-	modelled.duration_ns = 100000000000ull;
-	idle = speed_by_model(1e6, 2, "0.25", 0, &all);
-	modelled.duration_ns = 0;
-	unknown = speed_by_model(1e6, 2, "0.25", 0, &all);
-	assert_true(busy.known && fabs(busy.high - unknown.high) < 1e-9);
-	assert_true(!idle.known || (idle.low < busy.low / 1.4 && idle.high > busy.high * 1.4));
+	modelled.switches = "2e-7"; /* others keep it off the CPU every 5 ms */
+	s = speed_by_model(1e6, 2, "0.25", 0, &(double){ 0 });
+	assert_true(s.known && long_runs.known && s.high < long_runs.high * 1.01);
+	for (size_t i = 0; i < sizeof(often) / sizeof(*often); i++) {
+		modelled.switches = often[i];
+		s = speed_by_model(1e6, 2, "0.25", 0, &(double){ 0 });
+		assert_true(!s.known || (s.low < long_runs.low / 1.4 && s.high > long_runs.high * 1.4));
+	}
+	modelled.switches = usual;
 }
 
 #define SPEED_OF(ns, ...)                                                                                              \
@@ -297,7 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
 					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
-					    cmocka_unit_test(a_model_tells_less_of_what_sleeps),
+					    cmocka_unit_test(a_model_tells_less_of_what_runs_on_caches_of_others),
 					    cmocka_unit_test(what_may_be_anything_is_unknown),
 					    cmocka_unit_test(amounts_say_how_wide_they_are),
 					    cmocka_unit_test(test_seconds),

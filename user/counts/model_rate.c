@@ -15,10 +15,12 @@
 /* Of the log of what is left: by Student's t of 19 degrees of freedom, and as the mean is known no better, these .265
  * are a normal sd of .29. 19 of the 20 are within 95 %. */
 #define MODEL_SD 0.29
-/* Of the same log, for the part of the time in which a program sleeps. The twenty kept a CPU busy. Caches are taken by
- * others meanwhile: nginx, at 300 requests a second and 2 % of a CPU, ran 2.9 times slower than the model (callgrind's
- * count, one recording beside other work). By hand, from this one. */
-#define IDLE_SD 0.6
+/* Of the same log, for code that runs for so short a time after each switch of threads that it runs on caches of others.
+ * The twenty ran for milliseconds. nginx, at 300 requests a second and 2 % of a CPU, ran 2.9 times slower than the model
+ * (callgrind's count, one recording beside other work). By hand, from this one. */
+#define COLD_SD 0.6
+/* ns: in which caches of a core, a megabyte, are filled again, 64 bytes in 10 ns. */
+#define REFILL_NS 150e3
 /* Of the log of one burst's rate: what is known of a program rests on few. By hand: of a single burst the rate was off
  * by .7, of 23 by .2. */
 #define BURST_SD 0.5
@@ -34,18 +36,19 @@ static double cycle_of(const struct counts_record *r)
 	return ns > 0 && ns < CYCLE_MOST ? ns : NAN;
 }
 
-/* The part of the recording in which no CPU ran its code; 0: not known. */
-static double part_idle(const struct counts_record *r, double ns)
+/* The part of its time that the program may run on caches of others; of all of it where switches are not known. */
+static double part_cold(const struct counts_record *r)
 {
-	double all = r->profile ? (double)r->profile->duration_ns : 0;
+	const char *s = r->profile ? profile_meta(r->profile, "switches_per_cpu_ns") : NULL;
+	double rate = s ? strtod(s, NULL) : NAN;
 
-	return all > 0 ? fmax(0, 1 - ns / all) : 0;
+	return rate >= 0 ? fmin(1, rate * REFILL_NS) : 1;
 }
 
 struct model_rate counts_model_rate(const struct counts_record *r)
 {
 	struct model_rate m = { .per_ns = NAN, .log_var = NAN };
-	double timed = 0, cycles = 0, time = 0, work = 0, usual, idle, cycle = cycle_of(r);
+	double timed = 0, cycles = 0, time = 0, work = 0, usual, cold, cycle = cycle_of(r);
 
 	for (size_t g = 0; g < r->funcs; g++) {
 		timed += r->func[g].timed;
@@ -63,7 +66,7 @@ struct model_rate counts_model_rate(const struct counts_record *r)
 	if (!(time > 0))
 		return m;
 	m.per_ns = MODEL_SHORT * work / time / cycle;
-	idle = IDLE_SD * part_idle(r, time);
-	m.log_var = MODEL_SD * MODEL_SD + idle * idle + BURST_SD * BURST_SD * BURST / fmax(timed, BURST);
+	cold = COLD_SD * part_cold(r);
+	m.log_var = MODEL_SD * MODEL_SD + cold * cold + BURST_SD * BURST_SD * BURST / fmax(timed, BURST);
 	return m;
 }

@@ -357,6 +357,14 @@ static void count_switches(struct session *s, const struct sample *m)
 		     (double)m->period * rate * s->timer_switch_ns * (s->marked ? 1 : SWAPPED));
 }
 
+void session_write_pace(struct session *s)
+{
+	double rate = switch_rate_of(&s->switches);
+
+	if (rate >= 0)
+		store_metaf(s->store, "switches_per_cpu_ns", "%.3g", rate);
+}
+
 /* Once, for all parts. The kernel's ticks are in no code of the target's. */
 static void locate_tick(struct session *s, const struct sample *m, uint32_t stack, struct located *at)
 {
@@ -668,6 +676,7 @@ int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 	err = attr_finish(s->attr, e);
 	session_write_counters(s);
 	session_write_unsampled(s);
+	session_write_pace(s);
 	for (unsigned i = 0; i < s->part_count; i++)
 		if (s->parts[i].ops->second)
 			s->parts[i].ops->second(s->parts[i].ctx, s, now);
