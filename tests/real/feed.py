@@ -5,6 +5,7 @@
   feed.py KIND UNITS FILE     UNITS 0: no end; FILE holds how many were written, at any time
     lines:FILE      the lines of a file, round and round
     bank            transactions on the tables of prepared SQL, one statement a line
+    kept-bank       the same, tidied up after each 500: a server's state is the same then as 500 before
 """
 import random, sys
 
@@ -22,6 +23,9 @@ def bank(n):
         yield "SELECT aid %% 7, count(*), sum(abalance) FROM accounts WHERE aid BETWEEN %d AND %d GROUP BY 1 ORDER BY 3;\n" % (a, a + 2000)
     if n % 500 == 0:
         yield "DELETE FROM history;\n"
+    if n % 500 == 0 and kind == "kept-bank":
+        yield "VACUUM history;\n"
+        yield "CHECKPOINT;\n"
 
 n = 0
 try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # git: what `git log -p` does, for the commits of a made history again and again; a unit is a commit.
 . "$(dirname "$0")/lib.sh"
-program=/usr/bin/git package=git begin=inflateInit_:300 needs=python3 unit=commit
+program=/usr/bin/git package=git begin=inflateInit_:9000 needs=python3 unit=commit
 export GIT_DIR=repo GIT_CONFIG_GLOBAL=/dev/null
 prepare() {
 	git init -q --bare repo
@@ -28,6 +28,6 @@ PY
 }
 diff_of() { "${@:2}" $program diff-tree -p --stdin -r < <(python3 "$HERE/feed.py" lines:commits "$1" units); }
 endless() { diff_of 0 exec; }
-finite() { diff_of 400 "$@"; }
+finite() { diff_of 1200 "$@"; }
 work() { cat "$dir/units"; }
 drive "$@"

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# nginx: one worker serves files of 1, 12 and 60 KB to ab on four kept connections, the second one compressed.
+# nginx: one worker serves files of 1, 12 and 60 KB in turns on twelve kept connections, the second one
+# compressed.
 . "$(dirname "$0")/lib.sh"
-program=/usr/sbin/nginx package=nginx-light begin=writev:200 needs=ab
+program=/usr/sbin/nginx package=nginx-light begin=writev:200 needs=cc unit=request
 port=21720
 prepare() {
+	cc -O2 -D_GNU_SOURCE -o httpload "$HERE/httpload.c"
 	mkdir -p www logs
 	words 1000 1 >www/a.html
 	words 12000 2 >www/b.html
@@ -23,24 +25,15 @@ CONF
 serve() { "$@" $program -p "$dir/" -c nginx.conf; }
 endless() { serve exec; }
 ready() { (exec 3<>/dev/tcp/127.0.0.1/$port); }
-ask() { # SECONDS REQUESTS
-	local f clients=()
-	for f in a.html b.html c.bin; do
-		ab -q -k -c 4 -t "$1" -n "$2" -H 'Accept-Encoding: gzip' "http://127.0.0.1:$port/$f" &
-		clients+=($!)
-	done
-	wait "${clients[@]}"
-}
-load() {
-	trap 'kill $(jobs -p) 2>/dev/null; exit' TERM
-	while :; do ask 3600 1000000; done
-}
+ask() { ./httpload $port "$1" units a.html b.html c.bin; }
+load() { exec ./httpload $port 0 units a.html b.html c.bin; }
 finite() {
 	local server
 	serve "$@" &
 	server=$!
-	until_ready && sleep 1 && ask 3600 300
+	until_ready && sleep 1 && ask 900
 	kill "$(cat "$dir/nginx.pid")"
 	wait $server
 }
+work() { cat "$dir/units"; }
 drive "$@"

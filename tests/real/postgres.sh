@@ -4,7 +4,7 @@
 # follow forked backends); a unit is a transaction.
 . "$(dirname "$0")/lib.sh"
 bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
-program=${bin:-/usr/lib/postgresql/15/bin}/postgres package=postgresql-15 begin=pg_parse_query:300 needs="python3 setpriv" unit=transaction
+program=${bin:-/usr/lib/postgresql/15/bin}/postgres package=postgresql-15 begin=pg_parse_query:2030 needs="python3 setpriv" unit=transaction
 as() { setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }
 base() { as "$@" "$program" --single -j -D "$dir/data" -c fsync=off -c shared_buffers=32MB -c autovacuum=off bank; }
 prepare() {
@@ -19,12 +19,12 @@ prepare() {
 			"INSERT INTO tellers SELECT i, 0 FROM generate_series(1, 10) i" "VACUUM ANALYZE"
 	} | base
 }
-feed() { python3 "$HERE/feed.py" bank "$1" units | sed G; }
+feed() { python3 "$HERE/feed.py" kept-bank "$1" units | sed G; }
 endless() { as() { exec setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; }; base < <(feed 0); }
 finite() { # the exact engine runs as its program does, so it writes to the folder of the data
 	local prefix=("$@")
 	prefix[4]=$dir/data/truth
-	base "${prefix[@]}" < <(feed 700)
+	base "${prefix[@]}" < <(feed 1000)
 	mv "$dir/data/truth" "$5"
 }
 work() { cat "$dir/units"; }
