@@ -242,8 +242,10 @@ static void spread_time(struct runs *rs, uint32_t stack, double ns)
 		if (i)
 			continue;
 		block = blocks_block_around(&rs->function[fi].cfg, f.addr, &insn);
-		if (block != CFG_NONE)
-			rs->s.node[rs->function[fi].first_node + block].time += ns;
+		if (block == CFG_NONE)
+			continue;
+		rs->s.node[rs->function[fi].first_node + block].time += ns;
+		rs->timed_ns += ns;
 	}
 }
 

@@ -155,22 +155,19 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 	}
 }
 
-/* The unit of the solution: such that all weights together stay what they were. */
-static double unit_of(struct runs *rs)
+/* The unit of the solution: such that its instructions take, at the nominal speed, the time that was sampled in its code.
+ * (Not such that the weights of what was sampled stay what they were: what no sample met would come on top.) */
+static double unit_of(const struct runs *rs)
 {
-	uint64_t key, *value;
-	size_t pos = 0;
-	double recorded = 0, solution = 0;
+	double work = 0;
 
-	while (map_next(&rs->site_sum, &pos, &key, &value)) {
-		double runs = solved(rs, key & ((1ull << 44) - 1), (uint32_t)((key & ~(1ull << 63)) >> 44));
+	for (uint32_t i = 0; i < rs->functions; i++) {
+		const struct function *f = &rs->function[i];
 
-		if (runs >= 0) {
-			recorded += rs->sum[*value];
-			solution += runs;
-		}
+		for (uint32_t b = 0; b < f->cfg.blocks; b++)
+			work += rs->s.node[f->first_node + b].runs * f->cfg.block[b].insns;
 	}
-	return solution > 0 ? recorded / solution : NAN;
+	return work > 0 && work < MOST_RUNS ? rs->timed_ns / input_nominal_ns(rs->r) / work : NAN;
 }
 
 static bool keeps_frame_pointer(const struct cfg *c)

@@ -41,6 +41,7 @@ struct runs {
 	struct map call_at;     /* function << 32 | call -> group + 1 */
 	struct map pair_at;     /* group << 32 | callee */
 	struct flow_balance s;
+	double timed_ns;    /* sampled in blocks that are known */
 	uint32_t elsewhere; /* node of what leaves the known code */
 	size_t node_cap, edge_cap, group_cap;
 	struct map site_sum;   /* module, address, kind -> index into sum: of weights */

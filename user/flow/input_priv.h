@@ -179,6 +179,8 @@ int input_stacks(struct raw *r);
 /* Local variables behind accesses of the stack. Before accesses are put in order. */
 int input_locals(struct raw *r);
 /* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
+/* Of an instruction, in which accesses are weighed before anything tells a speed. */
+double input_nominal_ns(const struct raw *r);
 int input_compute(struct raw *r, const uint32_t *func_of_cell);
 void find_main_module(struct raw *r);
 uint32_t func_of_code(struct raw *r, uint64_t ip, uint32_t module, uint32_t function);
