@@ -77,12 +77,19 @@ static double part_computing(struct reader *x, const struct fmt_frame *f, bool i
 }
 
 /* What the recorder took an instruction's time to be; the weights of accesses rest on the same. */
-static double nominal_ns(const struct raw *r)
+double input_nominal_ns(const struct raw *r)
 {
 	const char *weights = store_meta_get(r->in->reader, "weights");
 	double ns;
 
 	return weights && sscanf(weights, "time, taken as %lf ns", &ns) == 1 && ns > 0.01 && ns < 100 ? ns : 1;
+}
+
+static bool kernel_leaf(const struct raw *r, const struct fmt_frame *leaf)
+{
+	const struct profile_module *m = raw_module(r, leaf->module);
+
+	return m && m->kind == FMT_MOD_KERNEL;
 }
 
 static void add_computing(struct reader *x, const struct raw_sample_cell *c, uint32_t func, bool counted, double ns)
@@ -93,7 +100,8 @@ static void add_computing(struct reader *x, const struct raw_sample_cell *c, uin
 	double n = counted ? c->instructions : c->ns / ns, part;
 	struct in_function_time *t = &in->times[func];
 
-	if (!(n > 0))
+	/* how fast the kernel's code ran nobody knows: a speed is of the program's */
+	if (!(n > 0) || kernel_leaf(x->r, &leaf))
 		return;
 	if (!counted) {
 		t->instructions += n;
@@ -114,7 +122,7 @@ static void add_computing(struct reader *x, const struct raw_sample_cell *c, uin
 int input_compute(struct raw *r, const uint32_t *func_of_cell)
 {
 	struct reader x = { .r = r, .blocks = block_cache_new(0) };
-	double ns = nominal_ns(r), counted = 0;
+	double ns = input_nominal_ns(r), counted = 0;
 
 	if (!x.blocks)
 		return err_set(r->e, -ENOMEM, "out of memory");
