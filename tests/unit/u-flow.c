@@ -294,7 +294,8 @@ static void old_passes_tell_little(void **state)
 	assert_true(part > 0.4 && part < 0.6);
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
 		part = told_by_windows("fused", windows[i]);
-		assert_true(fabs(part - (windows[i] + 0.5) / (windows[i] + 1)) < 0.015);
+		/* the half itself is told by some hundred lines */
+		assert_true(fabs(part - (windows[i] + 0.5) / (windows[i] + 1)) < 0.05 / (windows[i] + 1));
 	}
 }
 

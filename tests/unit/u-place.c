@@ -116,6 +116,34 @@ static void the_nearer_a_store_the_more_it_tells(void **state)
 	assert_true(part(&p, F) > 0.999); /* the very word */
 }
 
+/* Headers of G stand between values of F in one page. Who reads values, where a writer was seen, had them of F: so those
+ * whose writer was missed are likely to be F's, too, however many stores of G are near. */
+static void what_an_instruction_reads_is_of_whom_it_reads_elsewhere(void **state)
+{
+	struct planted p;
+	double by_place;
+
+	begin(&p);
+	p.stays[0] = 0;
+	for (unsigned i = 0; i < 200; i++)
+		store(&p, G, BASE + 64 * i);
+	for (unsigned i = 0; i < 20; i++)
+		store(&p, F, BASE + 64 * i + 8);
+	reads(&p, BASE + 64 * 60 + 16, none);
+	by_place = part(&p, F);
+	assert_true(by_place < 0.2 && part(&p, G) > 0.7);
+	p.c.read_count = 0;
+	for (unsigned i = 0; i < 20; i++)
+		reads(&p, BASE + 64 * i + 8, none);
+	reads(&p, BASE + 64 * 60 + 16, none);
+	assert_true(part(&p, F) > 0.7 && part(&p, G) < 0.3);
+	/* an instruction of which nothing is known is taken for one of its function's */
+	p.read[p.c.read_count - 1].site = 3;
+	assert_true(part(&p, F) > 0.7);
+	p.read[p.c.read_count - 1].func = F;
+	assert_true(part(&p, F) < 0.2);
+}
+
 static void of_one_word_each_as_often_as_it_was_seen(void **state)
 {
 	struct planted p;
@@ -273,6 +301,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearer_a_store_the_more_it_tells),
+		cmocka_unit_test(what_an_instruction_reads_is_of_whom_it_reads_elsewhere),
 		cmocka_unit_test(of_one_word_each_as_often_as_it_was_seen),
 		cmocka_unit_test(what_is_never_seen_written_where_all_else_is_stays),
 		cmocka_unit_test(what_is_seldom_seen_written_may_have_been_missed),

@@ -16,8 +16,10 @@
 #define AS_STORES 4.0      /* what a wider place tells of coverage counts as so many stores; 1 and 16 do as well */
 #define AS_LINES 2.0       /* what a function reads counts as so many lines of an instruction, */
 #define AS_FUNCTION 4.0    /* and what all read, of a function */
-#define LEAST_COVER 0.05f  /* a place where a store was seen */
-#define LEAST_PART 0.005   /* of a place: below it a writer is left out */
+#define AS_READ                                                                                                        \
+	2.0 /* what a wider guess tells of an instruction's writers counts as so many of its lines; .5 does as well */
+#define LEAST_COVER 0.05f /* a place where a store was seen */
+#define LEAST_PART 0.005  /* of a place: below it a writer is left out */
 
 static const unsigned level_bits[MAPPING] = { 6, 8, 12, 16, 21 };
 
@@ -220,6 +222,35 @@ static bool seen_here(const struct place *p, uint64_t addr, size_t *at)
 	return *at < p->count && p->seen[*at].granule == addr >> GRANULE_BITS;
 }
 
+/* Who was seen to write what an instruction read, and what its function did: of each line, parts that add up to 1. */
+static void know_writers(struct place *p, uint32_t reader, size_t at)
+{
+	double all = 0;
+
+	for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++)
+		all += p->seen[i].times;
+	for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++) {
+		uint64_t *k = map_put(&p->known_at, (uint64_t)reader << 32 | p->seen[i].func, NULL);
+
+		if (!k || (!*k && !PUSH(p->known, p->knowns, p->known_cap, 1024, 0.0))) {
+			p->no_memory = true;
+			return;
+		}
+		if (!*k)
+			*k = p->knowns;
+		p->known[*k - 1] += p->seen[i].times / all;
+	}
+	p->lines[reader]++;
+}
+
+/* The part of what a reader takes that a writer has, where a wider guess says so. */
+static double known_part(const struct place *p, uint32_t reader, uint32_t writer, double guess)
+{
+	const uint64_t *k = map_get(&p->known_at, (uint64_t)reader << 32 | writer);
+
+	return ((k ? p->known[*k - 1] : 0) + AS_READ * guess) / (p->lines[reader] + AS_READ);
+}
+
 static void tally(struct place_tally *t, bool written, float expected)
 {
 	t->written += written;
@@ -242,6 +273,10 @@ static void count_read(struct place *p, const struct read_answer *r, struct map 
 	if (!added)
 		return;
 	written = seen_here(p, r->addr, &at);
+	if (written) {
+		know_writers(p, r->func, at);
+		know_writers(p, (uint32_t)p->in->func_count + r->site, at);
+	}
 	expected = (float)node_at(p, r)->cover;
 	if (written && expected < LEAST_COVER)
 		expected = LEAST_COVER;
@@ -281,7 +316,8 @@ int place_learn(struct place *p, const struct flow_input *in, const struct last_
 	p->site = calloc(c->site_count + 1, sizeof(*p->site));
 	p->func = calloc(in->func_count + 1, sizeof(*p->func));
 	p->work = calloc(in->func_count + 1, sizeof(*p->work));
-	p->no_memory = !burst || !p->site || !p->func || !p->work ||
+	p->lines = calloc(in->func_count + c->site_count + 1, sizeof(*p->lines));
+	p->no_memory = !burst || !p->lines || !p->site || !p->func || !p->work ||
 		       !PUSH(p->node, p->nodes, p->node_cap, 1024, (struct place_node){ 0 });
 	if (!p->no_memory)
 		gather_stores(p, in, stack);
@@ -311,12 +347,22 @@ static unsigned writers_here(const struct place *p, size_t at, double share, str
 	return n;
 }
 
-static unsigned writers_near(struct place *p, const struct place_node *near, double share, struct place_part *out)
+/* Who writes near there, each by how much of what the instruction and its function read is known to be of theirs. */
+static unsigned writers_near(struct place *p, const struct place_node *near, const struct read_answer *r, double share,
+			     struct place_part *out)
 {
+	double all = 0;
+
 	for (uint32_t i = 0; i < near->count; i++) {
-		out[i] = p->part[near->first + i];
-		out[i].part = (float)(out[i].part * share);
+		struct place_part w = p->part[near->first + i];
+
+		w.part = (float)known_part(p, (uint32_t)p->in->func_count + r->site, w.producer,
+					   known_part(p, r->func, w.producer, w.part));
+		all += w.part;
+		out[i] = w;
 	}
+	for (uint32_t i = 0; i < near->count; i++)
+		out[i].part = (float)(out[i].part * share / all);
 	return near->count;
 }
 
@@ -359,7 +405,7 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	if (n || r->a.near == NEAR_GRANULE) {
 		share *= near->count ? stores_of_changes(p, near) : 0;
 		out[0] = (struct place_part){ r->a.producer, (float)(n ? 1 - share : 1) };
-		return 1 + (n && share > 0 ? writers_near(p, near, share, out + 1) : 0);
+		return 1 + (n && share > 0 ? writers_near(p, near, r, share, out + 1) : 0);
 	}
 	/* nobody was seen to write there: nobody did, or it was missed */
 	part = moves(p, r);
@@ -371,7 +417,7 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	if (r->a.near == NEAR_BLIND && !near->count)
 		return 0;
 	out[n++] = (struct place_part){ nobody(p, r), (float)(1 - part) };
-	return n + writers_near(p, near, part, out + n);
+	return n + writers_near(p, near, r, part, out + n);
 }
 
 void place_release(struct place *p)
@@ -381,6 +427,9 @@ void place_release(struct place *p)
 	map_release(&p->node_at);
 	free(p->part);
 	free(p->work);
+	map_release(&p->known_at);
+	free(p->known);
+	free(p->lines);
 	free(p->site);
 	free(p->func);
 	memset(p, 0, sizeof(*p));

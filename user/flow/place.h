@@ -36,7 +36,11 @@ struct place {
 	struct map node_at;
 	struct place_part *part; /* of the nodes */
 	size_t parts, part_cap;
-	double *work;      /* by function */
+	double *work;        /* by function */
+	struct map known_at; /* reader << 32 | writer -> index into known + 1 */
+	double *known;       /* lines of a reader's that a writer was seen to write */
+	double *lines;       /* ... that anybody was; by reader: functions, then instructions */
+	size_t knowns, known_cap;
 	double calls_seen; /* the part of the time in which calls were observed */
 	struct place_tally *site, *func;
 	struct place_tally all;
