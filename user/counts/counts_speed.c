@@ -53,9 +53,14 @@ static double seconds_needed(const struct counts_record *r, double sd, bool rate
 	return seconds > 0 && isfinite(times) ? seconds * fmax(times, LONGER) : NAN;
 }
 
-static struct counts_speed unknown_speed(double seconds)
+static struct counts_speed unknown_speed(double seconds, double guess)
 {
-	return (struct counts_speed){ .by = SPEED_BY_NOTHING, .times = 1, .low = NAN, .high = NAN, .seconds = seconds };
+	return (struct counts_speed){ .guessed = guess > 0 && isfinite(guess),
+				      .by = SPEED_BY_NOTHING,
+				      .times = guess > 0 && isfinite(guess) ? guess : 1,
+				      .low = NAN,
+				      .high = NAN,
+				      .seconds = seconds };
 }
 
 struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dropped)
@@ -118,7 +123,7 @@ struct counts_speed counts_speed(const struct counts_record *r, const struct cou
 		between = (struct told){ log(s.per_ns * 1e9), pow(log(s.high / s.low) / (2 * Z95), 2) };
 	all = weighed(before, between);
 	if (!(all.var <= SPEED_SD_MOST * SPEED_SD_MOST) || !isfinite(own))
-		return unknown_speed(seconds_needed(r, sqrt(all.var), rated));
+		return unknown_speed(seconds_needed(r, sqrt(all.var), rated), exp(all.log - own));
 	return (struct counts_speed){ .known = true,
 				      .by = between.var < before.var ? SPEED_BY_SEGMENTS
 					    : rated                  ? SPEED_BY_RATES

@@ -24,7 +24,8 @@ enum counts_speed_by {
 };
 
 struct counts_speed {
-	bool known; /* else amounts rest on an assumption, and are not shown */
+	bool known;   /* else amounts rest on an assumption, and are not shown */
+	bool guessed; /* not known, but that is better than nothing where code is weighed against what calls moved */
 	enum counts_speed_by by;
 	double times;     /* the tree's own amounts are to be brought to it by this factor */
 	double added_var; /* and this is to be added to the variance of their logs */

@@ -149,8 +149,8 @@ void input_one_scale(struct flow_input *in)
 		nominal += in->times[f].instructions;
 	}
 	if (in->engine != FLOW_SOFT || !(counted > nominal * SCALE_LEAST && counted < nominal * SCALE_MOST))
-		in->speed.known = false;
-	else if (in->speed.known)
+		in->speed.known = in->speed.guessed = false;
+	else if (in->speed.known || in->speed.guessed)
 		scale_sampled(in, counted / nominal);
 	else
 		scale_counted(in, nominal / counted);
