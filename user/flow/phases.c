@@ -22,7 +22,7 @@
 struct search {
 	uint32_t kinds;
 	uint32_t count[KINDS][PHASES_BINS];
-	uint32_t sum[KINDS][PHASES_BINS + 1]; /* of the bins before */
+	uint32_t sum[PHASES_BINS + 1][KINDS]; /* of the bins before; what is added up lies together */
 	double *xlogx;                        /* x log x, by x */
 };
 
@@ -33,7 +33,7 @@ static double likelihood(const struct search *s, uint32_t from, uint32_t to)
 	uint32_t all = 0;
 
 	for (uint32_t k = 0; k < s->kinds; k++) {
-		uint32_t n = s->sum[k][to] - s->sum[k][from];
+		uint32_t n = s->sum[to][k] - s->sum[from][k];
 
 		all += n;
 		sum += s->xlogx[n];
@@ -44,9 +44,9 @@ static double likelihood(const struct search *s, uint32_t from, uint32_t to)
 static void lay_out_bins(struct search *s, const uint32_t order[PHASES_BINS])
 {
 	for (uint32_t k = 0; k < s->kinds; k++) {
-		s->sum[k][0] = 0;
+		s->sum[0][k] = 0;
 		for (uint32_t b = 0; b < PHASES_BINS; b++)
-			s->sum[k][b + 1] = s->sum[k][b] + s->count[k][order ? order[b] : b];
+			s->sum[b + 1][k] = s->sum[b][k] + s->count[k][order ? order[b] : b];
 	}
 }
 
@@ -54,13 +54,15 @@ static void lay_out_bins(struct search *s, const uint32_t order[PHASES_BINS])
  * stretches. One that begins or ends with the recording divides it in two. */
 static double best_gain(const struct search *s)
 {
-	double whole = likelihood(s, 0, PHASES_BINS), best = 0;
+	double whole = likelihood(s, 0, PHASES_BINS), best = 0, after[PHASES_BINS + 1];
 
+	for (uint32_t to = 0; to <= PHASES_BINS; to++)
+		after[to] = likelihood(s, to, PHASES_BINS);
 	for (uint32_t from = 0; from < PHASES_BINS; from++) {
 		double before = likelihood(s, 0, from) - whole;
 
 		for (uint32_t to = from + SHORTEST; to <= PHASES_BINS; to++) {
-			double gain = before + likelihood(s, from, to) + likelihood(s, to, PHASES_BINS);
+			double gain = before + likelihood(s, from, to) + after[to];
 
 			best = gain > best ? gain : best;
 		}
@@ -160,7 +162,7 @@ static void join_alike(const struct search *s, double price, struct stretch *st,
 	for (uint32_t i = 0; i < n; i++) {
 		st[i].phase = i;
 		for (uint32_t k = 0; k < s->kinds; k++)
-			mix[i].n[k] = s->sum[k][st[i].to] - s->sum[k][st[i].from];
+			mix[i].n[k] = s->sum[st[i].to][k] - s->sum[st[i].from][k];
 	}
 	while (left > 1) {
 		double least = INFINITY;
