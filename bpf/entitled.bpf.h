@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Whether the current process is its to see whom rights are lent to (user/util/rights.h). User space looks once, before
+ * Whether the user that rights are lent to may see this process (user/util/rights.h). User space looks once, before
  * a process is observed, and hears of what it runs next when that has long begun; who is in a set of processes was
  * there before an exec, too. So each program asks here at each hit, as the kernel decides on /proc/PID/mem without
  * capabilities: the same user and group by every id, and memory that may be dumped. Included by the programs in bpf/.

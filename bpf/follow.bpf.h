@@ -83,7 +83,7 @@ static __always_inline int take_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	state = bpf_map_lookup_elem(&targets, &from);
 	if (!observed(state) || !follow_children) {
-		/* whoever had this number is gone, and its end still on its way */
+		/* the process that had this number is gone, and its end still on its way */
 		state = bpf_map_lookup_elem(&targets, &to);
 		if (state)
 			forget(to, state);

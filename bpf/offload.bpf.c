@@ -705,7 +705,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 }
 
 /*
- * An exit of a function, before its last instruction: where the return address lies as at entry, whoever's call it
+ * An exit of a function, before its last instruction: where the return address lies as at entry, of whatever call it
  * ends, of several that were handed on (tail calls) all. An exit that ends none is of a nested call, or of a function
  * that is called by others, too: every second one is booked as a hit, as an entry's hit stands for a pair.
  */

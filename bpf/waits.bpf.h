@@ -6,7 +6,7 @@
  * interrupts off, so no tick of this CPU comes in between.
  *
  * Most switches are of no interest: what those cost decides. So the draw comes first, and the lookup of who comes back
- * only where somebody of that number's row is away.
+ * only where a thread of that number's row is away.
  */
 #ifndef ACCPERF_WAITS_BPF_H
 #define ACCPERF_WAITS_BPF_H

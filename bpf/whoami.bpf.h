@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Whom a program has interrupted, as our own pid namespace calls it: of a container, others than the kernel's. */
+/* The thread that a program has interrupted, by its number in our pid namespace: a container's are not the kernel's. */
 #ifndef ACCPERF_WHOAMI_BPF_H
 #define ACCPERF_WHOAMI_BPF_H
 

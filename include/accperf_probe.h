@@ -4,7 +4,7 @@
  *
  * Markers for `accperf record --offload markers` (or auto): around work that is, or could be, handed
  * to an accelerator. Each is a 5-byte NOP and a note in the file, in SystemTap's format (perf and
- * bpftrace read it too), so a marker costs about nothing unless somebody records, and then some
+ * bpftrace read it too), so a marker costs about nothing unless a recorder is there, and then some
  * thirty times less than a probe on a function, where the kernel replaces the NOP by a call (x86,
  * Linux 6.18).
  *

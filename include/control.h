@@ -13,7 +13,7 @@
 #include <linux/types.h>
 #endif
 
-/* By what programs know whom they observe (bpf/follow.bpf.h). */
+/* By what programs know which processes they observe (bpf/follow.bpf.h). */
 enum { FOLLOW_ALL = 0, FOLLOW_PROCESSES = 1, FOLLOW_THREADS = 2, FOLLOW_CGROUP = 3 };
 /* Values of the set of targets: a command is not followed before its exec, what it was before is ourselves. Anything
  * else is when a child began, with bit 1 set: numbers come back, and the end of one must not take away its successor.
@@ -32,7 +32,7 @@ struct kernel_tick_code {
 	__u64 handler, entry, entry_end;
 };
 
-/* Whom rights are lent to, where what may be observed is what this user could look into alone (bpf/entitled.bpf.h). */
+/* The user that rights are lent to: only what this user could look into may be observed (bpf/entitled.bpf.h). */
 struct lent_rights {
 	__u32 strict, uid, gid;
 	__u32 self; /* the recorder, which measures on itself what its programs cost */

@@ -124,7 +124,7 @@ void call_segments_free(struct call_segments *s)
 	free(s);
 }
 
-/* ---- whom ---- */
+/* ---- which threads ---- */
 
 int call_segments_add(struct call_segments *s, pid_t pid)
 {

@@ -132,7 +132,7 @@ static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, in
 	if (g->link[i] < 0)
 		return g->link[i];
 	/* not to start it, which is the leader's: for the right to stop itself */
-	return ioctl(fd, PERF_EVENT_IOC_REFRESH, hitlimit_refresh(most)) ? -errno : 0;
+	return ioctl(fd, PERF_EVENT_IOC_REFRESH, refresh_quirk_refresh(most)) ? -errno : 0;
 }
 
 static int open_group(struct execbp *x, pid_t tid, int cpu)

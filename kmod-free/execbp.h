@@ -3,7 +3,7 @@
  * Execute breakpoints, up to four armed together on one thread for one window: how often each
  * instruction is reached relative to the others, immune to what a trap costs; what registers held
  * there; how many were reached per time. Or armed on all CPUs, for one thread or for one process, with the threads
- * that it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whoever else runs
+ * that it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whatever else runs
  * that code traps as well, and debuggers all over the machine lack the breakpoints meanwhile. One window at a time.
  * Owns events and BPF program; all vanishes with the process, so nothing survives kill -9, and breakpoints are held
  * only while a window is open. Included by cli, daemon and tests.
@@ -81,7 +81,7 @@ struct execbp *execbp_new(struct err *e);
 /* Cuts an open window off. */
 void execbp_free(struct execbp *x);
 /* How many CPUs have breakpoints in windows on CPUs; 0: there can be none, or other processes run the same code at the
- * same place (siblings by fork): a few such windows, and there are no more. None for a second, too, after somebody else
+ * same place (siblings by fork): a few such windows, and there are no more. None for a second after another process
  * had the breakpoints. */
 unsigned execbp_cpus(const struct execbp *x);
 /* 0; -EBUSY: one is open; -ENOSPC: no breakpoint left on this thread (and away for a second);

@@ -53,13 +53,13 @@ static void try(void)
 		close(prog);
 }
 
-bool hitlimit_counts_all(void)
+bool refresh_quirk_counts_all(void)
 {
 	pthread_once(&once, try);
 	return counts_all;
 }
 
-unsigned long hitlimit_refresh(uint64_t hits)
+unsigned long refresh_quirk_refresh(uint64_t hits)
 {
-	return !hitlimit_counts_all() ? 1 : hits < INT_MAX ? (unsigned long)hits : INT_MAX;
+	return !refresh_quirk_counts_all() ? 1 : hits < INT_MAX ? (unsigned long)hits : INT_MAX;
 }

@@ -13,8 +13,8 @@
 
 /* For PERF_EVENT_IOC_REFRESH: what makes an event stop at the latest after `hits`, or before as its
  * program says where the kernel asks it. */
-unsigned long hitlimit_refresh(uint64_t hits);
+unsigned long refresh_quirk_refresh(uint64_t hits);
 /* Older kernels: after a window's end its events go on to their own limits, until user space wakes. */
-bool hitlimit_counts_all(void);
+bool refresh_quirk_counts_all(void);
 
 #endif

@@ -81,7 +81,7 @@ bool sampler_want_pages(struct sampler *s, uint32_t pid, const uint64_t *addr, u
 			uint32_t slots);
 /* Waits: SAMPLE_OFF for one of so many times that a thread leaves the CPU, then SAMPLE_BACK; 0: no more of them, but
  * the latter go on. -EOPNOTSUPP: the targets are not known to the program (timers of threads). sampler_waits_end()
- * detaches; whoever is away by then is never told of. */
+ * detaches; a thread that is away by then is never told of. */
 int sampler_waits(struct sampler *s, uint32_t one_in, struct err *e);
 void sampler_waits_end(struct sampler *s);
 /* Of SAMPLER_COUNTERS. */

@@ -42,7 +42,7 @@ struct sysio;
 
 /* Nobody is watched yet. */
 struct sysio *sysio_new(const struct sysio_opts *o, struct err *e);
-/* Whom to watch: these. That there is no room for one is counted. */
+/* These are watched, too. One without room is counted. */
 int sysio_add(struct sysio *s, pid_t pid);
 void sysio_remove(struct sysio *s, pid_t pid);
 /* The programs see to it that what ends is no target any more, and that children are, if so wanted. Not where the

@@ -55,7 +55,7 @@ int targets_add_descendants(struct targets *t, struct err *e);
 int targets_set_cgroup(struct targets *t, const char *name, struct err *e);
 /* Forks; the child waits for targets_go(). */
 int targets_start_command(struct targets *t, char **argv, struct err *e);
-/* Once all is attached: the numbers are still of those whom the user may look into (util/rights.h). */
+/* Once all is attached: the numbers are still of processes that the user may look into (util/rights.h). */
 int targets_recheck(struct targets *t, struct err *e);
 /* What programs that ask at each hit (bpf/entitled.bpf.h) are told of our user, before they are attached. */
 struct lent_rights targets_lent(void);

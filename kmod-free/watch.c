@@ -148,7 +148,7 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
 	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : WATCH_OTHERS + 1);
 	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE,
-		  w->stops_itself ? hitlimit_refresh(most) : 0))
+		  w->stops_itself ? refresh_quirk_refresh(most) : 0))
 		return -errno;
 	return 0;
 }
@@ -169,7 +169,7 @@ static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
 
 	__atomic_and_fetch(&w->bpf->bss->crowded, ~(1u << index), __ATOMIC_SEQ_CST);
 	/* older kernels' events would use up their limits meanwhile */
-	set_slot(w, index, s->generation, s, !hitlimit_counts_all());
+	set_slot(w, index, s->generation, s, !refresh_quirk_counts_all());
 	for (int i = 0; i < (on_cpus ? (int)w->cpus : n); i++) {
 		int err = arm_thread(w, s, index, on_cpus ? -1 : tids[i], on_cpus ? i : -1);
 

@@ -94,7 +94,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 /* CPUs on which windows can be armed instead of on threads; 0: they cannot. No switch of threads costs anything then,
  * and threads that begin meanwhile are seen from their first instruction on; but debuggers all over the machine lack
  * the breakpoint meanwhile, and a process that uses the same addresses (a sibling by fork) traps as well: after a few
- * such windows it is not done again. Nor for a second after somebody else had the breakpoints. */
+ * such windows it is not done again. Nor for a second after another process had the breakpoints. */
 unsigned watch_cpus(const struct watch *w, uint64_t now);
 /* Threads of a process now; their number or -errno. */
 int watch_threads(pid_t pid, int *tids, int max);

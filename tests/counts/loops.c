@@ -144,9 +144,9 @@ static void add_function(struct loops *l, const struct loops_image *im, uint64_t
 						       .loop = loop,
 						       .bias = im->bias,
 						       .object = im->module->object,
-						       .alone = trips_alone(&r->cfg, loop, t),
+						       .alone = trip_pairs_alone(&r->cfg, loop, t),
 						       .last = l->now };
-		trips_begin(&l->one[l->count].pairs, t, false);
+		trip_pairs_begin(&l->one[l->count].pairs, t, false);
 		add_role(l, t->entry + im->bias, l->count, 0);
 		add_role(l, cfg_block_addr(&r->cfg, r->cfg.loop[loop].header) + im->bias, l->count, HEADER);
 		for (uint32_t i = 0; i < t->exits; i++)
@@ -194,7 +194,7 @@ void loops_begin(struct loops *l)
 		o->all = 0;
 		o->last = l->now;
 		memset(o->hits, 0, sizeof(o->hits));
-		trips_begin(&o->pairs, o->how, false);
+		trip_pairs_begin(&o->pairs, o->how, false);
 	}
 }
 
@@ -261,13 +261,13 @@ static void verdict(struct loops_one *o, const struct loops_frame *f, unsigned s
 static void if_begun_within(struct loops_one *o, const struct loops_frame *f, unsigned slot, uint64_t sp,
 			    uint64_t value, bool header, uint64_t instructions)
 {
-	struct trips_pairs p;
+	struct trip_pairs p;
 	uint64_t n;
 
-	trips_begin(&p, o->how, o->alone);
+	trip_pairs_begin(&p, o->how, o->alone);
 	if (header && !o->alone && o->how->exits + 2 <= EXECWIN_SLOTS)
-		trips_hit(&p, TRIPS_HEADER, o->header_sp, 0, false, NULL, NULL, &n);
-	if (trips_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIPS_WITHIN)
+		trip_pairs_hit(&p, TRIPS_HEADER, o->header_sp, 0, false, NULL, NULL, &n);
+	if (trip_pairs_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIPS_WITHIN)
 		return;
 	o->within += instructions;
 	o->within_right += near(n, f->begun ? f->runs : 0) ? instructions : 0;
@@ -298,7 +298,7 @@ static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint6
 
 	if (slot)
 		begun_within(l, o, f, slot, sp, value);
-	switch (trips_hit(&o->pairs, slot, sp, value, ends, l->peek, l->ctx, &n)) {
+	switch (trip_pairs_hit(&o->pairs, slot, sp, value, ends, l->peek, l->ctx, &n)) {
 	case TRIPS_ONE: verdict(o, f, slot, n, value); break;
 	case TRIPS_ODD: o->odd++; break;
 	default: break;
@@ -312,7 +312,7 @@ static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint6
 		return;
 	o->all = 0;
 	memset(o->hits, 0, sizeof(o->hits));
-	trips_begin(&o->pairs, o->how, false);
+	trip_pairs_begin(&o->pairs, o->how, false);
 }
 
 /* One address, whatever it is to however many loops; only `one` of them, or all. */

@@ -44,7 +44,7 @@ struct loops_one {
 	const char *object;
 	bool alone;
 	/* now */
-	struct trips_pairs pairs;
+	struct trip_pairs pairs;
 	unsigned hits[RUNS_EXITS + 1], all;
 	struct loops_frame *frame; /* deepest last */
 	uint32_t frames, frame_cap;

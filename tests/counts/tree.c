@@ -153,9 +153,9 @@ static int add_function(struct builder *b, struct module *m, uint32_t object, ui
 	trips = calloc(c.loops + 1, sizeof(*trips));
 	rc = trips ? rc : -ENOMEM;
 	for (uint32_t l = 0; l < c.loops && !rc; l++) {
-		struct induct in;
+		struct induction in;
 
-		trips[l] = !induct_find(&c, l, &budget, &in) && in.exits_all &&
+		trips[l] = !induction_find(&c, l, &budget, &in) && in.exits_all &&
 			   (in.entry_known || in.entry_reg != DEC_NOREG);
 	}
 	for (uint32_t i = 0; i < c.blocks && !rc; i++) {

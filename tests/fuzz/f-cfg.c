@@ -64,7 +64,7 @@ static void must(bool ok)
 static void check(const struct cfg *c)
 {
 	uint32_t budget = 1u << 16;
-	struct induct in;
+	struct induction in;
 	struct list list;
 	uint64_t trips;
 
@@ -87,13 +87,13 @@ static void check(const struct cfg *c)
 		for (uint32_t i = 0; i < p->exits; i++)
 			must(cfg_in_loop(c, c->exit[p->exit + i].from, l) &&
 			     !cfg_in_loop(c, c->exit[p->exit + i].to, l));
-		if (induct_find(c, l, &budget, &in))
+		if (induction_find(c, l, &budget, &in))
 			continue;
 		must(in.exits && (in.entry_insn == CFG_NONE || in.entry_insn < c->insns));
-		must(in.stride || !induct_trips(&in, &in.exit[0], c->start, c->end, &trips));
-		induct_trips(&in, &in.exit[0], c->start, c->end, &trips);
+		must(in.stride || !induction_trips(&in, &in.exit[0], c->start, c->end, &trips));
+		induction_trips(&in, &in.exit[0], c->start, c->end, &trips);
 		list = (struct list){ .end = c->end };
-		if (induct_walk(&in, &in.exit[0], c->start, c->end, next_element, &list, &trips))
+		if (induction_walk(&in, &in.exit[0], c->start, c->end, next_element, &list, &trips))
 			must(!in.stride && trips && trips <= list.steps + 1u);
 	}
 }

@@ -238,7 +238,7 @@ static void test_large(void **state)
 	uint32_t n = 60000, budget = AMPLE, spent = 0;
 	struct image m = { malloc(n * 16), n * 16 };
 	struct block_code code = { .id = 1, .read = image_read, .ctx = &m };
-	struct induct in;
+	struct induction in;
 	struct cfg c;
 
 	for (uint32_t i = 0; i < n; i++) /* the second half jumps back into the first: loops in loops */
@@ -248,7 +248,7 @@ static void test_large(void **state)
 	assert_int_equal(c.loops, n / 2 - 1);
 	assert_int_equal(c.loop[c.loops - 1].depth, n / 2 - 1);
 	for (uint32_t l = 0; l < c.loops; l++)
-		spent += induct_find(&c, l, &budget, &in) == -E2BIG;
+		spent += induction_find(&c, l, &budget, &in) == -E2BIG;
 	assert_true(spent > 0);
 	cfg_release(&c);
 	/* more blocks than the limit: said */
@@ -310,7 +310,7 @@ struct tally {
 struct run {
 	struct module *module;
 	struct cfg cfg;
-	struct induct *induct; /* by loop */
+	struct induction *induct; /* by loop */
 	bool *has;
 	uint64_t bias;
 	uint64_t *ran;         /* by block, since its anchor's last run */
@@ -369,13 +369,13 @@ static void check_once(struct run *r, uint32_t anchor_loop)
 
 static void leave_loop(struct run *r, uint32_t l, uint32_t from, uint32_t to, const uint64_t *w)
 {
-	const struct induct *in = &r->induct[l];
+	const struct induction *in = &r->induct[l];
 	uint64_t trips;
 
 	check_once(r, l);
 	r->t->activations++;
 	for (uint32_t i = 0; r->has[l] && i < in->exits; i++) {
-		const struct induct_exit *e = &in->exit[i];
+		const struct induction_exit *e = &in->exit[i];
 
 		if (e->from != from || e->to != to || e->reg == DEC_NOREG)
 			continue;
@@ -384,8 +384,8 @@ static void leave_loop(struct run *r, uint32_t l, uint32_t from, uint32_t to, co
 		r->t->claimed++;
 		r->t->told[r->which]++;
 		trips = 0;
-		if ((induct_trips(in, e, r->entry[l], w[e->reg], &trips) ||
-		     induct_walk(in, e, r->entry[l], w[e->reg], peek, r, &trips)) &&
+		if ((induction_trips(in, e, r->entry[l], w[e->reg], &trips) ||
+		     induction_walk(in, e, r->entry[l], w[e->reg], peek, r, &trips)) &&
 		    trips == r->header_runs[l])
 			r->t->right++;
 		else
@@ -504,7 +504,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 	t->tables += r.cfg.tables;
 	t->incomplete += !r.cfg.complete;
 	for (uint32_t l = 0; l < r.cfg.loops; l++) {
-		r.has[l] = !induct_find(&r.cfg, l, &budget, &r.induct[l]);
+		r.has[l] = !induction_find(&r.cfg, l, &budget, &r.induct[l]);
 		t->inductions += r.has[l];
 	}
 	/* blocks begin where nobody knows: nothing to compare, and nothing is claimed */
@@ -579,20 +579,20 @@ static void test_compiled(void **state)
 /* Numbers by hand: downwards, 32 bits, a remainder, the wrong way. */
 static void test_trips(void **state)
 {
-	struct induct in = { .bits = 32, .stride = -3, .entry_reg = WREG_AX, .entry_add = -1 };
-	struct induct_exit e = { .reg = WREG_CX, .add = -3 };
+	struct induction in = { .bits = 32, .stride = -3, .entry_reg = WREG_AX, .entry_add = -1 };
+	struct induction_exit e = { .reg = WREG_CX, .add = -3 };
 	uint64_t n;
 
 	/* first = 99, last = 0 -> 34 headers; exit_reg = last - 3 */
-	assert_true(induct_trips(&in, &e, 100, (uint32_t)-3, &n));
+	assert_true(induction_trips(&in, &e, 100, (uint32_t)-3, &n));
 	assert_int_equal(n, 34);
-	assert_false(induct_trips(&in, &e, 100, (uint32_t)-2, &n)); /* remainder */
-	assert_false(induct_trips(&in, &e, 100, 300, &n));          /* the wrong way */
+	assert_false(induction_trips(&in, &e, 100, (uint32_t)-2, &n)); /* remainder */
+	assert_false(induction_trips(&in, &e, 100, 300, &n));          /* the wrong way */
 	in.stride = 0;
-	assert_false(induct_trips(&in, &e, 100, 97, &n));
+	assert_false(induction_trips(&in, &e, 100, 97, &n));
 	in.stride = 1;
 	e.reg = DEC_NOREG;
-	assert_false(induct_trips(&in, &e, 1, 5, &n));
+	assert_false(induction_trips(&in, &e, 1, 5, &n));
 }
 
 int main(void)

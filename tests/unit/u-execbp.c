@@ -113,7 +113,7 @@ static void test_ratio(void **state)
 			    w.ended + w.unseen_ns <= clock_now());
 		assert_true(w.stopped & 1);
 		assert_int_equal(w.count, w.hits[0] + w.hits[1]);
-		assert_in_range(w.traps, w.count, hitlimit_counts_all() ? 50 + 200 : w.count + 1);
+		assert_in_range(w.traps, w.count, refresh_quirk_counts_all() ? 50 + 200 : w.count + 1);
 		assert_true(w.cpu_ns != ~0ull && w.cpu_ns > 0 && w.cpu_ns <= w.ended - w.armed + 1000000);
 		for (uint32_t k = 0; k < w.count; k++) {
 			assert_true(w.hit[k].time >= (k ? w.hit[k - 1].time : 0));

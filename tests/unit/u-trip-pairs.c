@@ -23,7 +23,7 @@ static const struct runs_trips from = { .in = { .bits = 64, .stride = 1, .exit =
 /* p = *p until it is 0, and one behind another */
 static const struct runs_trips list = { .in = { .bits = 64, .exit = { { .next = true } }, .exits = 1 }, .exits = 1 };
 
-static struct trips_pairs p;
+static struct trip_pairs p;
 
 static bool next(void *ctx, uint64_t addr, uint64_t *value)
 {
@@ -35,7 +35,7 @@ static bool next(void *ctx, uint64_t addr, uint64_t *value)
 static int met(unsigned slot, uint64_t sp, uint64_t value, bool last)
 {
 	uint64_t n = 0;
-	enum trips_said said = trips_hit(&p, slot, sp, value, last, next, NULL, &n);
+	enum trip_pairs_said said = trip_pairs_hit(&p, slot, sp, value, last, next, NULL, &n);
 
 	return said == TRIPS_ONE || said == TRIPS_WITHIN ? (int)n : -1 - (int)said;
 }
@@ -55,7 +55,7 @@ static int out(uint64_t sp, uint64_t value)
 
 static void pairs(void **state)
 {
-	trips_begin(&p, &counted, false);
+	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(in(8, 0), NOTHING);
 	assert_int_equal(out(8, 5), 5);
 	assert_int_equal(out(8, 5), NOTHING);
@@ -65,12 +65,12 @@ static void pairs(void **state)
 	assert_int_equal(in(8, 0), NOTHING);
 	assert_int_equal(in(8, 0), ODD);
 	assert_int_equal(out(8, 2), 2);
-	trips_begin(&p, &skipped, false);
+	trip_pairs_begin(&p, &skipped, false);
 	assert_int_equal(in(8, 0), NOTHING);
 	assert_int_equal(in(8, 0), 0);
 	assert_int_equal(out(8, 0), 0);
 	/* calls within calls; and values that do not fit */
-	trips_begin(&p, &from, false);
+	trip_pairs_begin(&p, &from, false);
 	assert_int_equal(in(80, 1), NOTHING);
 	assert_int_equal(in(40, 2), NOTHING);
 	assert_int_equal(out(40, 5), 3);
@@ -82,35 +82,35 @@ static void pairs(void **state)
 
 static void begun_before(void **state)
 {
-	trips_begin(&p, &counted, true);
+	trip_pairs_begin(&p, &counted, true);
 	assert_int_equal(out(8, 5), 5);
 	assert_int_equal(out(8, 5), NOTHING);
-	trips_begin(&p, &counted, true);
+	trip_pairs_begin(&p, &counted, true);
 	assert_int_equal(out(8, TRIPS_MOST), NOTHING);
 	/* passed by, perhaps: not unless the header ran, in the same call */
-	trips_begin(&p, &counted, false);
+	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(out(8, 5), NOTHING);
-	trips_begin(&p, &counted, false);
+	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(met(TRIPS_HEADER, 80, 0, false), NOTHING);
 	assert_int_equal(out(8, 5), NOTHING);
-	trips_begin(&p, &counted, false);
+	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(met(TRIPS_HEADER, 8, 0, false), NOTHING);
 	assert_int_equal(out(8, 5), 5);
 	/* too late, or from nobody knows where */
-	trips_begin(&p, &counted, true);
+	trip_pairs_begin(&p, &counted, true);
 	assert_int_equal(in(80, 0), NOTHING);
 	assert_int_equal(out(8, 5), NOTHING);
-	trips_begin(&p, &from, true);
+	trip_pairs_begin(&p, &from, true);
 	assert_int_equal(out(8, 5), NOTHING);
 }
 
 static void lists(void **state)
 {
-	trips_begin(&p, &list, false);
+	trip_pairs_begin(&p, &list, false);
 	assert_int_equal(in(8, 1), NOTHING);
 	assert_int_equal(met(1, 8, 0, true), 5);
 	/* somebody may have been there since */
-	trips_begin(&p, &list, false);
+	trip_pairs_begin(&p, &list, false);
 	assert_int_equal(in(8, 1), NOTHING);
 	assert_int_equal(out(8, 0), NOTHING);
 	assert_int_equal(met(1, 8, 0, true), NOTHING);

@@ -11,14 +11,14 @@ static void event(struct unsampled_threads *l, enum sample_kind kind, uint32_t p
 {
 	struct sample m = { .kind = kind, .pid = pid, .tid = tid, .ppid = ppid };
 
-	assert_int_equal(lives_event(l, &m), 0);
+	assert_int_equal(unsampled_threads_event(l, &m), 0);
 }
 
 static void threads(void **state)
 {
 	struct unsampled_threads l = { 0 };
 
-	assert_int_equal(lives_target(&l, 10), 0);
+	assert_int_equal(unsampled_threads_target(&l, 10), 0);
 	event(&l, SAMPLE_FORK, 10, 11, 10);
 	event(&l, SAMPLE_FORK, 10, 12, 10);
 	event(&l, SAMPLE_FORK, 20, 21, 20); /* somebody else's */
@@ -40,7 +40,7 @@ static void threads(void **state)
 	assert_int_equal(l.unsampled, 2);
 	event(&l, SAMPLE_FORK, 10, 13, 10); /* that process has ended: another of its number */
 	assert_int_equal(l.born, 4);
-	lives_release(&l);
+	unsampled_threads_release(&l);
 }
 
 static void children(void **state)
@@ -48,14 +48,14 @@ static void children(void **state)
 	for (int follow = 0; follow < 2; follow++) {
 		struct unsampled_threads l = { .children = follow };
 
-		assert_int_equal(lives_target(&l, 10), 0);
+		assert_int_equal(unsampled_threads_target(&l, 10), 0);
 		event(&l, SAMPLE_FORK, 30, 30, 10);
 		event(&l, SAMPLE_FORK, 30, 31, 30); /* a thread of the child */
 		event(&l, SAMPLE_EXIT, 30, 31, 30);
 		event(&l, SAMPLE_EXIT, 30, 30, 10);
 		assert_int_equal(l.born, follow ? 2 : 0);
 		assert_int_equal(l.unsampled, follow ? 2 : 0);
-		lives_release(&l);
+		unsampled_threads_release(&l);
 	}
 }
 

@@ -306,7 +306,7 @@ static int walk_begin(struct walk *w, const char *program)
 }
 
 /*
- * Of thousands of functions nearly every pair is nested somewhere, for next to no time. Kept is what somebody asks for:
+ * Of thousands of functions nearly every pair is nested somewhere, for next to no time. Kept is what a caller asks for:
  * what belongs to what and, where calls were probed, all of it, for the rates of the probed.
  */
 static int walk_end(struct walk *w)

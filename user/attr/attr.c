@@ -647,7 +647,7 @@ static void name_jits(struct attr *a, bool last)
 /* ---- from one profile to the next ----
  *
  * What begins anew: stacks, strings, names, functions. What goes on is what lives: processes (at most 65,536, and those
- * whose end was not told are looked for), their mappings (bounded by procmap.c), modules that somebody maps, and what
+ * whose end was not told are looked for), their mappings (bounded by procmap.c), modules that a process maps, and what
  * perf maps say of code that is still there. Caches by module (the unwinder's rows) are emptied, as ids of modules
  * come back. */
 

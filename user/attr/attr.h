@@ -76,7 +76,7 @@ int attr_finish(struct attr *a, struct err *e);
 int attr_name_more(struct attr *a, bool (*enough)(void *ctx), void *ctx);
 
 /* The recording goes on in another profile: ids of stacks, names and first records begin anew there; modules keep
- * their ids as long as somebody maps them, and are not known any more otherwise. The names of the former are still to
+ * their ids as long as a process maps them, and are not known any more otherwise. The names of the former are still to
  * be written: by attr_name_all(), while this goes on. The caller frees what it gets (naming_free()); NULL: out of
  * memory, and nothing has changed. */
 struct naming;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* accperf flow: who produced the bytes that whom reads. */
+/* accperf flow: which function produced the bytes that another reads. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -116,7 +116,7 @@ static struct profile *read_report(const struct report_cmd *o, const struct filt
 	return profile_load_with(o->input, PROFILE_SAMPLES | PROFILE_MISSING, &tree, 1, e);
 }
 
-/* Who called whom as the exact engine counted it, where there are no samples that tell. */
+/* Which function called which as the exact engine counted it, where there are no samples that tell. */
 static int counted_callers(const struct report_cmd *o, struct profile *p, struct bytes *b, struct err *e)
 {
 	uint64_t *calls = NULL;
@@ -167,7 +167,7 @@ static bool whole_page(const struct report_cmd *o)
 	return !part;
 }
 
-/* What to offload, in a few lines: where offload calls were recorded, for whoever wants more waits for it (advise). */
+/* What to offload, in a few lines: where offload calls were recorded. `advise` has the whole. */
 static void add_advice(const struct report_cmd *o, const struct profile *p, const struct text_style *style,
 		       struct buf *out)
 {

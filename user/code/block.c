@@ -27,7 +27,7 @@ struct block {
 };
 
 struct function {
-	struct leaders leaders;
+	struct block_starts leaders;
 	bool usable;
 };
 
@@ -73,7 +73,7 @@ void block_cache_forget(struct block_cache *c)
 	while (map_next(&c->functions, &pos, &key, &value)) {
 		struct function *f = (struct function *)(uintptr_t)*value;
 
-		leaders_release(&f->leaders);
+		block_starts_release(&f->leaders);
 		free(f);
 	}
 	map_release(&c->blocks);
@@ -121,10 +121,10 @@ static const struct function *cached_function_of(struct block_cache *c, const st
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->usable = !leaders_find(code, start, end, &f->leaders) && f->leaders.decoded;
+	f->usable = !block_starts_find(code, start, end, &f->leaders) && f->leaders.decoded;
 	slot = map_put(&c->functions, key, NULL);
 	if (!slot) {
-		leaders_release(&f->leaders);
+		block_starts_release(&f->leaders);
 		free(f);
 		return NULL;
 	}
@@ -185,7 +185,7 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 		if (insn[n++].flags & DEC_F_BRANCH)
 			break;
 		if (f) {
-			int i = leaders_index(&f->leaders, from + at);
+			int i = block_starts_index(&f->leaders, from + at);
 
 			if (i < 0 || (f->leaders.insn[i] & LEADERS_MARK))
 				break;
@@ -217,7 +217,7 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 /* Where decoding begins: the leader if it is certain, else the instruction itself. */
 static uint64_t block_start(const struct function *f, uint64_t ip, bool *leader_known)
 {
-	int i = f ? leaders_index(&f->leaders, ip) : -1;
+	int i = f ? block_starts_index(&f->leaders, ip) : -1;
 	int first = i;
 
 	*leader_known = false;

@@ -33,7 +33,7 @@ static int read_body(const struct block_code *code, uint64_t start, uint64_t end
 	return 0;
 }
 
-int leaders_index(const struct leaders *l, uint64_t addr)
+int block_starts_index(const struct block_starts *l, uint64_t addr)
 {
 	uint32_t want = (uint32_t)(addr - l->start);
 	size_t at;
@@ -45,13 +45,13 @@ int leaders_index(const struct leaders *l, uint64_t addr)
 }
 
 /* false: the target is inside but no instruction begins there: overlapping code */
-static bool mark_start(struct leaders *l, uint64_t addr)
+static bool mark_start(struct block_starts *l, uint64_t addr)
 {
 	int i;
 
 	if (addr < l->start || addr >= l->end)
 		return true;
-	i = leaders_index(l, addr);
+	i = block_starts_index(l, addr);
 	if (i < 0)
 		return false;
 	l->insn[i] |= LEADERS_MARK;
@@ -59,7 +59,7 @@ static bool mark_start(struct leaders *l, uint64_t addr)
 }
 
 /* Tables of 32-bit distances from their own start, and of absolute addresses. */
-static unsigned mark_table(const struct block_code *code, struct leaders *l, uint64_t table, bool absolute)
+static unsigned mark_table(const struct block_code *code, struct block_starts *l, uint64_t table, bool absolute)
 {
 	unsigned n = 0;
 
@@ -75,7 +75,7 @@ static unsigned mark_table(const struct block_code *code, struct leaders *l, uin
 				break;
 			target = table + (uint64_t)(int64_t)rel;
 		}
-		if (target < l->start || target >= l->end || leaders_index(l, target) < 0)
+		if (target < l->start || target >= l->end || block_starts_index(l, target) < 0)
 			break;
 		mark_start(l, target);
 	}
@@ -83,7 +83,7 @@ static unsigned mark_table(const struct block_code *code, struct leaders *l, uin
 }
 
 /* Jumps that another part of the function (its .cold half) makes back into this one. */
-static void mark_from_outside(const struct block_code *code, struct leaders *l, uint64_t into)
+static void mark_from_outside(const struct block_code *code, struct block_starts *l, uint64_t into)
 {
 	uint64_t start, end;
 	struct body b = { 0 };
@@ -107,7 +107,7 @@ static void mark_from_outside(const struct block_code *code, struct leaders *l, 
 	free(b.bytes);
 }
 
-static int collect_insns(struct leaders *l, const struct body *b, bool *indirect)
+static int collect_insns(struct block_starts *l, const struct body *b, bool *indirect)
 {
 	bool next_leads = true;
 	uint32_t cap = 0;
@@ -143,7 +143,7 @@ static bool may_name_table(const uint8_t *b, size_t len)
 }
 
 /* The tables an indirect jump may use: whatever the function takes the address of, outside itself. */
-static unsigned find_tables(const struct block_code *code, struct leaders *l, const struct body *b)
+static unsigned find_tables(const struct block_code *code, struct block_starts *l, const struct body *b)
 {
 	unsigned tables = 0, entries = 0, n;
 
@@ -174,7 +174,7 @@ static unsigned find_tables(const struct block_code *code, struct leaders *l, co
 	return entries < TABLE_ENTRIES_MAX ? tables : 0;
 }
 
-int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, struct leaders *out)
+int block_starts_find(const struct block_code *code, uint64_t start, uint64_t end, struct block_starts *out)
 {
 	uint64_t seen[8];
 	unsigned seen_cnt = 0;
@@ -219,11 +219,11 @@ int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, st
 out:
 	free(b.bytes);
 	if (rc)
-		leaders_release(out);
+		block_starts_release(out);
 	return rc;
 }
 
-void leaders_release(struct leaders *l)
+void block_starts_release(struct block_starts *l)
 {
 	free(l->insn);
 	memset(l, 0, sizeof(*l));

@@ -10,7 +10,7 @@
 
 #define LEADERS_MAX_FUNCTION (1u << 20) /* bytes: more is a section without symbols and no function; by hand */
 
-struct leaders {
+struct block_starts {
 	uint64_t start, end;
 	uint32_t *insn; /* offsets of all instructions, ascending, with marks */
 	uint32_t count;
@@ -23,9 +23,9 @@ struct leaders {
 #define LEADERS_OFFSET 0x3fffffffu /* the rest: bytes from the function's start */
 
 /* 0; -ENODATA: the bytes cannot be read; -ENOMEM. A function that does not decode is no error. */
-int leaders_find(const struct block_code *code, uint64_t start, uint64_t end, struct leaders *out);
-void leaders_release(struct leaders *l);
+int block_starts_find(const struct block_code *code, uint64_t start, uint64_t end, struct block_starts *out);
+void block_starts_release(struct block_starts *l);
 /* Index of the instruction at addr, -1 if none starts there. */
-int leaders_index(const struct leaders *l, uint64_t addr);
+int block_starts_index(const struct block_starts *l, uint64_t addr);
 
 #endif

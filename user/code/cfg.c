@@ -437,13 +437,13 @@ static int read_insns(struct builder *b, uint64_t start, uint64_t end)
 {
 	const struct block_code *code = b->code;
 	struct cfg *c = b->c;
-	struct leaders l;
-	int rc = leaders_find(code, start, end, &l);
+	struct block_starts l;
+	int rc = block_starts_find(code, start, end, &l);
 
 	if (rc)
 		return rc;
 	if (!l.decoded || !l.count) {
-		leaders_release(&l);
+		block_starts_release(&l);
 		return -ENODATA;
 	}
 	c->start = start;

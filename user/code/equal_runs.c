@@ -110,13 +110,13 @@ static int sum_work_of_blocks(struct runs *r)
 
 static bool add_loop_exit(const struct cfg *c, struct runs_trips *t, uint32_t which)
 {
-	const struct induct_exit *e = &t->in.exit[which];
+	const struct induction_exit *e = &t->in.exit[which];
 	uint64_t addr = cfg_block_addr(c, e->to);
 
 	if (e->reg == DEC_NOREG)
 		return false;
 	for (uint32_t i = 0; i < t->exits; i++) {
-		const struct induct_exit *o = &t->in.exit[t->exit_at[i]];
+		const struct induction_exit *o = &t->in.exit[t->exit_at[i]];
 
 		if (t->exit[i] == addr)
 			/* else nobody knows which was taken */
@@ -138,7 +138,7 @@ static void find_trips(struct runs *r, uint32_t loop, uint32_t *budget)
 	bool ok;
 
 	if (!r->complete || l->preheader == CFG_NONE || c->block[l->preheader].loop != l->parent || !*budget ||
-	    induct_find(c, loop, budget, &t->in))
+	    induction_find(c, loop, budget, &t->in))
 		return;
 	ok = t->in.exits_all && t->in.entry_insn != CFG_NONE && (t->in.entry_known || t->in.entry_reg != DEC_NOREG);
 	for (uint32_t i = 0; i < t->in.exits && ok; i++)
@@ -288,7 +288,8 @@ const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_ad
 }
 
 /* Past it, and what would be the first element is what it ends with. */
-static bool no_list(const struct runs_trips *t, const struct induct_exit *e, uint64_t entry_value, uint64_t exit_value)
+static bool no_list(const struct runs_trips *t, const struct induction_exit *e, uint64_t entry_value,
+		    uint64_t exit_value)
 {
 	return t->may_skip && e->next && !t->in.entry_known &&
 	       exit_value - (uint64_t)e->add == entry_value + (uint64_t)t->in.entry_add;
@@ -297,18 +298,18 @@ static bool no_list(const struct runs_trips *t, const struct induct_exit *e, uin
 bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value,
 		     induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
-	const struct induct_exit *e = &t->in.exit[t->exit_at[i]];
+	const struct induction_exit *e = &t->in.exit[t->exit_at[i]];
 
 	if (!t->in.stride) {
 		*trips = 0;
 		return no_list(t, e, entry_value, exit_value) ||
-		       (peek && induct_walk(&t->in, e, entry_value, exit_value, peek, ctx, trips));
+		       (peek && induction_walk(&t->in, e, entry_value, exit_value, peek, ctx, trips));
 	}
 
-	if (induct_trips(&t->in, e, entry_value, exit_value, trips))
+	if (induction_trips(&t->in, e, entry_value, exit_value, trips))
 		return true;
 	/* past the loop, straight to where it ends: what one more iteration would make one */
-	if (!t->may_skip || !induct_trips(&t->in, e, entry_value, exit_value + (uint64_t)t->in.stride, trips) ||
+	if (!t->may_skip || !induction_trips(&t->in, e, entry_value, exit_value + (uint64_t)t->in.stride, trips) ||
 	    *trips != 1)
 		return false;
 	*trips = 0;

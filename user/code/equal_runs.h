@@ -30,7 +30,7 @@ struct runs_node {
 
 /* Breakpoints that tell a loop's trip count. */
 struct runs_trips {
-	struct induct in;
+	struct induction in;
 	uint64_t entry;              /* 0: there is no way */
 	uint64_t exit[RUNS_EXITS];   /* distinct addresses */
 	uint8_t exit_at[RUNS_EXITS]; /* index in in.exit */

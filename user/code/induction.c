@@ -353,7 +353,7 @@ static void past_find(struct flow *f, struct past *p)
 }
 
 /* What no turn would leave in the register. */
-static bool past_value(const struct past *p, const struct induct *in, const struct value *v, int64_t add)
+static bool past_value(const struct past *p, const struct induction *in, const struct value *v, int64_t add)
 {
 	const struct value *first = &p->end.reg[in->reg];
 	uint64_t off = (uint64_t)v->add - (uint64_t)first->add - (uint64_t)add + (uint64_t)in->stride;
@@ -363,7 +363,7 @@ static bool past_value(const struct past *p, const struct induct *in, const stru
 }
 
 /* Who went past the loop arrives here with that; or nobody does. */
-static bool past_fits(const struct flow *f, const struct past *p, const struct induct *in, uint32_t to, unsigned q,
+static bool past_fits(const struct flow *f, const struct past *p, const struct induction *in, uint32_t to, unsigned q,
 		      int64_t add)
 {
 	const struct cfg_block *b = &f->c->block[to];
@@ -387,7 +387,7 @@ static bool past_fits(const struct flow *f, const struct past *p, const struct i
 }
 
 /* Of a list: whether this is the element's address plus *add, or the next one's. */
-static bool of_list(const struct value *v, const struct induct *in, bool *next, int64_t *add)
+static bool of_list(const struct value *v, const struct induction *in, bool *next, int64_t *add)
 {
 	if (v->origin != in->reg || v->low || (v->kind != LINEAR && (v->kind != LOADED || v->at != in->at)))
 		return false;
@@ -396,7 +396,7 @@ static bool of_list(const struct value *v, const struct induct *in, bool *next, 
 	return true;
 }
 
-static void list_exit(const struct state *end, const struct induct *in, struct induct_exit *x)
+static void list_exit(const struct state *end, const struct induction *in, struct induction_exit *x)
 {
 	for (unsigned q = 0; q < REGS && x->reg == DEC_NOREG; q++)
 		if (of_list(&end->reg[q], in, &x->next, &x->add))
@@ -404,19 +404,19 @@ static void list_exit(const struct state *end, const struct induct *in, struct i
 }
 
 /* Which register tells at an exit: any that still is the induction's header value plus a constant. */
-static void exits_of(struct flow *f, const struct state *ends, const struct past *past, struct induct *in)
+static void exits_of(struct flow *f, const struct state *ends, const struct past *past, struct induction *in)
 {
 	in->exits_all = true;
 	for (uint32_t i = 0; i < f->l->exits; i++) {
 		const struct cfg_edge *e = &f->c->exit[f->l->exit + i];
-		struct induct_exit *x = &in->exit[in->exits];
+		struct induction_exit *x = &in->exit[in->exits];
 		bool low = true;
 
 		if (i == INDUCT_EXITS) {
 			in->exits_all = false;
 			break;
 		}
-		*x = (struct induct_exit){ .from = e->from, .to = e->to, .reg = DEC_NOREG };
+		*x = (struct induction_exit){ .from = e->from, .to = e->to, .reg = DEC_NOREG };
 		if (!in->stride)
 			list_exit(&ends[i], in, x);
 		for (unsigned q = 0; in->stride && q < REGS; q++) {
@@ -441,7 +441,7 @@ static void exits_of(struct flow *f, const struct state *ends, const struct past
 }
 
 /* The value before the loop, from the pre-header's last instruction on. */
-static void value_at_entry(struct flow *f, struct induct *in)
+static void value_at_entry(struct flow *f, struct induction *in)
 {
 	const struct cfg *c = f->c;
 	const struct cfg_block *b;
@@ -474,7 +474,7 @@ static void value_at_entry(struct flow *f, struct induct *in)
 	}
 }
 
-static int score(const struct induct *in)
+static int score(const struct induction *in)
 {
 	unsigned told = 0;
 
@@ -486,7 +486,7 @@ static int score(const struct induct *in)
 	       (in->bits == 64);
 }
 
-static int pick_exit(struct flow *f, struct induct *out)
+static int pick_exit(struct flow *f, struct induction *out)
 {
 	struct state ends[INDUCT_EXITS];
 	struct advance a;
@@ -505,7 +505,7 @@ static int pick_exit(struct flow *f, struct induct *out)
 	past_find(f, &past);
 	for (unsigned i = 0; i < 2 * REGS; i++) {
 		unsigned r = i % REGS;
-		struct induct in = { .reg = (uint8_t)r, .bits = 64 };
+		struct induction in = { .reg = (uint8_t)r, .bits = 64 };
 
 		if (!((i < REGS ? a.strides : a.lists) >> r & 1))
 			continue;
@@ -526,7 +526,7 @@ static int pick_exit(struct flow *f, struct induct *out)
 	return best < 0 ? -ENOENT : 0;
 }
 
-int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induct *out)
+int induction_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induction *out)
 {
 	struct flow f = { .c = c, .l = &c->loop[loop], .loop = loop, .budget = budget };
 	int rc = -ENOMEM;
@@ -555,8 +555,8 @@ int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct ind
 	return rc;
 }
 
-bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
-		  uint64_t exit_reg_value, uint64_t *trips)
+bool induction_trips(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
+		     uint64_t exit_reg_value, uint64_t *trips)
 {
 	uint64_t first, distance, stride = (uint64_t)in->stride;
 
@@ -577,8 +577,8 @@ bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t
 	return distance >> (in->bits - 1) == 0;
 }
 
-bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
-		 uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips)
+bool induction_walk(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
+		    uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	uint64_t at, last = exit_reg_value - (uint64_t)e->add, next;
 

@@ -13,7 +13,7 @@
  *	first = entry constant, or register entry_reg at entry_insn + entry_add
  *	last  = register exit_reg at the exit's target - exit_add
  *	the header ran (last - first) / stride + 1 times, if the division leaves no remainder;
- * all modulo 2^bits. induct_trips() does it, and induct_walk() for lists.
+ * all modulo 2^bits. induction_trips() does it, and induction_walk() for lists.
  *
  * To follow another instruction: a case in step() of induction.c and a fixture in u-cfg.c.
  */
@@ -22,7 +22,7 @@
 
 #include "code/cfg.h"
 
-struct induct_exit {
+struct induction_exit {
 	uint32_t from, to; /* blocks */
 	uint8_t reg;       /* DEC_NOREG: no register tells at this exit */
 	bool next;         /* of a list: of the element behind it */
@@ -31,7 +31,7 @@ struct induct_exit {
 
 #define INDUCT_EXITS 8 /* of one loop; others are not told of; by hand */
 
-struct induct {
+struct induction {
 	uint8_t reg;    /* at the header */
 	uint8_t bits;   /* 32 or 64 that count */
 	int64_t stride; /* 0: a list, the next value is the 8 bytes at value + at, + then */
@@ -40,7 +40,7 @@ struct induct {
 	bool entry_known;    /* a constant at every entry: entry_value */
 	uint8_t entry_reg;   /* DEC_NOREG: unknown before that instruction */
 	int64_t entry_add, entry_value;
-	struct induct_exit exit[INDUCT_EXITS];
+	struct induction_exit exit[INDUCT_EXITS];
 	uint32_t exits;
 	bool exits_all; /* each exit of the loop is listed and tells */
 };
@@ -48,18 +48,18 @@ struct induct {
 /* The loop's induction that tells most: all exits before some, constants before lists, 64 bits before 32. 0; -ENOENT:
  * none;
  * -E2BIG: the budget (instructions: hostile nests must end) is spent, so nobody knows; -ENOMEM. */
-int induct_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induct *out);
+int induction_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induction *out);
 
 /* How often the header ran; false if these values cannot be of one activation. */
-bool induct_trips(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
-		  uint64_t exit_reg_value, uint64_t *trips);
+bool induction_trips(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
+		     uint64_t exit_reg_value, uint64_t *trips);
 
 #define INDUCT_WALK_MOST 100000 /* elements: a longer list, or one that runs in a circle, is not known */
 
 /* Reads 8 bytes of the process; false: it cannot. */
 typedef bool (*induct_peek_fn)(void *ctx, uint64_t addr, uint64_t *value);
 /* The same for a list. False also if the last value is not come by: the list is another one by now. */
-bool induct_walk(const struct induct *in, const struct induct_exit *e, uint64_t entry_reg_value,
-		 uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips);
+bool induction_walk(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
+		    uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips);
 
 #endif

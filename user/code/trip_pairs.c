@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone)
+void trip_pairs_begin(struct trip_pairs *p, const struct runs_trips *how, bool alone)
 {
 	memset(p, 0, sizeof(*p));
 	p->how = how;
@@ -11,7 +11,7 @@ void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone
 	p->alone = alone;
 }
 
-static unsigned open_at(const struct trips_pairs *p, uint64_t sp)
+static unsigned open_at(const struct trip_pairs *p, uint64_t sp)
 {
 	unsigned i = 0;
 
@@ -20,7 +20,7 @@ static unsigned open_at(const struct trips_pairs *p, uint64_t sp)
 	return i;
 }
 
-static enum trips_said way_in(struct trips_pairs *p, uint64_t sp, uint64_t value, uint64_t *trips)
+static enum trip_pairs_said way_in(struct trip_pairs *p, uint64_t sp, uint64_t value, uint64_t *trips)
 {
 	unsigned at = open_at(p, sp);
 	/* in again, and every way out is watched: it went past the loop */
@@ -34,10 +34,10 @@ static enum trips_said way_in(struct trips_pairs *p, uint64_t sp, uint64_t value
 	return passed ? TRIPS_ONE : odd ? TRIPS_ODD : TRIPS_NOTHING;
 }
 
-enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
-			  induct_peek_fn peek, void *ctx, uint64_t *trips)
+enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
+				    induct_peek_fn peek, void *ctx, uint64_t *trips)
 {
-	enum trips_said said = TRIPS_NOTHING;
+	enum trip_pairs_said said = TRIPS_NOTHING;
 	unsigned at;
 
 	if (slot == TRIPS_HEADER) {
@@ -64,7 +64,7 @@ enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uin
 	return said;
 }
 
-bool trips_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
+bool trip_pairs_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t)
 {
 	for (uint32_t i = 0; i < t->exits; i++) {
 		const struct cfg_block *b = &c->block[t->in.exit[t->exit_at[i]].to];

@@ -5,7 +5,7 @@
  * nothing of it outlives that. Included by cli and tests (tests/tripjudge.c compares each claim with
  * what the processor did).
  *
- * To claim something in another way: a value of enum trips_said, and its case in trips_hit().
+ * To claim something in another way: a value of enum trip_pairs_said, and its case in trip_pairs_hit().
  */
 #ifndef ACCPERF_CODE_TRIP_PAIRS_H
 #define ACCPERF_CODE_TRIP_PAIRS_H
@@ -19,7 +19,7 @@
 
 #define TRIPS_HEADER (RUNS_EXITS + 1) /* the slot of the loop's header */
 
-struct trips_pairs {
+struct trip_pairs {
 	const struct runs_trips *how;
 	bool fresh;  /* no way in and no way out was met: who leaves the loop was there before */
 	bool within; /* and with this stack pointer it was, or with any */
@@ -31,22 +31,22 @@ struct trips_pairs {
 	unsigned count;
 };
 
-enum trips_said {
+enum trip_pairs_said {
 	TRIPS_NOTHING,
 	TRIPS_ONE,    /* an activation that was met from beginning to end */
 	TRIPS_WITHIN, /* one that had begun before */
 	TRIPS_ODD,    /* these values do not fit together */
 };
 
-/* A window that is opened now. alone: what trips_alone() says. */
-void trips_begin(struct trips_pairs *p, const struct runs_trips *how, bool alone);
+/* A window that is opened now. alone: what trip_pairs_alone() says. */
+void trip_pairs_begin(struct trip_pairs *p, const struct runs_trips *how, bool alone);
 /* The next hit. slot 0: the way in; k: exit k - 1; TRIPS_HEADER, once is enough. value: of the register that the slot
  * asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for that). */
-enum trips_said trips_hit(struct trips_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
-			  induct_peek_fn peek, void *ctx, uint64_t *trips);
+enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
+				    induct_peek_fn peek, void *ctx, uint64_t *trips);
 
 /* Where the loop is left to is reached from nowhere else. Otherwise its register holds anything there if it was
  * passed by, and only if the header was met before is anything said of who was in the loop when the window began. */
-bool trips_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t);
+bool trip_pairs_alone(const struct cfg *c, uint32_t loop, const struct runs_trips *t);
 
 #endif

@@ -61,7 +61,7 @@ struct opt {
 		OPT_BOOL, 0, "stdio", offsetof(struct_name, field), .help = "no pager, no colours, no cut names"       \
 	}
 
-/* Of every command whose figures are bytes: which of them count, and for whom. */
+/* Of every command whose figures are bytes: which of them count, and for which function. */
 #define CHOICE_OPT(struct_name, field, text, takes, does)                                                              \
 	{                                                                                                              \
 		OPT_STRING, 0, text, offsetof(struct_name, field), .arg = takes, .help = does                          \

@@ -456,7 +456,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	size_t out = 0;
 	double cost;
 
-	/* indices are no ids: once is enough, whoever asks */
+	/* indices are no ids: once is enough for all callers */
 	if (r->profile)
 		return;
 	r->profile = p;

@@ -34,7 +34,7 @@
 #define UNPROCESSABLE 422          /* libmicrohttpd has had two names for it */
 #define BODY_REFUSED 413           /* and for this */
 #define REFUSED_NS 60000000000ull  /* between two lines of the log on that: a minute */
-#define FRESH_NS 1000000000ull     /* an answer is worked out once a second at most, whoever asks */
+#define FRESH_NS 1000000000ull     /* an answer is worked out once a second at most, for all that ask */
 #define ASKS_FOR_NS 20000000000ull /* 20 s: a request that is sent letter by letter ends then, and is looked for */
 #define LOOK_NS 1000000000ull      /* once a second */
 #define PART 0.25        /* of the budget, for all who ask, answers from profiles apart: the rest is for recording */
@@ -58,7 +58,7 @@ struct peer {
 struct http {
 	struct daemon *d;
 	struct peer peers[CONNECTIONS];
-	uint64_t looked, earned; /* at connections that are slow; for whom asks: when */
+	uint64_t looked, earned; /* at connections that are slow; CPU time for requests: when */
 	double credit;           /* CPU seconds; below 0 nobody is served until it is earned */
 	struct clients clients;
 	struct request *waiting[SUSPENDED];

@@ -35,7 +35,7 @@ struct keeper {
 
 /* Makes the folder if it is not there, 0700; refuses one that another daemon uses. */
 int keeper_open(struct keeper *k, const char *folder, struct err *e);
-/* Its path leads to another folder, or to none: somebody removed or moved it, or mounted or unmounted something. */
+/* Its path leads to another folder, or to none: it was removed, moved, mounted over or unmounted. */
 bool keeper_gone(const struct keeper *k);
 /* Opens what the path leads to now, as keeper_open() does; on failure all stays as it was. */
 int keeper_again(struct keeper *k, struct err *e);

@@ -2,7 +2,7 @@
 /*
  * What a thread was about to do: from a sample (registers, a piece of stack) its code is carried out here, on a
  * private copy of the memory that it touches. The thread itself is not disturbed: no trap, no stop. Counts how often
- * each instruction ran, and who called whom.
+ * each instruction ran, and which function called which.
  *
  * What cannot be known is known to be unknown: vector registers (not sampled; but see emu_before.c), what
  * instructions without a rule of their own write, results of both. A branch that depends on such a value is not

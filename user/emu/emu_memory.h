@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What emu_mem.c keeps, and the common case of its reads and writes, for code that carries out millions of them: a page
- * that was touched before, within one page, nothing of it unknown. Whoever gets false has changed nothing, and asks
+ * that was touched before, within one page, nothing of it unknown. What gets false has changed nothing, and asks
  * emu_mem_read() or emu_mem_write(). Included by emu_mem.c, emu_quick.c and emu.c only.
  */
 #ifndef ACCPERF_EMU_EMU_MEMORY_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One step of the model of emu_pipeline.h, for the loop that takes it with each instruction: emu.c, and
- * emu_pipeline.c for whoever takes it seldom. Included by these only.
+ * emu_pipeline.c for callers that take it seldom. Included by these only.
  */
 #ifndef ACCPERF_EMU_EMU_PIPELINE_STEP_H
 #define ACCPERF_EMU_EMU_PIPELINE_STEP_H

@@ -4,7 +4,7 @@
  * decoded: all that it needs is known, and the memory it touches is at hand. Otherwise it changes nothing and says so:
  * the rule (emu_int.c) carries it out. So rules alone say what instructions do, and this file may be left out.
  *
- * Flags are worked out when somebody asks: emu_state.lazy says of what.
+ * Flags are worked out when an instruction reads them: emu_state.lazy says of what.
  * Included by emu.c and emu_quick.c only.
  */
 #ifndef ACCPERF_EMU_EMU_QUICK_H

@@ -288,6 +288,23 @@ enum emu_outcome vec_map2(struct vec_ctx *c)
 	return vec_put_compared(c, &r, len);
 }
 
+enum emu_outcome vec_pairs(struct vec_ctx *c)
+{
+	unsigned w = c->rule->element, len = vec_len(c);
+	struct emu_vec v[2], r = { .known = 0 };
+
+	if (!vec_get_all(c, vec_last(c, 1), len, &v[0]) || !vec_get_all(c, vec_last(c, 0), len, &v[1]))
+		return c->bad;
+	for (unsigned at = 0; at < len; at += w) {
+		const struct emu_vec *from = &v[at % 16 >= 8];
+		unsigned n = (at & ~15u) + at % 8 * 2;
+
+		if (vec_known(from, n, 2 * w))
+			vec_set(&r, at, w, c->rule->f2(vec_at(from, n, w), vec_at(from, n + w, w), w * 8));
+	}
+	return vec_put(c, &r, len);
+}
+
 enum emu_outcome vec_scalar1(struct vec_ctx *c)
 {
 	unsigned w = c->rule->element;

@@ -208,24 +208,6 @@ static enum emu_outcome compare_flags(struct vec_ctx *c)
 	return EMU_OK;
 }
 
-/* haddps and others: in each lane the neighbours of the first source, then of the second. */
-static enum emu_outcome neighbours(struct vec_ctx *c)
-{
-	unsigned w = c->rule->element, len = vec_len(c);
-	struct emu_vec v[2], r = { .known = 0 };
-
-	if (!vec_get_each(c, vec_last(c, 1), len, &v[0]) || !vec_get_each(c, vec_last(c, 0), len, &v[1]))
-		return c->bad;
-	for (unsigned at = 0; at < len; at += w) {
-		const struct emu_vec *from = &v[at % 16 >= 8];
-		unsigned n = (at & ~15u) + at % 8 * 2;
-
-		if (vec_known(from, n, 2 * w))
-			vec_set(&r, at, w, c->rule->f2(vec_at(from, n, w), vec_at(from, n + w, w), w * 8));
-	}
-	return vec_put(c, &r, len);
-}
-
 static enum emu_outcome add_and_subtract(struct vec_ctx *c)
 {
 	unsigned w = c->rule->element, len = vec_len(c);
@@ -328,10 +310,10 @@ static const struct vec_rule rows[] = {
 	VEC_BOTH(COMISD, 8, 0, compare_flags),
 	VEC_BOTH(UCOMISS, 4, 0, compare_flags),
 	VEC_BOTH(UCOMISD, 8, 0, compare_flags),
-	VEC_BOTH(HADDPS, 4, 0, neighbours, .f2 = add),
-	VEC_BOTH(HADDPD, 8, 0, neighbours, .f2 = add),
-	VEC_BOTH(HSUBPS, 4, 0, neighbours, .f2 = sub),
-	VEC_BOTH(HSUBPD, 8, 0, neighbours, .f2 = sub),
+	VEC_BOTH(HADDPS, 4, 0, vec_pairs, .f2 = add),
+	VEC_BOTH(HADDPD, 8, 0, vec_pairs, .f2 = add),
+	VEC_BOTH(HSUBPS, 4, 0, vec_pairs, .f2 = sub),
+	VEC_BOTH(HSUBPD, 8, 0, vec_pairs, .f2 = sub),
 	VEC_BOTH(ADDSUBPS, 4, 0, add_and_subtract),
 	VEC_BOTH(ADDSUBPD, 8, 0, add_and_subtract),
 	FMA(VFMADD, 0),

@@ -167,24 +167,6 @@ static enum emu_outcome binary(struct vec_ctx *c)
 	return logic(c, o, c->rule->arg);
 }
 
-/* In each lane pairs of neighbours of the first source, then of the second, become one element. */
-static enum emu_outcome pairs(struct vec_ctx *c)
-{
-	unsigned w = c->rule->element, len = vec_len(c);
-	struct emu_vec v[2], r = { .known = 0 };
-
-	if (!vec_get_all(c, vec_last(c, 1), len, &v[0]) || !vec_get_all(c, vec_last(c, 0), len, &v[1]))
-		return c->bad;
-	for (unsigned at = 0; at < len; at += w) {
-		const struct emu_vec *from = &v[at % 16 >= 8];
-		unsigned n = (at & ~15u) + at % 8 * 2;
-
-		if (vec_known(from, n, 2 * w))
-			vec_set(&r, at, w, c->rule->f2(vec_at(from, n, w), vec_at(from, n + w, w), w * 8));
-	}
-	return vec_put(c, &r, len);
-}
-
 /* packs: the same, each element from one of twice the size. */
 FN2(pack_signed, TO_SIGNED(vec_signed(a | b << bits, 2 * bits), bits))
 FN2(pack_unsigned, TO_UNSIGNED(vec_signed(a | b << bits, 2 * bits), bits))
@@ -345,16 +327,16 @@ static const struct vec_rule rows[] = {
 	V2(PRORVD, 4, rotate_right),
 	V2(PRORVQ, 8, rotate_right),
 
-	VEC_BOTH(PACKSSWB, 1, 0, pairs, .f2 = pack_signed),
-	VEC_BOTH(PACKSSDW, 2, 0, pairs, .f2 = pack_signed),
-	VEC_BOTH(PACKUSWB, 1, 0, pairs, .f2 = pack_unsigned),
-	VEC_BOTH(PACKUSDW, 2, 0, pairs, .f2 = pack_unsigned),
-	VEC_BOTH(PHADDW, 2, 0, pairs, .f2 = add),
-	VEC_BOTH(PHADDD, 4, 0, pairs, .f2 = add),
-	VEC_BOTH(PHADDSW, 2, 0, pairs, .f2 = add_signed),
-	VEC_BOTH(PHSUBW, 2, 0, pairs, .f2 = sub),
-	VEC_BOTH(PHSUBD, 4, 0, pairs, .f2 = sub),
-	VEC_BOTH(PHSUBSW, 2, 0, pairs, .f2 = sub_signed),
+	VEC_BOTH(PACKSSWB, 1, 0, vec_pairs, .f2 = pack_signed),
+	VEC_BOTH(PACKSSDW, 2, 0, vec_pairs, .f2 = pack_signed),
+	VEC_BOTH(PACKUSWB, 1, 0, vec_pairs, .f2 = pack_unsigned),
+	VEC_BOTH(PACKUSDW, 2, 0, vec_pairs, .f2 = pack_unsigned),
+	VEC_BOTH(PHADDW, 2, 0, vec_pairs, .f2 = add),
+	VEC_BOTH(PHADDD, 4, 0, vec_pairs, .f2 = add),
+	VEC_BOTH(PHADDSW, 2, 0, vec_pairs, .f2 = add_signed),
+	VEC_BOTH(PHSUBW, 2, 0, vec_pairs, .f2 = sub),
+	VEC_BOTH(PHSUBD, 4, 0, vec_pairs, .f2 = sub),
+	VEC_BOTH(PHSUBSW, 2, 0, vec_pairs, .f2 = sub_signed),
 
 	WIDEN(PMOVZXBW, 2, 1, same),
 	WIDEN(PMOVZXBD, 4, 1, same),

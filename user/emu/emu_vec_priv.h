@@ -159,6 +159,8 @@ void vec_put_flags(struct vec_ctx *c, unsigned flags, unsigned known);
 /* dst = f(a); dst = f(a, b), arg: VEC_SELF. */
 enum { VEC_SELF = 1 /* of a register with itself: the same whatever it holds, f(0, 0) */ };
 vec_shape vec_map1, vec_map2;
+/* In each lane f(neighbours) of the first source, then of the second. */
+vec_shape vec_pairs;
 /* The same of the lowest elements. */
 vec_shape vec_scalar1, vec_scalar2;
 /* As many elements as both sides have room for, arg: bytes of one in the source; the rest becomes zero. */

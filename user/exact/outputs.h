@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the engine writes to. It gets descriptors and no names: a name that it opened could be a link that somebody
+ * What the engine writes to. It gets descriptors and no names: a name that it opened could be a link that another user
  * planted, and would stay when all is killed. Included by user/exact.
  */
 #ifndef ACCPERF_EXACT_OUTPUTS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Who wrote what a load reads, as far as bursts tell: of each load instruction the part of its bytes that was written
- * within the last so many instructions, by whom, and what was written before. A read early in a burst cannot see far
+ * within the last so many instructions, by what, and what was written before. A read early in a burst cannot see far
  * back: so the parts come from how many of those that could have seen a write so long ago did (competing risks,
  * life-table estimate). The arithmetic, without I/O. Included by user/flow and tests.
  */

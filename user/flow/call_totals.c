@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What system calls of each kind moved, stack and all, whoever wrote or reads it. */
+/* What system calls of each kind moved, stack and all, by any function's hand. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -48,7 +48,7 @@ static void take_figures(struct flow_func *n, const struct fmt_x_func *x, bool s
 }
 
 /* The part of each function's distinct addresses that lies in arrays: variables and heap blocks of some
- * size. Many small blocks are another matter for whoever estimates their extent. */
+ * size. Many small blocks are another matter for an estimate of their extent. */
 static int arrays(const struct flow_input *in, struct flow *out)
 {
 	double *large = calloc(out->func_count + 1u, sizeof(*large)), *all = calloc(out->func_count + 1u, sizeof(*all));

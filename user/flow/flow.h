@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The edge table: who produced the bytes that whom reads. One struct flow is one result for one
+ * The edge table: which function produced the bytes that another reads. One struct flow is one result for one
  * choice of semantics, stack and attribution; it is filled from the exact engine's sections, by an
  * estimator (include/estimate.h) or from a cached result. Pure data, no I/O.
  * Included by flow, model, view, cli and daemon. Owns its strings, functions and edges.
@@ -59,7 +59,7 @@ struct flow_func {
 	double compute_low, compute_high;
 	double unit_compute; /* of all whose bytes are its own: selected functions with what they call; NaN: compute */
 	double unit_bytes;   /* that these load and store off the stack */
-	bool part_of_others; /* its bytes stand with whoever called it */
+	bool part_of_others; /* its bytes stand with its callers */
 	double load_bytes, store_bytes, stack_bytes;
 	double moved_variance; /* of those that are not the stack's, by the accesses drawn or by counts; NaN: unknown */
 	double self_ns, calls;
@@ -79,7 +79,7 @@ struct flow_edge {
 	bool unresolved;             /* the methods disagree */
 };
 
-/* What system calls of one kind moved, whoever wrote or reads it. */
+/* What system calls of one kind moved, by any function's hand. */
 struct flow_call {
 	uint32_t func; /* "(kernel:read)" */
 	bool reads;    /* the kernel read memory: bytes were handed to it; else it wrote */

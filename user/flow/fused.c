@@ -96,7 +96,7 @@ static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
 	return f->c.time_bias ? rewrite_rate_valid(&f->still, site, a->age) : 1;
 }
 
-/* How likely it is that whom a record names writes there, whenever that is. Of stores a few are seen, drawn like the
+/* How likely it is that a record's writer writes there, whenever that is. Of stores a few are seen, drawn like the
  * writes of all others there; what a system call fills is seen each time: it is one of all writes since. */
 static double writes_there(const struct fit *f, uint32_t site, const struct answer *a)
 {

@@ -22,7 +22,7 @@
 #define PRIOR 2.0        /* rule A counts as much as this many windows at one load instruction */
 
 /* What a cell stands for. Nobody was seen to write there: either nobody did (STAYS, before the recording), or
- * it was missed (MOVES, to whoever else is known to write what this instruction reads). */
+ * it was missed (MOVES, to the others known to write what this instruction reads). */
 enum cell_kind { KNOWN, STAYS, MOVES };
 
 /* (load instruction, producer, kind): what all evidence is added up by. */
@@ -82,8 +82,8 @@ struct scratch {
 	double *firm;                       /* of a: told by the very place */
 	double *any;                        /* by site: bytes with a writer by any evidence, neighbourhoods, too */
 	double *volume, *seen;              /* by site: bytes, window evidence */
-	double *alike, *group;              /* bytes of whom is known at instructions alike: of one producer, of all */
-	double *known, *moves;              /* by site: bytes of whom is known, and that go there, too */
+	double *alike, *group;              /* bytes of known producers at instructions alike: of one, of all */
+	double *known, *moves;              /* by site: bytes of known producers, and those that go there, too */
 	double *stale;                      /* by site: bytes whose record is too old */
 	double *recent;                     /* by cell: bytes that bursts saw written */
 	double *before;                     /* by cell: evidence of what had been written before the burst */

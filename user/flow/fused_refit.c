@@ -23,7 +23,7 @@ static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t 
 	return s->known[site] > 0 || s->group[f->group[site]] > 0;
 }
 
-/* The part of what moves that goes to whom this very instruction knows; the rest to whom the code or those alike
+/* The part of what moves that goes to writers this very instruction knows; the rest to those the code or those alike
  * know. */
 static double known_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
 {
@@ -169,7 +169,7 @@ static void add_reads(const struct fit *f, enum use use, const struct drawn *dra
 		if (volume_times && f->c.reads[i].site < f->bursts.sites)
 			bytes *= volume_times[f->c.reads[i].site];
 		s->a[f->read_cell[i]] += bytes * sure;
-		/* whoever wrote there may have been followed by others, but is one who writes there */
+		/* what wrote there may have been followed by others, but is one that writes there */
 		s->firm[f->read_cell[i]] += bytes * f->read_right[i];
 		s->stale[f->c.reads[i].site] += bytes * (1 - sure);
 	}

@@ -332,7 +332,7 @@ static void fill_side(const struct work *w, struct side *s, int writes, uint32_t
 			put_stack_functions(w, s, h[i].stack, h[i].weight / all);
 	else
 		put_callers(w, s, func, 1);
-	/* whoever accesses is there in any case */
+	/* the function that accesses is there in any case */
 	put_p(s, func, 1);
 }
 

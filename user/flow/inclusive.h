@@ -4,7 +4,7 @@
  * inside where the function is on the stack. Of a read whose producer's stack is not known (windows,
  * overwrites), the stacks of that function's sampled stores decide in proportion; the same for
  * readers. Of one that was never sampled as it stores, and of what is further out than a stack was cut, those who call
- * it on stacks that are whole; of one that is on none, whoever is on any stack: that nothing was seen does not put it
+ * it on stacks that are whole; of one that is on none, what is on any stack: that nothing was seen does not put it
  * outside of main. What was decided so is in the interval. Included by user/flow only.
  */
 #ifndef ACCPERF_FLOW_INCLUSIVE_H

@@ -31,7 +31,7 @@ struct in_func {
 struct in_site {
 	uint64_t ip;
 	uint32_t module, func;
-	bool clears; /* the function whose code it is, whoever it is attributed to */
+	bool clears; /* the function whose code it is, though another may bear it */
 	/* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
 	uint32_t block;
 };
@@ -94,7 +94,7 @@ enum in_region_kind {
 	IN_R_OTHER
 };
 
-/* What bursts saw of an instruction; and of whom it read, which was written so many instructions before. */
+/* What bursts saw of an instruction; and the writers of what it read, which was written so many instructions before. */
 struct in_burst_site {
 	uint32_t site;
 	uint32_t bursts; /* that met it */

@@ -51,7 +51,7 @@ struct path_source {
 /* Keeps at most `most` paths (and those above them). -ENODATA: the profile has no such tree. */
 int flow_paths_build(const struct flow_input *in, const struct est_opts *o, uint32_t most, struct flow_paths *out,
 		     struct err *e);
-/* The same of samples: reads by their stacks, written by whom the flow says, by the stacks of the writer's stores. */
+/* The same of samples: reads by their stacks; the flow names the writer, and its stores have stacks. */
 int flow_paths_sampled(const struct flow_input *in, const struct flow *f, const struct est_opts *o, uint32_t most,
 		       struct flow_paths *out, struct err *e);
 int flow_paths_fold(const struct path_source *s, uint32_t most, struct flow_paths *out, struct err *e);

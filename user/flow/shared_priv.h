@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is shared (shared.h), and how it is had by whoever asks for the like. Included by user/flow only. */
+/* What is shared (shared.h), and how each that asks for the like has it. Included by user/flow only. */
 #ifndef ACCPERF_FLOW_SHARED_PRIV_H
 #define ACCPERF_FLOW_SHARED_PRIV_H
 

@@ -115,7 +115,7 @@ static int tell_unanswered(int status)
 	return files.unanswered || files.too_large ? EXIT_DEGRADED : status;
 }
 
-/* It runs in the hope of being observed, and whoever started it has to know that it is not. */
+/* It runs in the hope of being observed, and its user has to know that it is not. */
 void record_tell_command(struct targets *t)
 {
 	if (t->child && t->go_fd < 0 && targets_child_status(t, false) < 0)

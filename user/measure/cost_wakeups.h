@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Targets whose threads wait for each other, tens of thousands of times a second. Interrupting one of them costs
- * more than the interruption: the others run out of work meanwhile, a CPU goes to sleep, and somebody has to wake
+ * more than the interruption: the others run out of work meanwhile, a CPU goes to sleep, and a thread has to wake
  * it. A recorder that gets a CPU whenever it wants one interrupts, too; but where threads run for some microseconds
  * at a time it need not: waiting for the next switch takes no longer. Measured with tests/workloads/sixteen.c
  * (kmod-free/README.md). Pure logic, no I/O, no clock. Included by cli and tests.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Which of the known files are still somebody's. Containers bring a copy of each library, so that over weeks the
+ * Which of the known files a process still maps. Containers bring a copy of each library, so that over weeks the
  * tables of files and probes fill with what nobody maps any more, and what came then would not be seen.
  */
 #include <dirent.h>

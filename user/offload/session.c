@@ -354,7 +354,7 @@ void session_put_cost(struct offload_session *s)
 
 /* ---- processes ---- */
 
-/* Watched once somebody uses it, or from the start when asked for by name. */
+/* Watched once a process uses it, or from the start when asked for by name. */
 static void watch_uring(struct offload_session *s, int pid)
 {
 	unsigned cnt;
@@ -388,7 +388,7 @@ static void watch_uring(struct offload_session *s, int pid)
 	}
 }
 
-/* Likewise; pid 0: whoever. Its system calls pay for it, so it is armed and disarmed like a library. */
+/* Likewise; pid 0: any process. Its system calls pay for it, so it is armed and disarmed like a library. */
 static void watch_alg(struct offload_session *s, int pid)
 {
 	struct err e = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Names of system calls by number. Included by attr and whoever prints `(kernel:NAME)`. The table is
+ * Names of system calls by number. Included by attr and by what prints `(kernel:NAME)`. The table is
  * checked in, not taken from the build host, because profiles travel. New numbers: append to
  * syscall_names in syscalls.c; from 424 on all architectures share them.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Pages of a target's code at hand: instructions are asked for one by one, and its files would be read for each. What
- * is kept is as good as when it was read: whoever keeps it forgets it when code may have changed. No I/O of its own.
+ * is kept is as good as when it was read: its keeper forgets it when code may have changed. No I/O of its own.
  * Included by emulate_env.h and tests.
  */
 #ifndef ACCPERF_RECORD_CODE_PIECES_H

@@ -520,7 +520,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	const struct plan_link *l = &p->link[link];
 	const struct plan_func *f = &p->func[l->child_func];
 	const struct runs_trips *t = &f->runs.trips[l->loop];
-	bool alone = trips_alone(&f->runs.cfg, l->loop, t);
+	bool alone = trip_pairs_alone(&f->runs.cfg, l->loop, t);
 	uint32_t exits = TRIPS_HITS;
 
 	if (t->exits + 1 > slots)

@@ -140,7 +140,7 @@ static void count_cuts(struct replayed *r)
 	}
 }
 
-/* ---- who called whom ---- */
+/* ---- which function called which ---- */
 
 static bool note_call(struct replayed *r, const struct emu_call *c)
 {

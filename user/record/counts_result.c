@@ -229,7 +229,7 @@ static void trips_window(struct seen *s)
 {
 	struct plan_link *l = &s->p->link[s->job->link[0]];
 	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
-	struct trips_pairs pairs;
+	struct trip_pairs pairs;
 	struct trips t = { 0 };
 	uint64_t n;
 
@@ -237,12 +237,12 @@ static void trips_window(struct seen *s)
 		s->p->stats.stale++;
 		return;
 	}
-	trips_begin(&pairs, how, s->job->within && s->job->slots == how->exits + 1);
+	trip_pairs_begin(&pairs, how, s->job->within && s->job->slots == how->exits + 1);
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
 
-		switch (trips_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value,
-				  k + 1 == s->w->count, s->peek, s->ctx, &n)) {
+		switch (trip_pairs_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value,
+				       k + 1 == s->w->count, s->peek, s->ctx, &n)) {
 		case TRIPS_ONE: one_trip(&t, (double)n); break;
 		case TRIPS_WITHIN: met_within(&t, (double)n, l->sums.x > 0 ? l->sums.y / l->sums.x : (double)n); break;
 		case TRIPS_ODD: t.odd++; break;

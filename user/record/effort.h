@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `--effort` stands for. Included by whoever records or reckons what a recording takes. To add one: a row in
+ * What `--effort` stands for. Included by what records or reckons what a recording takes. To add one: a row in
  * effort.c, and its name where options name them (user/cli/record.c, user/daemon/config.c).
  */
 #ifndef ACCPERF_EFFORT_H

@@ -19,7 +19,7 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part);
 void emulate_free(struct emulate *r);
 /* Every fresh sample, of whatever kind, after others had it. */
 int emulate_fresh(struct emulate *r, const struct sample *m);
-/* What is carried on at m by somebody else, a segment, tells of data, too: what emulate_data_access() wants for it.
+/* What is carried on at m by another part, a segment, tells of data, too: what emulate_data_access() wants for it.
  * NULL: not now. */
 struct emulate_data *emulate_segment(struct emulate *r, const struct sample *m);
 /* In order: the address space may change. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What bursts tell of data (FMT_BURST_*): how often each instruction that touches memory ran, how far back in the
- * burst its bytes were written and by whom, and some addresses. Adds up over bursts, writes. Included by emulate.c
+ * burst its bytes were written and by what, and some addresses. Adds up over bursts, writes. Included by emulate.c
  * and tests.
  *
  * To keep another figure of an instruction: a field of struct fmt_burst_site, its sum in emulate_data_end().

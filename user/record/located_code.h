@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a sample is, found once, when it leaves the queue, and handed from part to part (a window cannot wait for that:
- * part_windows.c looks for itself at the few fresh samples at which one may open); and the target's code there, as far
- * as accesses need it: which block it stands in, what that block reads and writes, and how each of these becomes a
+ * Where a sample is, found once, when it leaves the queue, and handed from part to part; and the target's code there,
+ * as far as accesses need it: which block it stands in, what that block reads and writes, and how each of these becomes a
  * record. Included by the session and its parts.
+ *
+ * part_windows.c looks a second time, earlier, at the few fresh samples at which a window may open: after the queue the
+ * thread has left that code. What it finds cannot travel with the sample. Mappings that other CPUs tell of are still
+ * to come then, so that the place may be another, and is not in the profile: the window alone, which is short, rests on
+ * it. The queue brings all events in order of time.
  */
 #ifndef ACCPERF_RECORD_LOCATED_CODE_H
 #define ACCPERF_RECORD_LOCATED_CODE_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * When the recorder looks at its rings again: as seldom as nothing waits, just after a tick where somebody wants its
+ * When the recorder looks at its rings again: as seldom as nothing waits, just after a tick where a part wants its
  * sample fresh, and not before it is earned where looks are dear.
  */
 #include "measure/cost.h"

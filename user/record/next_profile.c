@@ -137,7 +137,7 @@ static void forget_ended(struct session *s)
 	for (pos = 0; map_next(&s->lives.tids, &pos, &tid, &value);)
 		if (thread_has_ended(tid)) {
 			ended.tid = (uint32_t)tid;
-			lives_event(&s->lives, &ended);
+			unsampled_threads_event(&s->lives, &ended);
 		}
 	for (pos = 0; map_next(&s->lives.pids, &pos, &tid, &value);)
 		if (thread_has_ended(tid))

@@ -174,7 +174,7 @@ static bool mapped(void *ctx, const struct module *m)
 }
 
 /* Breakpoints on the thread would cost more at its switches, in a usual window, than interrupting all CPUs does;
- * whoever else runs there is interrupted as well. */
+ * any other thread there is interrupted as well. */
 static bool switches_dear(const struct counts_part *p)
 {
 	double rate = session_switch_rate(p->s);

@@ -180,7 +180,7 @@ static int waits_on_poll(void *part, struct session *s, uint64_t now)
 		rest(w, now);
 	if (!w->pace.on)
 		return 0;
-	if (!w->attached) /* whoever came back since the last stretch was not seen to */
+	if (!w->attached) /* threads that came back since the last stretch were not seen to */
 		err = write_open(w, w->ended);
 	return err ? err : observe(w, NULL);
 }

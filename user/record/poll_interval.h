@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How long a recorder sleeps between two looks at its rings. The kernel could wake it, but from within the target's
- * interrupt, at some 20 us of the target's time; looking costs the recorder alone. So it looks often while somebody
+ * interrupt, at some 20 us of the target's time; looking costs the recorder alone. So it looks often while a part
  * waits for a window's hits, or for a sample that cannot be foreseen (tick_forecast.h), and less often the longer no
  * sample comes: a target that sleeps gives none. And which samples are worth acting on. Pure logic, no clock.
  * Included by cli and tests.
@@ -17,7 +17,7 @@
 #define PACE_SOME 20    /* looks without a sample */
 #define PACE_MANY 60    /* looks in vain, after which it looks as rarely as may be; by hand */
 
-/* ms; soon_ms: what somebody waits for is no good after so long; 0: nobody does. idle: looks since the last sample. */
+/* ms; soon_ms: what a part waits for is no good after so long; 0: none does. idle: looks since the last sample. */
 int poll_interval_ms(unsigned soon_ms, unsigned idle);
 
 #define PACE_PROMPT_NS 400000 /* as soon as a recorder can see a sample that it slept for, and more */

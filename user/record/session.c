@@ -219,7 +219,7 @@ static int know_targets(struct session *s, size_t from, struct err *e)
 		struct err gone = { 0 };
 
 		/* single threads are followed without their heirs */
-		if (!s->targets->tid_count && lives_target(&s->lives, (uint32_t)t->pid))
+		if (!s->targets->tid_count && unsampled_threads_target(&s->lives, (uint32_t)t->pid))
 			return err_set(e, -ENOMEM, "out of memory");
 		if (s->targets->child)
 			continue;
@@ -411,7 +411,7 @@ static int take_queued(void *ctx, const struct sample *queued)
 
 	if (!weigh(s, &weighed))
 		return 0;
-	err = lives_event(&s->lives, m);
+	err = unsampled_threads_event(&s->lives, m);
 	if (err)
 		return err;
 	switch (m->kind) {
@@ -472,7 +472,7 @@ static void retime(struct session *s)
 }
 
 /* What asks for a CPU as a batch job does waits until the target's thread that runs there does. A policy that
- * somebody gave us is left alone. */
+ * was given to us is left alone. */
 static void stand_back(struct session *s)
 {
 	bool closely = session_waits_for_itself(s);
@@ -706,7 +706,7 @@ void session_free(struct session *s)
 	sampler_free(s->sampler);
 	store_abandon(s->store);
 	map_release(&s->hinted);
-	lives_release(&s->lives);
+	unsampled_threads_release(&s->lives);
 	thread_ticks_release(&s->by_clock);
 	switch_rate_release(&s->switches);
 	counted_release(&s->counted);

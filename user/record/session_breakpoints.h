@@ -13,7 +13,7 @@
 struct session;
 
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them
- * back at its end. While somebody wants them (and will, in a moment), others begin no new window. */
+ * back at its end. While one part wants them (or will, in a moment), others begin no new window. */
 unsigned session_breakpoints_free(const struct session *s);
 void session_breakpoints_take(struct session *s, unsigned n);
 void session_breakpoints_give(struct session *s, unsigned n);

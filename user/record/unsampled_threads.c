@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-int lives_target(struct unsampled_threads *l, uint32_t pid)
+int unsampled_threads_target(struct unsampled_threads *l, uint32_t pid)
 {
 	return map_put(&l->pids, pid, NULL) ? 0 : -ENOMEM;
 }
@@ -16,14 +16,14 @@ static int task_begun(struct unsampled_threads *l, const struct sample *m)
 	if (!map_get(&l->pids, m->ppid) || (process && !l->children))
 		return 0;
 	sampled = map_put(&l->tids, m->tid, NULL);
-	if (!sampled || (process && lives_target(l, m->pid)))
+	if (!sampled || (process && unsampled_threads_target(l, m->pid)))
 		return -ENOMEM;
 	*sampled = false; /* another of that number may not have been seen to end */
 	l->born++;
 	return 0;
 }
 
-int lives_event(struct unsampled_threads *l, const struct sample *m)
+int unsampled_threads_event(struct unsampled_threads *l, const struct sample *m)
 {
 	uint64_t *sampled;
 
@@ -48,7 +48,7 @@ int lives_event(struct unsampled_threads *l, const struct sample *m)
 	return 0;
 }
 
-void lives_release(struct unsampled_threads *l)
+void unsampled_threads_release(struct unsampled_threads *l)
 {
 	map_release(&l->pids);
 	map_release(&l->tids);

@@ -20,9 +20,9 @@ struct unsampled_threads {
 	struct map tids;          /* born and alive -> whether sampled */
 };
 
-int lives_target(struct unsampled_threads *l, uint32_t pid);
+int unsampled_threads_target(struct unsampled_threads *l, uint32_t pid);
 /* 0 or -ENOMEM. */
-int lives_event(struct unsampled_threads *l, const struct sample *m);
-void lives_release(struct unsampled_threads *l);
+int unsampled_threads_event(struct unsampled_threads *l, const struct sample *m);
+void unsampled_threads_release(struct unsampled_threads *l);
 
 #endif

@@ -51,7 +51,7 @@ int store_metaf(struct store_writer *w, const char *key, const char *fmt, ...) _
 /* All that `from` was told so far by store_meta(), another writer. */
 int store_copy_meta(struct store_writer *w, const struct store_writer *from);
 int store_flush(struct store_writer *w, struct err *e);
-/* What was put survives a kill. Not of a file that somebody reads on (store_more()). */
+/* What was put survives a kill. Not of a file that is read on meanwhile (store_more()). */
 int store_spill(struct store_writer *w, struct err *e);
 /* Of the file as it is. */
 uint64_t store_bytes(const struct store_writer *w);

@@ -133,7 +133,7 @@ static void expendable(void)
 		close(fd);
 }
 
-/* What a library's crash ends with: whoever handles these in the parent must not go on in the child. */
+/* What a library's crash ends with: the parent's handlers of these must not go on in the child. */
 static const int faults[] = { SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE, SIGTRAP, SIGSYS };
 
 static void run_job(const struct contained_job *job, int fd, pid_t parent)

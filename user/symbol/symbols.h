@@ -50,7 +50,7 @@ struct symbols_counters {
 
 struct symbols *symbols_new(bool use_cache, bool use_dwarf);
 void symbols_free(struct symbols *s);
-/* For whoever opens source files: where execution stands is told by absolute paths, if debug information has them.
+/* For callers that open source files: where execution stands is told by absolute paths, if debug information has them.
  * Without the cache, whose paths are as the compiler was given them. */
 void symbols_absolute(struct symbols *s);
 /* addrs need not be sorted; every index gets exactly one call. */

@@ -63,7 +63,7 @@ static int home_of_variable(void)
 
 	if (at < 0)
 		return -1;
-	/* under sudo HOME may be somebody else's: leave nothing of root's there */
+	/* under sudo HOME may be another user's: leave nothing of root's there */
 	if (!fstat(at, &st) && st.st_uid == geteuid())
 		base = own_dir(at, ".cache");
 	close(at);

@@ -13,7 +13,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define TRIES 8 /* names are 64 random bits: a second try means that somebody plays */
+#define TRIES 8 /* names are 64 random bits: a second try means that another process plays */
 
 static int refuse_kind(const char *path, mode_t mode, struct err *e)
 {
@@ -155,7 +155,7 @@ static int keep_old(struct newfile *n, struct err *e)
 	return 0;
 }
 
-/* Where nothing stood, nothing may be replaced: somebody may have planted a node since. */
+/* Where nothing stood, nothing may be replaced: another process may have planted a node since. */
 static int put_in_place(const struct newfile *n)
 {
 	if (!n->existed) {

@@ -397,7 +397,7 @@ int apart_open(struct apart_wish *w, uint64_t device, int (*open_it)(const struc
 	return fd;
 }
 
-/* ---- for whoever opens files ---- */
+/* ---- for callers that open files ---- */
 
 void openfile_patience(unsigned grace, unsigned limit)
 {

@@ -2,7 +2,7 @@
 /*
  * Files on file systems that may wait for a server are opened and read by a process of their own, one for each such
  * file system, which can be left behind: even SIGKILL does not end a wait for a server that has the request and does
- * not answer. Whoever asks is told -EINPROGRESS and asks again. Owns those processes and what they sent until it is
+ * not answer. The caller is told -EINPROGRESS and asks again. Owns those processes and what they sent until it is
  * fetched. openfile.c's own; tests set times by it. Of one thread.
  */
 #ifndef ACCPERF_OPENED_APART_H

@@ -2,7 +2,7 @@
 /*
  * The one way to open what a target or a profile names: a regular file or nothing. It is looked at
  * before it is opened, for opening a device can act (a watchdog) and opening a FIFO can wait for good.
- * Included by whoever opens a path that is not the user's own word. No domain knowledge.
+ * Included by all that opens a path that is not the user's own word. No domain knowledge.
  *
  * What lies on a file system that may wait for a server (mounts.h) is opened by another process, which is waited for
  * for a moment, and read as a copy in memory: a server that stops answering stalls nobody here. Everything else is
@@ -59,7 +59,7 @@ struct openfile_refusals {
 };
 struct openfile_refusals openfile_refused(void);
 
-/* Whoever keeps what was worked out wants to know what it rests on: told is called for each path that
+/* A cache of what was worked out wants to know what it rests on: told is called for each path that
  * openfile_regular() is asked for, with what was found, or NULL. told NULL: nobody. Of one thread. */
 void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *found), void *ctx);
 /* Tells of what is read in another way: a file; or one in a folder (of this descriptor), NULL: the folder itself, which

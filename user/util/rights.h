@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Rights that the file of the program lends to whoever runs it (setcap, set-user-id), and how they are kept from
+ * Rights that the file of the program lends to any user that runs it (setcap, set-user-id), and how they are kept from
  * serving anybody else's ends: what the user could not see alone is refused, unless the administrator has restricted
  * who may run the file; names of files and programs are not taken from the environment; rights that are not needed
  * are given back. Without lent rights, nothing here does anything. Included by all rooms.
@@ -20,7 +20,7 @@
 
 /* The program runs with rights that its user does not have. */
 bool rights_lent(void);
-/* ... and only a group may run it, to which the user belongs: whom the administrator lets see everything. */
+/* ... and only a group may run it, to which the user belongs, that the administrator lets see everything. */
 bool rights_trusted(void);
 /* 0: the user could look into this process without lent rights, or may look into any. -EPERM and a sentence. */
 int rights_check_process(pid_t pid, struct err *e);

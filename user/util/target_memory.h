@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The one way to read a process's memory. A page that the process has not touched yet may be one of a mapped file whose
- * server does not answer: bringing it in would wait for good, so it is not read. Included by whoever reads a target's
+ * server does not answer: bringing it in would wait for good, so it is not read. Included by what reads a target's
  * memory. Of one thread.
  */
 #ifndef ACCPERF_TARGET_MEMORY_H

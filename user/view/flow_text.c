@@ -217,7 +217,7 @@ static void show_functions(const struct flow_view *v, const struct text_style *s
 	buf_addch(out, '\n');
 }
 
-/* Shares of all edges would say nothing here: these are bytes that calls moved, whoever reads them and how often. */
+/* Shares of all edges would say nothing here: these are bytes that calls moved, however often they are read. */
 static void show_calls_table(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;

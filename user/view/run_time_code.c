@@ -77,7 +77,7 @@ static struct module_says *ask_modules(const struct profile *p)
 
 		says[i].named = m->kind == FMT_MOD_JIT;
 		says[i].nameless = m->kind == FMT_MOD_ANON;
-		/* the last is whoever none of the others is */
+		/* the last is what none of the others is */
 		for (size_t k = 0; k + 1 < RUNTIMES && m->kind == FMT_MOD_FILE; k++) {
 			says[i].by |= (uint32_t)fits(runtimes[k].object, m->object) << k;
 			says[i].own |= (uint32_t)fits(runtimes[k].own, m->object) << k;

@@ -171,7 +171,7 @@ static void moment_verdicts(struct making *k)
 	}
 }
 
-/* ---- who calls whom: each pair once a stack */
+/* ---- which function calls which: each pair once a stack */
 
 static int larger_call(const void *a, const void *b)
 {

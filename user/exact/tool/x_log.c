@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The Kim & Edwards logs: who called whom, what it computed, what it read from whom, by invocation. */
+/* The Kim & Edwards logs: by invocation: what called it, what it computed, what it read and from which. */
 #include "x.h"
 #include "../kelog.h"
 
