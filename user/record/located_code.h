@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a sample is, found once, when it leaves the queue, and handed from part to part; and the target's code there,
- * as far as accesses need it: which block it stands in, what that block reads and writes, and how each of these becomes a
+ * as far as accesses need it: which block it stands in, what that block reads and writes, and how each becomes a
  * record. Included by the session and its parts.
  *
  * part_windows.c looks a second time, earlier, at the few fresh samples at which a window may open: after the queue the
