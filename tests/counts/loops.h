@@ -83,7 +83,7 @@ struct loops {
 	bool stepping; /* else a stack pointer tells calls apart */
 	uint64_t before_ip;
 	uint32_t before;
-	induct_peek_fn peek;
+	induction_peek_fn peek;
 	void *ctx;
 };
 

@@ -296,7 +296,7 @@ static bool no_list(const struct runs_trips *t, const struct induction_exit *e, 
 }
 
 bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value,
-		     induct_peek_fn peek, void *ctx, uint64_t *trips)
+		     induction_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	const struct induction_exit *e = &t->in.exit[t->exit_at[i]];
 

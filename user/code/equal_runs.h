@@ -72,7 +72,7 @@ const struct cfg_call *runs_call_before(const struct runs *r, uint64_t return_ad
 /* The header's runs of one activation: registers at the entry's and at exit i's breakpoint. False:
  * these values do not fit together. peek: reads the process, for lists. */
 bool runs_trip_count(const struct runs_trips *t, uint32_t i, uint64_t entry_value, uint64_t exit_value,
-		     induct_peek_fn peek, void *ctx, uint64_t *trips);
+		     induction_peek_fn peek, void *ctx, uint64_t *trips);
 /* The loop goes along a list, whose length is known only as long as nobody changes it. */
 static inline bool runs_trips_list(const struct runs_trips *t)
 {

@@ -412,7 +412,7 @@ static void exits_of(struct flow *f, const struct state *ends, const struct past
 		struct induction_exit *x = &in->exit[in->exits];
 		bool low = true;
 
-		if (i == INDUCT_EXITS) {
+		if (i == INDUCTION_EXITS) {
 			in->exits_all = false;
 			break;
 		}
@@ -488,7 +488,7 @@ static int score(const struct induction *in)
 
 static int pick_exit(struct flow *f, struct induction *out)
 {
-	struct state ends[INDUCT_EXITS];
+	struct state ends[INDUCTION_EXITS];
 	struct advance a;
 	struct past past;
 	int best = -1, rc = common_advances(f, &a);
@@ -497,7 +497,7 @@ static int pick_exit(struct flow *f, struct induction *out)
 		return rc;
 	if (!(a.strides | a.lists))
 		return -ENOENT;
-	for (uint32_t i = 0; i < f->l->exits && i < INDUCT_EXITS; i++) {
+	for (uint32_t i = 0; i < f->l->exits && i < INDUCTION_EXITS; i++) {
 		rc = end_state(f, f->c->exit[f->l->exit + i].from, &ends[i]);
 		if (rc)
 			return rc;
@@ -578,14 +578,14 @@ bool induction_trips(const struct induction *in, const struct induction_exit *e,
 }
 
 bool induction_walk(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
-		    uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips)
+		    uint64_t exit_reg_value, induction_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	uint64_t at, last = exit_reg_value - (uint64_t)e->add, next;
 
 	if (in->stride || e->reg == DEC_NOREG || (!in->entry_known && in->entry_reg == DEC_NOREG))
 		return false;
 	at = in->entry_known ? (uint64_t)in->entry_value : entry_reg_value + (uint64_t)in->entry_add;
-	for (uint64_t n = 1; n <= INDUCT_WALK_MOST; n++) {
+	for (uint64_t n = 1; n <= INDUCTION_WALK_MOST; n++) {
 		if (!e->next && at == last) {
 			*trips = n;
 			return true;

@@ -29,7 +29,7 @@ struct induction_exit {
 	int64_t add;       /* reg there = the induction's value at the header + add */
 };
 
-#define INDUCT_EXITS 8 /* of one loop; others are not told of; by hand */
+#define INDUCTION_EXITS 8 /* of one loop; others are not told of; by hand */
 
 struct induction {
 	uint8_t reg;    /* at the header */
@@ -40,7 +40,7 @@ struct induction {
 	bool entry_known;    /* a constant at every entry: entry_value */
 	uint8_t entry_reg;   /* DEC_NOREG: unknown before that instruction */
 	int64_t entry_add, entry_value;
-	struct induction_exit exit[INDUCT_EXITS];
+	struct induction_exit exit[INDUCTION_EXITS];
 	uint32_t exits;
 	bool exits_all; /* each exit of the loop is listed and tells */
 };
@@ -54,12 +54,12 @@ int induction_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct 
 bool induction_trips(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
 		     uint64_t exit_reg_value, uint64_t *trips);
 
-#define INDUCT_WALK_MOST 100000 /* elements: a longer list, or one that runs in a circle, is not known */
+#define INDUCTION_WALK_MOST 100000 /* elements: a longer list, or one that runs in a circle, is not known */
 
 /* Reads 8 bytes of the process; false: it cannot. */
-typedef bool (*induct_peek_fn)(void *ctx, uint64_t addr, uint64_t *value);
+typedef bool (*induction_peek_fn)(void *ctx, uint64_t addr, uint64_t *value);
 /* The same for a list. False also if the last value is not come by: the list is another one by now. */
 bool induction_walk(const struct induction *in, const struct induction_exit *e, uint64_t entry_reg_value,
-		    uint64_t exit_reg_value, induct_peek_fn peek, void *ctx, uint64_t *trips);
+		    uint64_t exit_reg_value, induction_peek_fn peek, void *ctx, uint64_t *trips);
 
 #endif

@@ -35,7 +35,7 @@ static enum trip_pairs_said way_in(struct trip_pairs *p, uint64_t sp, uint64_t v
 }
 
 enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
-				    induct_peek_fn peek, void *ctx, uint64_t *trips)
+				    induction_peek_fn peek, void *ctx, uint64_t *trips)
 {
 	enum trip_pairs_said said = TRIPS_NOTHING;
 	unsigned at;

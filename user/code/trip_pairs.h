@@ -43,7 +43,7 @@ void trip_pairs_begin(struct trip_pairs *p, const struct runs_trips *how, bool a
 /* The next hit. slot 0: the way in; k: exit k - 1; TRIPS_HEADER, once is enough. value: of the register that the slot
  * asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for that). */
 enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
-				    induct_peek_fn peek, void *ctx, uint64_t *trips);
+				    induction_peek_fn peek, void *ctx, uint64_t *trips);
 
 /* Where the loop is left to is reached from nowhere else. Otherwise its register holds anything there if it was
  * passed by, and only if the header was met before is anything said of who was in the loop when the window began. */

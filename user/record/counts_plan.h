@@ -105,7 +105,7 @@ bool plan_choose(struct plan *p, struct module *m, uint64_t vaddr, unsigned slot
 double plan_slowed(const struct plan *p, const struct plan_job *job, unsigned slots);
 /* What it saw. Writes it. peek: reads the process, whose lists are walked; NULL: it is too late for that. */
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,
-		induct_peek_fn peek, void *ctx);
+		induction_peek_fn peek, void *ctx);
 /* What a burst ran of all links that it met. Writes it. */
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
 /* What one segment ran, that came to the entry which was observed (counts_segments.c). */

@@ -31,7 +31,7 @@ struct seen {
 	const struct plan_job *job;
 	const struct exec_window *w;
 	plan_place_fn place;
-	induct_peek_fn peek;
+	induction_peek_fn peek;
 	void *ctx;
 	int err;
 };
@@ -406,7 +406,7 @@ static void rate_of(struct seen *s, unsigned slot)
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,
-		induct_peek_fn peek, void *ctx)
+		induction_peek_fn peek, void *ctx)
 {
 	struct seen s = { .p = p, .job = job, .w = w, .place = place, .peek = peek, .ctx = ctx };
 
