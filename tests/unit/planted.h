@@ -20,7 +20,7 @@ enum { WRITER_A = 1, WRITER_B, READER, TABLE_WRITER, SETTER, FUNCTIONS = SETTER 
 
 struct plant {
 	struct store_writer *w;
-	uint64_t now;
+	uint64_t now, lasted; /* lasted: the recording's length; 0: not told */
 	struct est_opts o;
 	struct flow_input in; /* since plant_end() */
 	struct flow f;        /* as estimated */
@@ -33,6 +33,7 @@ static inline void plant_begin(struct plant *p, const char *from_start)
 	struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 
 	p->now = 1000;
+	p->lasted = 0;
 	p->o = (struct est_opts)EST_OPTS_DEFAULT;
 	p->w = store_create(path, 0, &e);
 	assert_non_null(p->w);
@@ -74,7 +75,7 @@ static inline void plant(struct plant *p, uint32_t function, uint64_t addr, uint
 static inline void plant_end(struct plant *p)
 {
 	struct err e = { 0 };
-	struct fmt_end end = { .time = p->now, .reason = FMT_END_DONE };
+	struct fmt_end end = { .time = p->now, .duration_ns = p->lasted, .reason = FMT_END_DONE };
 	struct flow_input_opts o = { 0 };
 
 	store_put(p->w, FMT_END, &end, sizeof(end));

@@ -174,6 +174,41 @@ static void bytes_of_calls_that_nobody_saw_are_there(void **state)
 	plant_release(&p);
 }
 
+/* Bytes were counted from a twentieth after the recording's begin to a twentieth after its end: as long as it lasted,
+ * but not in the same time, so what it moved is known within a tenth. */
+static void counted_late_and_for_longer_is_not_exact(void **state)
+{
+	struct fmt_sysio_stretch seen = { .span_ns = 1000000000, .weight = 1, .flags = FMT_IOB_MOVED }, closing;
+	struct fmt_sysio io = { .addr = 0x70000,
+				.len = 4096,
+				.weight = 1,
+				.pid = 1,
+				.tid = 1,
+				.nr = 1,
+				.dir = FMT_IO_KERNEL_READS,
+				.flags = FMT_IO_WRITTEN };
+	struct plant p;
+
+	seen.seen[1] = 4096;
+	seen.moved[1] = 1000000;
+	plant_begin(&p, "1");
+	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
+	seen.begin = p.now + 50000000;
+	seen.end = p.now + 1050000000;
+	io.time = seen.begin + 1;
+	store_put(p.w, FMT_SYSIO, &io, sizeof(io));
+	store_put(p.w, FMT_SYSIO_STRETCH, &seen, sizeof(seen));
+	closing = (struct fmt_sysio_stretch){ .begin = seen.end, .end = seen.end, .flags = FMT_IOB_MOVED };
+	store_put(p.w, FMT_SYSIO_STRETCH, &closing, sizeof(closing));
+	p.now += 1000000000;
+	p.lasted = 1000000000;
+	plant_estimate(&p, "fused");
+	assert_int_equal(p.f.call_count, 1);
+	assert_true(fabs(p.f.calls[0].bytes - 1000000) < 1);
+	assert_true(fabs(p.f.calls[0].low - 900000) < 1000 && fabs(p.f.calls[0].high - 1100000) < 1000);
+	plant_release(&p);
+}
+
 /* Of a range of 2 GB one is kept, and the rest is told. */
 static void what_is_cut_of_ranges_is_counted(void **state)
 {
@@ -206,6 +241,7 @@ int main(void)
 		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
 		cmocka_unit_test(calls_of_sockets_stand_for_cpu_time),
 		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),
+		cmocka_unit_test(counted_late_and_for_longer_is_not_exact),
 		cmocka_unit_test(what_is_cut_of_ranges_is_counted),
 	};
 

@@ -26,6 +26,7 @@ struct call_stretches {
 	size_t count, cap;
 	double total[CALL_MEASURES]; /* of the whole recording; NaN: not known */
 	double span_ns;              /* in which calls were observed at all */
+	uint64_t until;              /* ns: the end of that time */
 };
 
 /* By what weights are to be multiplied, so that what they make of the measure is its total. 1: nothing is known. */

@@ -9,12 +9,15 @@
 #include "util/normal.h"
 #include "util/grow.h"
 
-/* By how much the time in which system calls were observed differs from the recording's, which begins bit by bit. */
+/* Part of the recording's time in which bytes were not counted, or were though it was over: what began late and ended
+ * late as well counted as long as the recording was, but not the same time. The pace at either end is not known: as much
+ * as on average more or less is allowed for. */
 static double not_covered(const struct flow_input *in)
 {
-	double part = fabs(1 - in->calls.span_ns / in->duration_ns);
+	double until = (double)in->calls.until, late = until - in->calls.span_ns - in->began_ns,
+	       after = until - in->began_ns - in->duration_ns, part = (fabs(late) + fabs(after)) / in->duration_ns;
 
-	return isnan(part) ? 0 : part;
+	return isnan(part) || isinf(part) ? 0 : part;
 }
 
 /* `n` calls of one kind; by_stretch: room. */

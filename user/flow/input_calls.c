@@ -23,6 +23,7 @@ int input_call_stretch(struct raw *r, const struct fmt_sysio_stretch *b)
 	struct call_stretches *c = &r->in->calls;
 
 	c->span_ns += sane_or_zero((double)b->span_ns);
+	c->until = b->end > c->until ? b->end : c->until;
 	c->total[CALLS_TIME] += b->flags & FMT_IOB_RAN ? own_time(b->ran_all_ns, b) : NAN;
 	for (int i = 0; i < 2; i++)
 		c->total[CALLS_READ + i] += b->flags & FMT_IOB_MOVED ? sane_or_zero((double)b->moved[i]) : NAN;

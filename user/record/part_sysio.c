@@ -183,6 +183,11 @@ static int write_stretch(struct sysio_part *c, double weight)
 		r.ran_ns = ran_in(c, &r);
 	else if (c->told && (!(weight > 0) || (double)(now - c->latest.at) >= stretch_rest(&c->plan)))
 		read_sums(c);
+	if (!(weight > 0) && c->latest.at > now) { /* the sums are as of then */
+		r.begin = r.end = c->latest.at;
+		r.span_ns += c->latest.at - now;
+		c->described = c->latest.at;
+	}
 	if (c->latest.at != c->written.at)
 		tell_sums(c, &r);
 	for (int i = 0; i < 2; i++)
@@ -332,9 +337,9 @@ static int sysio_part_start(void *part, struct session *s, struct err *e)
 		err = own_targets(c, t, e);
 	c->told = !err && read_sums(c) && read_sums(c); /* the first brings the threads' data into the caches */
 	c->written = c->latest;
-	c->described = clock_now();
+	c->described = c->told ? c->latest.at : clock_now();
 	/* the first stretch begins when the session has begun to poll: until then nobody would end it in time */
-	wake_at(c, c->described);
+	wake_at(c, clock_now());
 	return err;
 }
 
