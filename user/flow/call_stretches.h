@@ -27,6 +27,7 @@ struct call_stretches {
 	double total[CALL_MEASURES]; /* of the whole recording; NaN: not known */
 	double span_ns;              /* in which calls were observed at all */
 	uint64_t until;              /* ns: the end of that time */
+	double busy;                 /* CPU time of the targets by time; NaN: not known */
 };
 
 /* By what weights are to be multiplied, so that what they make of the measure is its total. 1: nothing is known. */

@@ -9,15 +9,29 @@
 #include "util/normal.h"
 #include "util/grow.h"
 
-/* Part of the recording's time in which bytes were not counted, or were though it was over: what began late and ended
- * late as well counted as long as the recording was, but not the same time. The pace at either end is not known: as much
- * as on average more or less is allowed for. */
-static double not_covered(const struct flow_input *in)
+/* When a sum was asked for is known to about so much, ns: the question goes through all threads, and what asks may lose
+ * its CPU between it and the clock. By hand. */
+#define ASKED_NS 1e6
+
+/* By how much the pace of a moment may differ from the mean one, over that. Targets that ran for a part of the time
+ * either run, at a pace that is as much higher, or do not: at most that, and z times such a choice's deviation. What
+ * always runs is believed to keep within twice the mean; by hand. */
+static double pace_apart(double busy, double z)
+{
+	if (!(busy > 0) || busy >= 1)
+		return 1;
+	return fmax(1, fmin(1 / busy - 1, z * sqrt(1 / busy - 1)));
+}
+
+/* Part of the bytes that is not known since they were counted as long as the recording was, or nearly, but not in the
+ * same time: it begins bit by bit. */
+static double not_covered(const struct flow_input *in, double z)
 {
 	double until = (double)in->calls.until, late = until - in->calls.span_ns - in->began_ns,
-	       after = until - in->began_ns - in->duration_ns, part = (fabs(late) + fabs(after)) / in->duration_ns;
+	       after = until - in->began_ns - in->duration_ns,
+	       part = (fabs(late) + fabs(after) + 2 * ASKED_NS) / in->duration_ns;
 
-	return isnan(part) || isinf(part) ? 0 : part;
+	return isnan(part) || isinf(part) ? 0 : part * pace_apart(in->calls.busy, z);
 }
 
 /* `n` calls of one kind; by_stretch: room. */
@@ -26,7 +40,7 @@ static int add_kind(const struct flow_input *in, const struct est_opts *o, struc
 {
 	const struct in_sysio *k = &in->sysio[order[0]];
 	bool known = true;
-	double half;
+	double half, z = normal_half(o->level);
 	struct flow_call c = {
 		.func = flow_func(out, in->funcs[k->func].name, in->funcs[k->func].object),
 		.reads = k->dir == FMT_IO_KERNEL_READS,
@@ -48,8 +62,8 @@ static int add_kind(const struct flow_input *in, const struct est_opts *o, struc
 	if (in->engine == FLOW_EXACT)
 		c.low = c.high = c.bytes;
 	if (known && o->level > 0) {
-		half = call_half_width(&in->calls, k->measure, by_stretch, normal_half(o->level)) +
-		       c.bytes * (not_covered(in) + call_cost_unsure(&in->calls, k->measure));
+		half = call_half_width(&in->calls, k->measure, by_stretch, z) +
+		       c.bytes * (not_covered(in, z) + call_cost_unsure(&in->calls, k->measure));
 		c.low = c.bytes > half ? c.bytes - half : 0;
 		c.high = c.bytes + half;
 	}

@@ -69,6 +69,7 @@ static int add_unseen(struct raw *r, enum call_measure m)
 /* Targets that wait, or wait for others' CPU time, make no calls: how long they ran tells more than how long it was. */
 static void choose_time(struct call_stretches *c)
 {
+	c->busy = c->total[CALLS_TIME] / c->span_ns;
 	if (isnan(c->total[CALLS_TIME]))
 		c->total[CALLS_TIME] = c->span_ns;
 	else

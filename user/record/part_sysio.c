@@ -282,8 +282,19 @@ static int poll_stretch(struct sysio_part *c, uint64_t now)
 	return err || !go_on ? err : begin_stretch(c, NULL);
 }
 
+/* What moved while parts began is not the recording's. Of a command that waits to be let go nothing did, and its first
+ * calls are. */
+static void begin_sums(struct sysio_part *c)
+{
+	c->told = c->told && read_sums(c);
+	c->written = c->latest;
+	c->described = c->told ? c->latest.at : clock_now();
+}
+
 static int poll_pause(struct sysio_part *c, uint64_t now)
 {
+	if (!c->stretches && !session_targets(c->s)->child)
+		begin_sums(c);
 	if (now < c->plan.next)
 		return 0;
 	if (c->stretches >= ON_CREDIT &&
@@ -482,6 +493,7 @@ const struct source source_syscalls = {
 	.second = sysio_part_on_second,
 	.ending = sysio_part_ending,
 	.stop = sysio_part_stop,
+	.counts_all = true,
 	.release = sysio_part_release,
 };
 

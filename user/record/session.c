@@ -294,6 +294,8 @@ int session_start(struct session *s, struct err *e)
 	openfile_patience(MOMENT_MS, 0);
 	if (!err)
 		err = targets_recheck(s->targets, e);
+	/* samples are taken from now on: to begin may take a second where CPUs are short */
+	s->profile_began = clock_now();
 	sampler_hold(s->sampler, false);
 	return err ? err : targets_go(s->targets, e);
 }
@@ -650,15 +652,21 @@ double session_timer_share(const struct session *s)
 	return session_tick_ns(s) / (double)s->period_ns;
 }
 
+static void stop_parts(struct session *s, bool that_count_all)
+{
+	for (unsigned i = s->part_count; i-- > 0;)
+		if (s->parts[i].started && s->parts[i].ops->stop && s->parts[i].ops->counts_all == that_count_all)
+			s->parts[i].ops->stop(s->parts[i].ctx, s);
+}
+
 static void stop_all(struct session *s)
 {
 	if (s->stopped)
 		return;
 	s->stopped = true;
+	stop_parts(s, true);
 	sampler_stop(s->sampler);
-	for (unsigned i = s->part_count; i-- > 0;)
-		if (s->parts[i].started && s->parts[i].ops->stop)
-			s->parts[i].ops->stop(s->parts[i].ctx, s);
+	stop_parts(s, false);
 }
 
 int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
