@@ -16,6 +16,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,6 +25,7 @@
 #include "offload/session_internal.h"
 #include "util/clock.h"
 #include "util/grow.h"
+#include "util/process_file.h"
 #include "util/random.h"
 
 #define LOOK_MIN_NS 2e6    /* how often to look: such that an account is overdrawn by little, */
@@ -32,10 +34,12 @@
 #define LOOK_FIRST_US 1000 /* and soon at first, before the next library's are planted, which takes some 5 ms */
 #define CREDIT_S 3.0       /* an account holds at most so many seconds' earnings, and starts with none: */
 #define LOAN_S 0.3         /* so many seconds' it may owe at first, 38 hits of 26 us at .33 % of a CPU */
-#define PACE_HITS 8        /* in one look tell how fast they come, to a third */
-#define OPEN_PART 0.3      /* of it a stretch may cost */
-#define PIECES 64          /* of a stretch, at most */
-#define TAIL_US 3000       /* how long to watch a pace that is new before letting go */
+#define LOAN_LEAST                                                                                                     \
+	0.25 /* of it, where the target mostly sleeps: ten hits; fewer would tell the pace of each other's ends */
+#define PACE_HITS 8   /* in one look tell how fast they come, to a third */
+#define OPEN_PART 0.3 /* of it a stretch may cost */
+#define PIECES 64     /* of a stretch, at most */
+#define TAIL_US 3000  /* how long to watch a pace that is new before letting go */
 
 uint64_t session_process_cpu(int pid)
 {
@@ -56,6 +60,37 @@ uint64_t session_cpu(struct offload_session *s)
 		sum += *last;
 	}
 	return sum;
+}
+
+/* CPUs that a process has used since it began; NaN: not known. */
+static double lived_on(int pid)
+{
+	char text[1024], *end;
+	unsigned long long start;
+	double age;
+
+	if (process_file(pid, "stat", text, sizeof(text)) <= 0 || !(end = strrchr(text, ')')) ||
+	    sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+		   &start) != 1)
+		return NAN;
+	age = (double)clock_ns(CLOCK_BOOTTIME) - (double)start * 1e9 / (double)sysconf(_SC_CLK_TCK);
+	return age > 0 ? (double)session_process_cpu(pid) / age : NAN;
+}
+
+/*
+ * Part of the first loan. How much of a CPU the targets use is not known before the recording's first second is over:
+ * what they used in their life tells. Whole, what mostly sleeps would pay it back in as long as a recording lasts, and
+ * one stretch would be all there is.
+ */
+static double loan_part(struct offload_session *s)
+{
+	uint64_t pid, *last;
+	double sum = 0;
+	size_t pos = 0;
+
+	while (map_next(&s->pids, &pos, &pid, &last))
+		sum += lived_on((int)pid);
+	return sum > 0 ? fmax(fmin(sum, 1), LOAN_LEAST) : 1;
 }
 
 /* What a hit of this probe costs the target. */
@@ -302,7 +337,7 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 
 	pthread_mutex_lock(&s->lock);
 	l->balance_ns = s->opts.exact ? INFINITY : 0;
-	l->floor_ns = -s->opts.budget * LOAN_S * 1e9;
+	l->floor_ns = -s->opts.budget * LOAN_S * 1e9 * loan_part(s);
 	r = arm_library(s, l, e);
 	if (!l->on && s->thread_runs)
 		pthread_cond_signal(&s->wake); /* it may have been idle */
