@@ -157,6 +157,43 @@ static void test_paced(void **state)
 	offload_summary_free(s);
 }
 
+/* The same service on a machine whose CPUs others want: its calls come in batches, and of three stretches one met such.
+ * What may be any number, down to what was seen, is no rate. */
+static void test_paced_in_batches(void **state)
+{
+	static const uint64_t calls[] = { 1, 90, 2 };
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
+	uint64_t clock = MS, cpu = MS;
+	struct offload_summary *s;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct fmt_offload_window one = { .armed = clock,
+						  .disarmed = clock + 10 * MS,
+						  .calls = calls[i],
+						  .hits = 2 * calls[i],
+						  .library = library,
+						  .cpu_armed = cpu,
+						  .hits_ns = (uint64_t)(CALL_NS * (double)calls[i]),
+						  .gap_mean = 10 * MS };
+
+		cpu += calls[i] * 10300;
+		one.cpu_disarmed = cpu;
+		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
+		total.calls += calls[i];
+		clock += 3000 * MS;
+		cpu += 3000 * 20 * 300;
+	}
+	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	s = end_at(w, library, clock, cpu);
+	assert_int_equal(s->items_cnt, 1);
+	print_message("calls %.0f [%.0f, %.0f]\n", s->items[0].estimate, s->items[0].low, s->items[0].high);
+	assert_true(isnan(s->items[0].estimate) && s->items[0].low == 93 && isnan(s->items[0].high));
+	offload_summary_free(s);
+}
+
 /*
  * A service that calls as fast as it can, every 500 ns of its CPU time, and gets the CPU half the time: others want it,
  * too. A hit takes twice what was measured at start, which is nearly all that a stretch does.
@@ -428,6 +465,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_losses, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_cold, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_paced, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_paced_in_batches, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_starved, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_long_calls, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_short_calls, new_path, remove_path),
