@@ -169,6 +169,8 @@ for s in 4 8 16; do
 done
 check "without any rate the model tells amounts" by_model
 check "and flow has bytes" jq -e '.amounts_note == null and ([.functions[].in // 0] | add > 0)' <(accperf flow --json -i model.data)
+known() { for v in timeline objects; do accperf $v --json -i model.data | jq .amounts_known; done | sort -u; }
+check "timeline and objects, too" [ "$(known)" = true ]
 accperf exact -q -o rounds.data -- "$WORKLOADS/pipeline" --rounds 10 >/dev/null 2>&1
 user_ns() { python3 -c 'import os, sys
 p = os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:])

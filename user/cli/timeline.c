@@ -44,7 +44,10 @@ static const struct opt options[] = {
 static int cmd_timeline(void *opts, int argc, char **argv)
 {
 	const struct timeline_cmd *o = opts;
-	struct flow_input_opts io = { .bytes = true, .main_image = !strcmp(o->attribute, "main"), .stores_too = true };
+	struct flow_input_opts io = { .bytes = true,
+				      .main_image = !strcmp(o->attribute, "main"),
+				      .compute = true, /* without it no scale is known, and no amounts */
+				      .stores_too = true };
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct filter filter;
 	struct flow_input in;
