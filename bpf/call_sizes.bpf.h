@@ -225,6 +225,7 @@ static __always_inline bool succeeded(__u8 ok, __u64 ret)
 	case PR_SIZE: return ret < (__u64)-4096;
 	case PR_NONZERO: return ret != 0;
 	case PR_NOT_NEGATIVE: return (__s32)ret >= 0;
+	case PR_STREAM: return (__s32)ret >= 0 || (__s32)ret == -5;
 	}
 	return true;
 }

@@ -148,7 +148,7 @@ static void zlib(void)
 {
 	unsigned long n = sizeof(out), got = sizeof(back), took = 0, gave = 0, m;
 	z_stream s = { .next_in = text, .next_out = out, .avail_out = sizeof(out) };
-	unsigned calls = 0;
+	unsigned calls = 0, stuck = 0;
 
 	NEED(deflateInit(&s, 6) == Z_OK);
 	for (unsigned size = 1; s.total_in < N; size += 999, calls++) {
@@ -166,7 +166,13 @@ static void zlib(void)
 		s.next_out = back + s.total_out;
 		s.avail_out = N - s.total_out < 7777 ? (unsigned)(N - s.total_out) : 7777;
 		NEED(inflate(&s, Z_NO_FLUSH) >= 0);
+		s.avail_out = 0;
+		if (s.total_out < N) { /* asked again without room: nothing is done, and nothing fails */
+			stuck += inflate(&s, Z_NO_FLUSH) == Z_BUF_ERROR;
+			calls++;
+		}
 	}
+	NEED(stuck);
 	did("zlib", "inflate", calls, s.total_in, N);
 	inflateEnd(&s);
 	m = sizeof(out);

@@ -4,10 +4,10 @@
 
 static const struct offload_row zlib_rows[] = {
 	/* z_stream: avail_in at 8, avail_out at 32; zlib-ng's own names have the same layout. */
-	CALL("deflate", NN, .in = USED32(0, 8), .out = USED32(0, 32)),
-	CALL("inflate", NN, .in = USED32(0, 8), .out = USED32(0, 32)),
-	CALL("zng_deflate", NN, .in = USED32(0, 8), .out = USED32(0, 32)),
-	CALL("zng_inflate", NN, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("zng_deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("zng_inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
 	CALL("compress", Z, .in = ARG(3), .out = AFTER64(1, 0)),
 	CALL("compress2", Z, .in = ARG(3), .out = AFTER64(1, 0)),
 	CALL("uncompress", Z, .in = ARG(3), .out = AFTER64(1, 0)),

@@ -146,6 +146,7 @@
 #define Z .ok = PR_ZERO
 #define P .ok = PR_POSITIVE
 #define NN .ok = PR_NOT_NEGATIVE
+#define ST .ok = PR_STREAM
 #define SZ .ok = PR_SIZE
 
 #define ROWS(list) .rows = (list), .row_count = sizeof(list) / sizeof(*(list))
