@@ -66,7 +66,7 @@ enum probe_ok { /* which returned values are success */
 		PR_SIZE = 3,     /* not a small negative number */
 		PR_NONZERO = 4,
 		PR_NOT_NEGATIVE = 5, /* as int */
-		PR_STREAM = 6,       /* that, or zlib's Z_BUF_ERROR, -5: nothing could be done yet, and the stream goes on */
+		PR_STREAM = 6,       /* that, or zlib's Z_BUF_ERROR, -5: the stream had no room or no input */
 };
 
 enum probe_scope { PS_QUEUE = 0, PS_EVENT = 1, PS_ALL = 2 };

@@ -115,7 +115,7 @@ struct source {
 	int (*begun)(void *part, struct session *s, struct err *e);
 	/* Detach everything; records of the part may still be written. Called once, also after errors. */
 	void (*stop)(void *part, struct session *s);
-	bool counts_all; /* until then the kernel counts for it: it is stopped before the timers are, nearer to the end */
+	bool counts_all; /* what the kernel counts until then is its: stopped before the timers, nearer to the end */
 	void (*release)(void *part);
 };
 
