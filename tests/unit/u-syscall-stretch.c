@@ -184,6 +184,22 @@ static void turns_are_told_right(void **state)
 	}
 }
 
+/* The machine was busy: planned for 3 ms, a first stretch took .2 s, met no call of the targets and 200,000 of others.
+ * The next comes within a second, before a recording of some seconds is over; once calls were met the budget rules. */
+static void the_first_pauses_are_short(void **state)
+{
+	struct syscall_stretch p;
+
+	stretch_init(&p, .01, 2);
+	for (int met = 0; met < 2; met++) {
+		uint64_t ends = 200000000 + (uint64_t)met * 10000000000ull;
+
+		stretch_begin(&p, ends - 200000000, 1e-3);
+		assert_false(stretch_end(&p, ends, 0, met ? 1e5 : 0, 0, 1e8, .5));
+		assert_true(met ? p.next - ends > 4000000000 : p.next - ends <= 1000000000);
+	}
+}
+
 /* Clocks that stand still or step back must not divide by zero or give negative weights. */
 static void odd_times(void **state)
 {
@@ -239,9 +255,13 @@ static void questions_are_paid_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(budgets_hold),      cmocka_unit_test(few_calls_are_seen_all),
-		cmocka_unit_test(others_are_spared), cmocka_unit_test(turns_are_told_right),
-		cmocka_unit_test(odd_times),         cmocka_unit_test(questions_are_paid_for),
+		cmocka_unit_test(budgets_hold),
+		cmocka_unit_test(few_calls_are_seen_all),
+		cmocka_unit_test(others_are_spared),
+		cmocka_unit_test(turns_are_told_right),
+		cmocka_unit_test(the_first_pauses_are_short),
+		cmocka_unit_test(odd_times),
+		cmocka_unit_test(questions_are_paid_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,9 @@
 #define FIRST_NS 3e6   /* of calls nothing is known yet, the target's or others' */
 #define SHORTEST_NS 1e5       /* of a stretch; by hand */
 #define LONGEST_PAUSE_NS 10e9 /* between stretches; by hand */
+/* Until a call of the targets was met: a recording of seconds would end without one. The next is as short as others'
+ * calls ask for, so they lose a sixth of the budget. */
+#define FIRST_PAUSE_NS 1e9
 #define KEPT                                                                                                           \
 	0.9 /* of what is known of the cost, at each stretch; it is the mean over quiet and busy times that counts */
 #define RESTS 150.0       /* times what a question took, until the next: together they take .7 % of a CPU */
@@ -76,7 +79,7 @@ bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, doub
 		 double spread)
 {
 	uint64_t end = over_at > p->began && over_at < now ? over_at : now;
-	double attached = now > p->began ? (double)(now - p->began) : 1, pause, need_others, stands_for;
+	double attached = now > p->began ? (double)(now - p->began) : 1, pause, need_others, stands_for, longest;
 
 	p->on = false;
 	p->ended = end;
@@ -94,7 +97,8 @@ bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, doub
 		return true;
 	}
 	pause = fmax(INTERVAL_NS, need_others - attached) * (0.5 + spread);
-	p->next = now + (uint64_t)fmin(pause, LONGEST_PAUSE_NS);
+	longest = p->known_cost > 0 ? LONGEST_PAUSE_NS : FIRST_PAUSE_NS;
+	p->next = now + (uint64_t)fmin(pause, longest);
 	return false;
 }
 
