@@ -159,9 +159,8 @@ static void test_paced(void **state)
 
 /* The same service on a machine whose CPUs others want: its calls come in batches, and of three stretches one met such.
  * What may be any number, down to what was seen, is no rate. */
-static void test_paced_in_batches(void **state)
+static void batches(const uint64_t *calls, uint64_t length, double least)
 {
-	static const uint64_t calls[] = { 1, 90, 2 };
 	uint32_t library;
 	struct store_writer *w = begin(&library);
 	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
@@ -170,7 +169,7 @@ static void test_paced_in_batches(void **state)
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct fmt_offload_window one = { .armed = clock,
-						  .disarmed = clock + 10 * MS,
+						  .disarmed = clock + length,
 						  .calls = calls[i],
 						  .hits = 2 * calls[i],
 						  .library = library,
@@ -190,8 +189,17 @@ static void test_paced_in_batches(void **state)
 	s = end_at(w, library, clock, cpu);
 	assert_int_equal(s->items_cnt, 1);
 	print_message("calls %.0f [%.0f, %.0f]\n", s->items[0].estimate, s->items[0].low, s->items[0].high);
-	assert_true(isnan(s->items[0].estimate) && s->items[0].low == 93 && isnan(s->items[0].high));
+	assert_true(isnan(s->items[0].estimate) && s->items[0].low >= least && isnan(s->items[0].high));
 	offload_summary_free(s);
+}
+
+/* Nor is what seems to have been probed all the time: how many calls it makes without cannot be told. */
+static void test_paced_in_batches(void **state)
+{
+	static const uint64_t apart[] = { 1, 90, 2 }, alike[] = { 200, 201, 202 };
+
+	batches(apart, 10 * MS, 93);
+	batches(alike, 2 * MS, 603);
 }
 
 /*

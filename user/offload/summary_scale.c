@@ -124,9 +124,8 @@ void summary_scale_item(struct summary_private *k, struct offload_item *it, doub
 		it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
 	}
 	it->low = fmax(it->low, calls);
-	/* What may be any number of times as many is a bound, and no figure; of a target that seems to be paced from
-	 * outside the clock tells one all the same, unless stretches differ by as much as that. */
-	if (isnan(it->high) && (!t.idle || !(low.error < 1)))
+	/* What may be any number of times as many is a bound, and no figure. */
+	if (isnan(it->high))
 		it->estimate = NAN;
 out:
 	free(t.clock);
