@@ -101,6 +101,7 @@ static int allocate_solver(struct counts_solver *s)
 	size_t nodes = (size_t)t->nodes + 2, links = t->links + 1, groups = t->groups + 2;
 
 	s->order = malloc(nodes * sizeof(*s->order));
+	s->rank = malloc(nodes * sizeof(*s->rank));
 	s->first_in = calloc(nodes, sizeof(*s->first_in));
 	s->by_child = malloc(links * sizeof(*s->by_child));
 	s->first_part = calloc(groups, sizeof(*s->first_part));
@@ -113,10 +114,11 @@ static int allocate_solver(struct counts_solver *s)
 	s->by_ratios = calloc(groups, sizeof(*s->by_ratios));
 	s->shift = calloc(links + nodes, sizeof(*s->shift));
 	s->pull = calloc(links + nodes, sizeof(*s->pull));
+	s->touched = malloc((links + nodes) * sizeof(*s->touched));
 	s->var = calloc(links + nodes, sizeof(*s->var));
 	s->column_first = calloc(links + nodes + 2, sizeof(*s->column_first));
 	s->total = calloc(links + nodes, sizeof(*s->total));
-	return s->order && s->first_in && s->by_child && s->first_part && s->by_group && s->root && s->x &&
+	return s->order && s->rank && s->touched && s->first_in && s->by_child && s->first_part && s->by_group && s->root && s->x &&
 			       s->adjoint && s->use && s->per_group && s->by_ratios && s->shift && s->pull && s->var &&
 			       s->column_first && s->total
 		       ? 0
@@ -126,6 +128,8 @@ static int allocate_solver(struct counts_solver *s)
 static void release_solver(struct counts_solver *s)
 {
 	free(s->order);
+	free(s->rank);
+	free(s->touched);
 	free(s->first_in);
 	free(s->by_child);
 	free(s->first_part);
@@ -142,29 +146,62 @@ static void release_solver(struct counts_solver *s)
 	free(s->column_first);
 	free(s->total);
 	free(s->seen);
+	free(s->fixed);
+	free(s->guessed);
+	free(s->m);
+	free(s->lambda);
+	free(s->d);
+	free(s->weight);
+	free(s->side);
+	free(s->column);
+	free(s->base);
+}
+
+void counts_solved_release(struct counts_tree *t)
+{
+	if (t->solver)
+		release_solver(t->solver);
+	free(t->solver);
+	t->solver = NULL;
 }
 
 int counts_solve(struct counts_tree *t)
 {
-	struct counts_solver s = { .t = t };
+	struct counts_solver *s;
 	int rc = check_links(t);
 
+	counts_solved_release(t);
 	if (rc)
 		return rc;
+	s = t->solver = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->t = t;
 	t->broken = t->cycles = 0;
 	for (size_t i = 0; i < t->links; i++) {
 		t->link[i].broken = t->link[i].cycle = false;
 		t->link[i].correction = 1;
 	}
-	rc = allocate_solver(&s);
-	rc = rc ? rc : counts_order(&s);
-	rc = rc ? rc : list_parts(&s);
+	rc = allocate_solver(s);
+	rc = rc ? rc : counts_order(s);
+	rc = rc ? rc : list_parts(s);
 	if (!rc) {
-		counts_run_tree(&s);
-		memcpy(s.by_ratios, s.per_group, t->groups * sizeof(*s.by_ratios));
-		rc = choose(&s);
+		for (uint32_t i = 0; i < t->nodes; i++)
+			s->rank[s->order[i]] = i;
+		counts_run_tree(s);
+		memcpy(s->by_ratios, s->per_group, t->groups * sizeof(*s->by_ratios));
+		rc = choose(s);
 	}
-	rc = rc ? rc : counts_infer(&s);
-	release_solver(&s);
+	rc = rc ? rc : counts_infer(s);
+	if (!rc && t->runs_var)
+		counts_infer_nodes(s);
+	if (rc || !t->keep)
+		counts_solved_release(t);
 	return rc;
+}
+
+void counts_solve_nodes(struct counts_tree *t)
+{
+	if (t->solver)
+		counts_infer_nodes(t->solver);
 }

@@ -150,6 +150,7 @@ struct counts_tree {
 	/* Expected instructions a second before any rate is looked at, and the variance of its log; 0: unknown. */
 	double speed, speed_var;
 	const bool *want; /* by node: whether runs_var is asked for, or NULL */
+	bool keep;        /* what counts_solve_nodes() asks stays until counts_solved_release() */
 	/* out */
 	double *runs;      /* by node, relative; caller's array of `nodes`, or NULL */
 	double *runs_var;  /* by node: of its log; NaN where not wanted; caller's array, or NULL */
@@ -159,11 +160,15 @@ struct counts_tree {
 	double ipc_spread; /* standard deviation of log instructions per time, as found */
 	double stretch;    /* factor on the variance of ratios, as found */
 	uint32_t broken, cycles;
+	struct counts_solver *solver; /* kept, or NULL */
 };
 
 #define COUNTS_MAX_GROUPS 192 /* the largest by time are solved together; the rest get their time share */
 
 /* 0, -EINVAL (an index out of range, a negative number), -ENOMEM. */
 int counts_solve(struct counts_tree *t);
+/* Fills runs_var of a tree that was solved with `keep`: of nodes that only the solution says are wanted. */
+void counts_solve_nodes(struct counts_tree *t);
+void counts_solved_release(struct counts_tree *t);
 
 #endif

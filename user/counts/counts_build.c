@@ -502,6 +502,7 @@ int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 
 void counts_built_release(struct counts_built *b)
 {
+	counts_solved_release(&b->tree);
 	free(b->tree.link);
 	free(b->tree.part);
 	free(b->tree.group);

@@ -10,15 +10,14 @@
 #define LOOP_LOG 2.3       /* log of how often a loop goes round, ten times, where nothing tells; by hand */
 #define HINT_MOST 50       /* executions a time; by hand */
 #define COLD_VAR 4.0       /* of a loop without a single sample */
-#define GRID 41            /* branches: logs of how often, from 0 down */
 #define GRID_STEP 0.25     /* log: a step of the grid is a factor of 1.28; by hand */
-#define PACE_STEPS 5       /* its instructions per time against its surroundings', in logs */
 #define PACE_SD 1.0        /* sd of the log: a factor of e; by hand */
 #define STRAYED 0.03       /* of the samples around: found where an interrupt comes through late */
 #define MOST_SAMPLES 40.0  /* more do not tell a branch better: what is unsure is not how many they are */
 #define GUESS_VAR 1.0      /* guesses that were checked scattered so much beyond what they claimed */
 #define NEARLY_ALWAYS 0.85 /* part of its parent's runs; above it a guess scatters less; by hand */
 #define COLD_FROM 8        /* grid points: what is run less often than that is cold */
+#define NEGLIGIBLE 40.0    /* log: what is that much less likely adds less than rounding does */
 
 /* What branches commonly do: nearly always, anything between, hardly ever. Of blocks that are not known
  * to run; of those that are; of the way into a loop that was seen to run, which might be passed by: once
@@ -91,32 +90,27 @@ static void whole_turns(const struct counts_record *r, size_t link, double *anch
 	}
 }
 
-static double log_sum(double a, double b)
-{
-	return fmax(a, b) + log1p(exp(-fabs(a - b)));
-}
-
 /* Samples of the child, `expected` if it ran always, at any pace that is likely. */
-static double chance_of_samples(double samples, double expected, double around, double part)
+static double chance_of_samples(const struct guess_grid *g, double samples, double expected, double around, double part)
 {
-	double sum = -INFINITY, scale = fmin(1, MOST_SAMPLES / fmax(samples, expected));
+	double term[PACE_STEPS], most = -INFINITY, sum = 0, scale = fmin(1, MOST_SAMPLES / fmax(samples, expected));
 
 	for (int i = 0; i < PACE_STEPS; i++) {
-		double z = i - (PACE_STEPS - 1) / 2,
-		       mean = expected * part * exp(z * PACE_SD) + STRAYED * around + 1e-6;
+		double z = i - (PACE_STEPS - 1) / 2, mean = expected * part * g->pace[i] + STRAYED * around + 1e-6;
 
-		sum = log_sum(sum, -z * z / 2 + scale * (samples * log(mean) - mean));
+		term[i] = -z * z / 2 + scale * ((samples > 0 ? samples * log(mean) : 0) - mean);
+		most = fmax(most, term[i]);
 	}
-	return sum;
+	for (int i = 0; i < PACE_STEPS; i++)
+		sum += term[i] > most - NEGLIGIBLE ? exp(term[i] - most) : 0;
+	return most + log(sum);
 }
 
 /* Hits of both, where the child cannot come more often; some are lost at a window's ends. */
-static double by_hits(double anchor, double child, double part)
+static double by_hits(const struct guess_grid *g, double anchor, double child, int at)
 {
-	double p = fmin(fmax(part, 1e-5), 0.98);
-
 	child = fmin(child, anchor);
-	return child * log(p) + (anchor - child) * log1p(-p);
+	return child * g->log_hit[at] + (anchor - child) * g->log_missed[at];
 }
 
 /* A branch: samples of what is behind it and of what is before; hits of both. */
@@ -125,22 +119,39 @@ struct branch_seen {
 	double anchor, child;
 };
 
-static void guess_kind(int kind, const struct branch_seen *b, struct counts_ratio *out)
+static void fill_grid(struct guess_grid *g)
+{
+	for (int i = 0; i < PACE_STEPS; i++)
+		g->pace[i] = exp((i - (PACE_STEPS - 1) / 2) * PACE_SD);
+	for (int i = 0; i < GRID; i++) {
+		double part = exp(-GRID_STEP * i), p = fmin(fmax(part, 1e-5), 0.98);
+
+		g->part[i] = part;
+		g->log_hit[i] = log(p);
+		g->log_missed[i] = log1p(-p);
+		for (int kind = COLD; kind <= GUARD_IN_LOOP; kind++) {
+			double prior = i < 2           ? commonly[kind].always / 2
+				       : i < COLD_FROM ? commonly[kind].between / (COLD_FROM - 2)
+						       : commonly[kind].cold / (GRID - COLD_FROM);
+
+			g->log_prior[kind][i] = log(prior + 1e-9);
+		}
+	}
+}
+
+static void guess_kind(const struct guess_grid *g, int kind, const struct branch_seen *b, struct counts_ratio *out)
 {
 	double log_like[GRID], most = -INFINITY, sum = 0, mean = 0, square = 0, var;
 	double log_mean = 0, log_square = 0;
 
 	for (int i = 0; i < GRID; i++) {
-		double part = exp(-GRID_STEP * i), prior = i < 2           ? commonly[kind].always / 2
-							   : i < COLD_FROM ? commonly[kind].between / (COLD_FROM - 2)
-									   : commonly[kind].cold / (GRID - COLD_FROM);
-
-		log_like[i] = log(prior + 1e-9) + chance_of_samples(b->samples, b->expected, b->around, part) +
-			      (b->anchor > 0 ? by_hits(b->anchor, b->child, part) : 0);
+		log_like[i] = g->log_prior[kind][i] +
+			      chance_of_samples(g, b->samples, b->expected, b->around, g->part[i]) +
+			      (b->anchor > 0 ? by_hits(g, b->anchor, b->child, i) : 0);
 		most = fmax(most, log_like[i]);
 	}
 	for (int i = 0; i < GRID; i++) {
-		double part = exp(-GRID_STEP * i), weight = exp(log_like[i] - most);
+		double part = g->part[i], weight = log_like[i] > most - NEGLIGIBLE ? exp(log_like[i] - most) : 0;
 
 		sum += weight;
 		mean += weight * part;
@@ -168,8 +179,9 @@ int counts_guess_begin(struct counts_guess *g, const struct counts_record *r)
 	g->turns = calloc(r->nodes + 1, sizeof(*g->turns));
 	if (!g->active || !g->guard || !g->turns)
 		return -ENOMEM;
+	fill_grid(&g->grid);
 	for (int kind = COLD; kind <= GUARD_IN_LOOP; kind++)
-		guess_kind(kind, &(struct branch_seen){ 0 }, &g->unseen[kind]);
+		guess_kind(&g->grid, kind, &(struct branch_seen){ 0 }, &g->unseen[kind]);
 	for (size_t n = 1; n < r->nodes; n++)
 		g->active[n] = r->node[n].samples > 0;
 	for (size_t i = 0; i < r->links; i++) {
@@ -208,7 +220,7 @@ static void guess_branch(const struct counts_guess *g, size_t link, struct count
 
 	whole_turns(r, link, &b.anchor, &b.child);
 	if (p->samples || c->samples || b.anchor > 0) {
-		guess_kind(kind, &b, out);
+		guess_kind(&g->grid, kind, &b, out);
 		return;
 	}
 	out->ratio = g->unseen[kind].ratio;

@@ -9,12 +9,23 @@
 
 #include "counts/counts_windows.h"
 
+#define GUESS_KINDS 4
+#define GRID 41      /* branches: logs of how often, from 0 down */
+#define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
+
+/* What does not hang on a branch. */
+struct guess_grid {
+	double part[GRID], log_hit[GRID], log_missed[GRID], log_prior[GUESS_KINDS][GRID];
+	double pace[PACE_STEPS];
+};
+
 struct counts_guess {
 	const struct counts_record *r;
 	bool *active; /* by node: it runs, or something that only it leads to */
 	bool *guard;  /* by node: leads into a loop that was seen to run */
 	bool *turns;  /* by node: a block that others hang on, as it stands for a cycle that is no loop */
-	struct counts_ratio unseen[4]; /* by kind of branch: of one without samples and hits, as most are */
+	struct guess_grid grid;
+	struct counts_ratio unseen[GUESS_KINDS]; /* by kind of branch: of one without samples and hits, as most are */
 };
 
 int counts_guess_begin(struct counts_guess *g, const struct counts_record *r);

@@ -23,6 +23,7 @@ struct counts_seen {
 struct counts_solver {
 	struct counts_tree *t;
 	uint32_t *order;  /* nodes, parents first */
+	uint32_t *rank;   /* by node: its place in that order */
 	size_t *first_in; /* by node: its links as child, in by_child */
 	size_t *by_child;
 	size_t *first_part, *by_group; /* by group: its parts */
@@ -32,7 +33,9 @@ struct counts_solver {
 	double *per_group;    /* instructions, likewise */
 	double *by_ratios;    /* and as measured */
 	double *shift;        /* by error: its estimate so far */
-	double *pull;         /* by error: a row of elasticities */
+	double *pull;         /* by error: a row of elasticities; 0 but of those that are touched */
+	size_t *touched;      /* the errors of that row */
+	size_t touched_count;
 	size_t *column_first; /* by error: what it does, in column: observation and elasticity */
 	struct counts_effect {
 		uint32_t on;
@@ -67,7 +70,9 @@ void counts_run_tree(struct counts_solver *s);
 void counts_row(struct counts_solver *s, uint32_t k);
 /* The same of how often a node runs. */
 void counts_node_row(struct counts_solver *s, uint32_t node);
-/* Fills shift, mean, spread and what counts.h calls out. 0, -ENOMEM. */
+/* Fills shift, mean, spread and what counts.h calls out, but for runs_var. 0, -ENOMEM. */
 int counts_infer(struct counts_solver *s);
+/* The tree's runs_var, once that is done. */
+void counts_infer_nodes(struct counts_solver *s);
 
 #endif

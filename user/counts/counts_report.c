@@ -458,8 +458,8 @@ static void sum_links(struct maker *m)
 	out->dropped += (uint32_t)dropped;
 }
 
-/* Which nodes' intervals are shown. The order of rows is known only after solving: so solve twice. */
-static int solve_detail(struct maker *m)
+/* Which nodes' intervals are shown: the order of rows is known only after solving. */
+static void solve_detail(struct maker *m)
 {
 	struct counts_tree *t = &m->built.tree;
 
@@ -473,7 +473,7 @@ static int solve_detail(struct maker *m)
 	m->want[0] = false;
 	t->want = m->want;
 	t->runs_var = m->var;
-	return counts_record_solve(m->r, &m->built);
+	counts_solve_nodes(t);
 }
 
 int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
@@ -492,13 +492,14 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 	m.want = calloc(r->nodes + 1, sizeof(*m.want));
 	m.var = calloc(r->nodes + 1, sizeof(*m.var));
 	m.repeats = calloc(r->funcs + 1, sizeof(*m.repeats));
+	m.built.tree.keep = true;
 	rc = out->row && m.row_of && m.want && m.var && m.repeats ? counts_record_solve(r, &m.built) : -ENOMEM;
 	if (!rc) {
 		fill_rows(&m);
 		rc = sort_functions(&m);
 	}
-	rc = rc ? rc : solve_detail(&m);
 	if (!rc) {
+		solve_detail(&m);
 		fill_entries(&m);
 		sum_links(&m);
 		rc = list_callers_and_loops(&m, true);

@@ -140,8 +140,10 @@ static int fill_equations(struct counts_solver *s)
 		counts_row(s, k);
 		/* what the extrapolation to no errors adds */
 		s->base[k] = 0;
-		for (size_t e = 0; e < errors && !rc; e++) {
-			if (s->pull[e] == 0 || s->var[e] <= 0)
+		for (size_t i = 0; i < s->touched_count && !rc; i++) {
+			size_t e = s->touched[i];
+
+			if (s->var[e] <= 0)
 				continue;
 			s->base[k] += s->pull[e] * s->shift[e];
 			if (s->pull[e] > NO_EFFECT)
@@ -560,8 +562,8 @@ static void report_unseen(struct counts_solver *s, uint32_t i)
 	double var = 0, half;
 
 	counts_row(s, i);
-	for (size_t e = 0; e < counts_errors(s->t); e++)
-		var += s->pull[e] * s->pull[e] * s->var[e];
+	for (size_t k = 0; k < s->touched_count; k++)
+		var += s->pull[s->touched[k]] * s->pull[s->touched[k]] * s->var[s->touched[k]];
 	half = Z95 * sqrt(fmin(var, UNKNOWN_VAR));
 	g->instructions = s->per_group[at];
 	if (s->t->sample > 0)
@@ -673,7 +675,8 @@ static double node_var(struct counts_solver *s, uint32_t node)
 
 	counts_node_row(s, node);
 	memset(s->side, 0, s->observed * sizeof(*s->side));
-	for (size_t e = 0; e < counts_errors(s->t); e++) {
+	for (size_t k = 0; k < s->touched_count; k++) {
+		size_t e = s->touched[k];
 		double v = s->pull[e] * s->var[e] * (e < s->t->links && guessed(&s->t->link[e]) ? s->stretch : 1);
 
 		if (!(v > 0))
@@ -686,12 +689,10 @@ static double node_var(struct counts_solver *s, uint32_t node)
 	return fmax(0, var - dot(s->side, s->side, s->observed));
 }
 
-static void report_nodes(struct counts_solver *s)
+void counts_infer_nodes(struct counts_solver *s)
 {
 	const struct counts_tree *t = s->t;
 
-	for (uint32_t v = 0; t->runs && v < t->nodes; v++)
-		t->runs[v] = s->x[v];
 	for (uint32_t v = 0; t->runs_var && v < t->nodes; v++)
 		t->runs_var[v] = t->want && t->want[v] ? node_var(s, v) : NAN;
 }
@@ -786,7 +787,8 @@ static int report_all(struct counts_solver *s)
 	for (size_t l = 0; l < t->links; l++)
 		t->link[l].correction = counts_is_rate(&t->link[l]) ? s->x[t->link[l].child] / t->link[l].ratio.ratio
 								    : exp(-s->shift[l]);
-	report_nodes(s);
+	for (uint32_t v = 0; t->runs && v < t->nodes; v++)
+		t->runs[v] = s->x[v];
 	t->ipc_spread = s->spread;
 	t->stretch = s->stretch;
 	return rc;
@@ -816,16 +818,5 @@ int counts_infer(struct counts_solver *s)
 		set_mean(s);
 		rc = solve_all(s);
 	}
-	if (!rc)
-		rc = report_all(s);
-	free(s->fixed);
-	free(s->guessed);
-	free(s->m);
-	free(s->lambda);
-	free(s->d);
-	free(s->weight);
-	free(s->side);
-	free(s->column);
-	free(s->base);
-	return rc;
+	return rc ? rc : report_all(s);
 }

@@ -163,22 +163,31 @@ void counts_run_tree(struct counts_solver *s)
 		s->per_group[t->part[i].group] += t->part[i].instructions * s->x[t->part[i].node];
 }
 
-/* From s->adjoint (d value / d x by node, used up) to s->pull: d value / d error, by error. Errors
- * are counted as what the log of a ratio is too high by. */
-static void adjoint(struct counts_solver *s)
+static void touch(struct counts_solver *s, size_t error, double pull)
+{
+	s->pull[error] = pull;
+	s->touched[s->touched_count++] = error;
+}
+
+/* From s->adjoint (d value / d x by node, used up; of the last node in the order and those before) to s->pull: d value
+ * / d error, by error. Errors are counted as what the log of a ratio is too high by. */
+static void adjoint(struct counts_solver *s, uint32_t last)
 {
 	const struct counts_tree *t = s->t;
 
-	memset(s->pull, 0, counts_errors(t) * sizeof(*s->pull));
-	for (uint32_t i = t->nodes; i-- > 0;) {
+	for (size_t i = 0; i < s->touched_count; i++)
+		s->pull[s->touched[i]] = 0;
+	s->touched_count = 0;
+	for (uint32_t i = last + 1; i-- > 0;) {
 		uint32_t v = s->order[i];
-		double flow = s->adjoint[v], scale = s->root[v] ? exp(-s->shift[t->links + v]) : 1;
+		double flow = s->adjoint[v], scale;
 
 		if (!(flow > 0))
 			continue;
+		scale = s->root[v] ? exp(-s->shift[t->links + v]) : 1;
 		s->adjoint[v] = 0;
 		if (s->root[v])
-			s->pull[t->links + v] = flow * s->x[v];
+			touch(s, t->links + v, flow * s->x[v]);
 		for (size_t k = s->first_in[v]; k < s->first_in[v + 1]; k++) {
 			size_t l = s->by_child[k];
 			double via;
@@ -188,7 +197,7 @@ static void adjoint(struct counts_solver *s)
 			/* where a cycle is entered, all that comes in is scaled as well */
 			via = flow * scale * s->use[l];
 			s->adjoint[t->link[l].parent] += via;
-			s->pull[l] = via * s->x[t->link[l].parent];
+			touch(s, l, via * s->x[t->link[l].parent]);
 		}
 	}
 }
@@ -197,20 +206,24 @@ static void adjoint(struct counts_solver *s)
 void counts_row(struct counts_solver *s, uint32_t k)
 {
 	const struct counts_tree *t = s->t;
-	uint32_t at = s->seen[k].index;
+	uint32_t at = s->seen[k].index, last = 0;
 
 	if (s->seen[k].rate) {
+		last = s->rank[t->link[at].child];
 		s->adjoint[t->link[at].child] += 1 / s->x[t->link[at].child];
 	} else {
-		for (size_t i = s->first_part[at]; i < s->first_part[at + 1]; i++)
-			s->adjoint[t->part[s->by_group[i]].node] +=
-				t->part[s->by_group[i]].instructions / fmax(s->per_group[at], COUNTS_TINY);
+		for (size_t i = s->first_part[at]; i < s->first_part[at + 1]; i++) {
+			const struct counts_part *p = &t->part[s->by_group[i]];
+
+			last = s->rank[p->node] > last ? s->rank[p->node] : last;
+			s->adjoint[p->node] += p->instructions / fmax(s->per_group[at], COUNTS_TINY);
+		}
 	}
-	adjoint(s);
+	adjoint(s, last);
 }
 
 void counts_node_row(struct counts_solver *s, uint32_t node)
 {
 	s->adjoint[node] += 1 / s->x[node];
-	adjoint(s);
+	adjoint(s, s->rank[node]);
 }

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 8  /* of reweighing; by hand */
-#define ACTIVE 12 /* turns of the last round until no flow is negative any more; by hand */
+#define ROUNDS 6  /* of reweighing; by hand */
+#define ACTIVE 8 /* turns of the last round until no flow is negative any more; by hand */
 /* The same of all rounds before, which only tell the last one's weights; by hand. Counts of gcc, perl, postgres and
  * python are .014, .004, .008, .010 (TV) from a solver's with fifty times the steps; with 12 turns .008, .001, .006,
  * .011. */
