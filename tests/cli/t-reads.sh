@@ -66,6 +66,7 @@ for how in "report" "report --columns flow" "flow --json" "flow --per scale" "ob
 	check "$how asked again does not read its profile" again $how -i "$a"
 done
 check "diff asked again reads neither profile" again diff "$a" "$b"
+check "wall asked again does not read its profile" again wall -i "$G/exact-pipeline.prof"
 # ... and a file that was written is written again, as it was, for its owner alone; what stdout got is not kept
 file_again() {
 	local out=$1; shift
@@ -77,6 +78,19 @@ cp "$a" here.prof
 check "export --pprof -o asked again does not read its profile" file_again x.gz export --pprof -o x.gz -i "$a"
 check "export of a name of its own, too" file_again here.prof.folded export --collapsed here.prof
 check "flow -o, too" file_again flow.txt flow -o flow.txt -i "$a"
+if ! accperf version --json | jq -e '.features[] | select(.name == "html").built' >built; then
+	skip "a page asked again does not read its profile" "this build has no pages"
+else
+	check "a page asked again does not read its profile" file_again p.html report --html p.html -i "$a"
+	check "... nor one of two profiles" file_again q.html report --html q.html --against "$b" -i "$a"
+	cp "$b" b.prof
+	rests_on_both() {
+		accperf report --html r.html --against b.prof -i "$a" >said 2>&1; rm -f opened; cp "$a" b.prof
+		COUNT_LOG=$TMP/opened LD_PRELOAD=$TMP/count.so accperf report --html r.html --against b.prof -i "$a" >said 2>&1
+		[ -e opened ]
+	}
+	check "... but does when the other one changed" rests_on_both
+fi
 check "... but not for another file" bash -c '! [ -e y.gz ] && accperf export --pprof -o y.gz -i "$1" 2>err && cmp x.gz y.gz' - "$a"
 check "... nor into a folder that is none" bash -c '! accperf export --pprof -o none/x.gz -i "$1" 2>err && ! accperf export --pprof -o none/x.gz -i "$1" 2>err' - "$a"
 anew() { ! again "$@"; }

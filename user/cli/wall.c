@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/kept.h"
 #include "command/pager.h"
 #include "flow/estimators.h"
 #include "view/trust.h"
@@ -15,7 +16,7 @@ struct wall_cmd {
 	const char *input, *output, *view, *functions, *semantics, *stack, *attribute;
 	double op_cost, byte_cost;
 	uint64_t top;
-	bool json, svg, stdio;
+	bool json, svg, stdio, fresh;
 };
 
 static const struct wall_cmd defaults = {
@@ -51,6 +52,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.wall/1" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "the curves as a picture" },
 	STDIO_OPT(struct wall_cmd, stdio),
+	FRESH_OPT(struct wall_cmd, fresh),
 	OPT_END
 };
 

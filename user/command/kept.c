@@ -122,21 +122,24 @@ static bool inputs_unchanged(const struct kept *k)
 	return true;
 }
 
-/* True: answers of such a call are kept. What servers of debug information say is not known beforehand, nor what files
- * the parent of a page's part has read. */
+/* True: answers of such a call are kept. What servers of debug information say is not known beforehand, nor, for a
+ * page's part (json_rows_most()), what files its parent has read. */
 static bool prepare(struct kept *k, const struct cli_command *cmd, const void *opts, int argc, char **argv, int rest)
 {
 	const char *const *input = option(cmd, opts, "input", OPT_STRING);
 	const char *const *output = option(cmd, opts, "output", OPT_STRING);
 	const char *const *page = option(cmd, opts, "html", OPT_STRING);
+	const char *const *before = option(cmd, opts, "against", OPT_STRING);
 	const char *servers = rights_getenv("DEBUGINFOD_URLS");
 
-	*k = (struct kept){ .dir = -1, .output = output ? *output : NULL };
-	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (k->output && !strcmp(k->output, "-")) || (page && *page) ||
+	*k = (struct kept){ .dir = -1, .output = output ? *output : page ? *page : NULL };
+	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (k->output && !strcmp(k->output, "-")) ||
 	    (servers && *servers) || json_rows_most())
 		return false;
 	if (input)
 		k->input[k->inputs++] = *input;
+	if (input && before && *before)
+		k->input[k->inputs++] = *before;
 	for (int i = rest; i < argc; i++) {
 		if (input) { /* what it is asked about in that file */
 			k->word = argv[i];

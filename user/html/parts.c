@@ -7,6 +7,7 @@
 #include "html/parts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@
 #include "html/stacks.h"
 #include "flow/shared.h"
 #include "util/json.h"
+#include "util/openfile.h"
 
 #define MOST_AT_ONCE 4    /* commands, of which each holds a flow in memory; by hand */
 #define NOTE_MOST 2000    /* bytes of what a command said; by hand */
@@ -57,9 +59,9 @@ static const struct part_row {
 
 struct running {
 	pid_t pid;
-	int out, said; /* files without a name; -1: none */
+	int out, said, looked; /* files without a name; -1: none */
 	int status;
-	struct buf json, note;
+	struct buf json, note, list;
 };
 
 static int print_stacks(const char *input)
@@ -95,13 +97,68 @@ static int run_command(const struct part_row *row, const struct html_files *file
 	return cli_run(cli_find(row->command), argc, argv);
 }
 
+/* A file that a part looked at: its path follows. */
+struct looked {
+	struct stat st;
+	uint32_t found, len;
+};
+
+static void add_looked(void *list, const char *path, const struct stat *found)
+{
+	struct looked l = { .found = found != NULL, .len = (uint32_t)strlen(path) };
+
+	if (found)
+		l.st = *found;
+	buf_add(list, &l, sizeof(l));
+	buf_add(list, path, l.len);
+}
+
+/* Its length first: a part that was ended before has told of nothing. */
+static void write_looked(int fd, const struct buf *list)
+{
+	uint64_t len = list->len;
+
+	if (!buf_failed(list) && write(fd, &len, sizeof(len)) == sizeof(len) && len)
+		len -= (uint64_t)write(fd, list->data, list->len);
+}
+
+/* To whoever keeps the page. */
+static void tell_looked(const struct buf *list)
+{
+	uint64_t len = 0;
+	size_t at = sizeof(len);
+	char path[PATH_MAX];
+
+	if (list->len >= sizeof(len))
+		memcpy(&len, list->data, sizeof(len));
+	if (list->len < sizeof(len) || list->len - sizeof(len) != len) {
+		openfile_found("", NULL);
+		return;
+	}
+	while (at + sizeof(struct looked) <= list->len) {
+		struct looked l;
+
+		memcpy(&l, list->data + at, sizeof(l));
+		at += sizeof(l);
+		if (l.len >= sizeof(path) || l.len > list->len - at) {
+			openfile_found("", NULL);
+			return;
+		}
+		memcpy(path, list->data + at, l.len);
+		path[l.len] = 0;
+		at += l.len;
+		openfile_found(path, l.found ? &l.st : NULL);
+	}
+}
+
 static int begin(const struct part_row *row, const struct html_files *files, struct running *r, struct err *e)
 {
 	r->out = memfd_create("json", MFD_CLOEXEC);
 	r->said = memfd_create("said", MFD_CLOEXEC);
+	r->looked = memfd_create("looked", MFD_CLOEXEC);
 	fflush(stdout);
 	fflush(stderr);
-	r->pid = r->out >= 0 && r->said >= 0 ? fork() : -1;
+	r->pid = r->out >= 0 && r->said >= 0 && r->looked >= 0 ? fork() : -1;
 	if (r->pid < 0)
 		return err_set(e, -errno, "cannot run `accperf %s`: %s", row->name, strerror(errno));
 	if (r->pid)
@@ -109,7 +166,9 @@ static int begin(const struct part_row *row, const struct html_files *files, str
 	dup2(r->out, STDOUT_FILENO);
 	dup2(r->said, STDERR_FILENO);
 	json_limit_rows(row->rows);
+	openfile_tell(add_looked, &r->list);
 	r->status = run_command(row, files);
+	write_looked(r->looked, &r->list);
 	_exit(fflush(stdout) ? EXIT_FAILED : r->status);
 }
 
@@ -153,6 +212,8 @@ static void finish_part(const struct part_row *row, struct running *r)
 	if (r->pid > 0 && waitpid(r->pid, &how, 0) == r->pid) {
 		read_pipe(r->out, SIZE_MAX, &r->json);
 		read_pipe(r->said, NOTE_MOST, &r->note);
+		read_pipe(r->looked, SIZE_MAX, &r->list);
+		tell_looked(&r->list);
 		tidy(&r->note);
 		r->status = WIFEXITED(how) ? WEXITSTATUS(how) : EXIT_FAILED;
 		if (WIFSIGNALED(how))
@@ -173,8 +234,11 @@ static void release(struct running *r)
 			close(r[i].out);
 		if (r[i].said > 0)
 			close(r[i].said);
+		if (r[i].looked > 0)
+			close(r[i].looked);
 		buf_release(&r[i].json);
 		buf_release(&r[i].note);
+		buf_release(&r[i].list);
 	}
 }
 

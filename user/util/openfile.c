@@ -263,13 +263,18 @@ void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *
 	tell_ctx = ctx;
 }
 
+void openfile_found(const char *path, const struct stat *found)
+{
+	if (tell)
+		tell(tell_ctx, path, found);
+}
+
 void openfile_looks_at(const char *path)
 {
 	struct stat st;
 	bool there = tell && !stat(path, &st) && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode));
 
-	if (tell)
-		tell(tell_ctx, path, there ? &st : NULL);
+	openfile_found(path, there ? &st : NULL);
 }
 
 void openfile_looks_in(int dir, const char *name)
@@ -291,8 +296,7 @@ int openfile_regular(const char *path, struct stat *st)
 {
 	int fd = open_careful(APART_PATH, 0, path, st);
 
-	if (tell)
-		tell(tell_ctx, path, fd >= 0 ? st : NULL);
+	openfile_found(path, fd >= 0 ? st : NULL);
 	return fd;
 }
 

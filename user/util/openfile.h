@@ -66,6 +66,8 @@ void openfile_tell(void (*told)(void *ctx, const char *path, const struct stat *
  * changes with its entries, not with what is written into them. */
 void openfile_looks_at(const char *path);
 void openfile_looks_in(int dir, const char *name);
+/* Tells of what a process of ours has found; a path that is not absolute: nothing that rests on it can be kept. */
+void openfile_found(const char *path, const struct stat *found);
 
 /* Only root or we ourselves can have written it: what is known of such a file may be remembered. */
 bool openfile_is_ours(const struct stat *st);
