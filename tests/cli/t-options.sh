@@ -65,6 +65,8 @@ for word in xyzzy q; do
 	accperf "$word" >out 2>err
 	check "'$word' is like no command" bash -c '! grep -q "did you mean" err'
 done
+expect_status 2 "a switch with a value" accperf record --windows off -- true
+check "... says how it is turned off" grep -q -- "--windows takes no value: it is --windows or --no-windows" err
 accperf report --xyzzyq >out 2>err
 check "an option like no other" bash -c '! grep -q "did you mean" err'
 

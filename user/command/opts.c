@@ -171,6 +171,12 @@ static const char *had_by(const struct cli_command *cmd, const char *name, size_
 	return out;
 }
 
+/* As others take it: `--windows off`, which would be a command of that name. */
+static bool is_switch_word(const char *s)
+{
+	return s && (!strcmp(s, "on") || !strcmp(s, "off"));
+}
+
 static int parse_long(const struct cli_command *cmd, void *opts, int argc, char **argv, int *i, struct err *e)
 {
 	const char *name = argv[*i] + 2, *eq = strchr(name, '='), *value = eq ? eq + 1 : NULL;
@@ -184,8 +190,11 @@ static int parse_long(const struct cli_command *cmd, void *opts, int argc, char 
 		return err_set(e, -EINVAL, "unknown option %s%s; %s `accperf %s --help`", shown,
 			       had_by(cmd, name, len, had, sizeof(had)), meant(cmd, name, len, near, sizeof(near)),
 			       cmd->name);
-	if (o->type == OPT_BOOL && value)
-		return err_set(e, -EINVAL, "%s takes no value", shown);
+	if (o->type == OPT_BOOL && (value || (*i + 1 < argc && is_switch_word(argv[*i + 1])))) {
+		const char *base = strncmp(o->name, "no-", 3) ? o->name : o->name + 3;
+
+		return err_set(e, -EINVAL, "%s takes no value: it is --%s or --no-%s", shown, base, base);
+	}
 	if (o->type != OPT_BOOL && !value) {
 		if (*i + 1 >= argc)
 			return err_set(e, -EINVAL, "%s wants a value (%s)", shown, o->arg ? o->arg : "VALUE");

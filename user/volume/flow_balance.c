@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROUNDS 6  /* of reweighing; by hand */
-#define ACTIVE 8 /* turns of the last round until no flow is negative any more; by hand */
-/* The same of all rounds before, which only tell the last one's weights; by hand. Counts of gcc, perl, postgres and
- * python are .014, .004, .008, .010 (TV) from a solver's with fifty times the steps; with 12 turns .008, .001, .006,
- * .011. */
+/* Of reweighing; turns of the last round until no flow is negative any more; the same of those before, which only tell
+ * the last one's weights; by hand. Counts of gcc, perl, postgres and two recordings of python are .031, .007, .019, .016,
+ * .047 (TV) from a solver's with fifty times the steps; with 8 rounds and 12 last turns, for half as long again, .029,
+ * .006, .015, .010, .053. */
+#define ROUNDS 6
+#define ACTIVE 8
 #define EARLY 6
 #define STEPS 60 /* of one descent; five times as many move .5 % of the time between blocks, as much as rounding does */
 #define ENOUGH 1e-6       /* of the first residual */
