@@ -118,9 +118,9 @@ static int allocate_solver(struct counts_solver *s)
 	s->var = calloc(links + nodes, sizeof(*s->var));
 	s->column_first = calloc(links + nodes + 2, sizeof(*s->column_first));
 	s->total = calloc(links + nodes, sizeof(*s->total));
-	return s->order && s->rank && s->touched && s->first_in && s->by_child && s->first_part && s->by_group && s->root && s->x &&
-			       s->adjoint && s->use && s->per_group && s->by_ratios && s->shift && s->pull && s->var &&
-			       s->column_first && s->total
+	return s->order && s->rank && s->touched && s->first_in && s->by_child && s->first_part && s->by_group &&
+			       s->root && s->x && s->adjoint && s->use && s->per_group && s->by_ratios && s->shift &&
+			       s->pull && s->var && s->column_first && s->total
 		       ? 0
 		       : -ENOMEM;
 }

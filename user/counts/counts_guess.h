@@ -9,9 +9,9 @@
 
 #include "counts/counts_windows.h"
 
-#define GUESS_KINDS 4
-#define GRID 41      /* branches: logs of how often, from 0 down */
-#define PACE_STEPS 5 /* its instructions per time against its surroundings', in logs */
+#define GUESS_KINDS 4 /* of branches: counts_guess.c lists what each commonly does */
+#define GRID 41       /* branches: logs of how often, from 0 down */
+#define PACE_STEPS 5  /* its instructions per time against its surroundings', in logs */
 
 /* What does not hang on a branch. */
 struct guess_grid {

@@ -29,12 +29,12 @@ struct counts_solver {
 	size_t *first_part, *by_group; /* by group: its parts */
 	bool *root;                    /* of unknown scale */
 	double *x, *adjoint;
-	double *use;          /* by link: its ratio, errors so far taken off */
-	double *per_group;    /* instructions, likewise */
-	double *by_ratios;    /* and as measured */
-	double *shift;        /* by error: its estimate so far */
-	double *pull;         /* by error: a row of elasticities; 0 but of those that are touched */
-	size_t *touched;      /* the errors of that row */
+	double *use;       /* by link: its ratio, errors so far taken off */
+	double *per_group; /* instructions, likewise */
+	double *by_ratios; /* and as measured */
+	double *shift;     /* by error: its estimate so far */
+	double *pull;      /* by error: a row of elasticities; 0 but of those that are touched */
+	size_t *touched;   /* the errors of that row */
 	size_t touched_count;
 	size_t *column_first; /* by error: what it does, in column: observation and elasticity */
 	struct counts_effect {

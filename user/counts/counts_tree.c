@@ -163,7 +163,7 @@ void counts_run_tree(struct counts_solver *s)
 		s->per_group[t->part[i].group] += t->part[i].instructions * s->x[t->part[i].node];
 }
 
-static void touch(struct counts_solver *s, size_t error, double pull)
+static void touch_error(struct counts_solver *s, size_t error, double pull)
 {
 	s->pull[error] = pull;
 	s->touched[s->touched_count++] = error;
@@ -187,7 +187,7 @@ static void adjoint(struct counts_solver *s, uint32_t last)
 		scale = s->root[v] ? exp(-s->shift[t->links + v]) : 1;
 		s->adjoint[v] = 0;
 		if (s->root[v])
-			touch(s, t->links + v, flow * s->x[v]);
+			touch_error(s, t->links + v, flow * s->x[v]);
 		for (size_t k = s->first_in[v]; k < s->first_in[v + 1]; k++) {
 			size_t l = s->by_child[k];
 			double via;
@@ -197,7 +197,7 @@ static void adjoint(struct counts_solver *s, uint32_t last)
 			/* where a cycle is entered, all that comes in is scaled as well */
 			via = flow * scale * s->use[l];
 			s->adjoint[t->link[l].parent] += via;
-			touch(s, l, via * s->x[t->link[l].parent]);
+			touch_error(s, l, via * s->x[t->link[l].parent]);
 		}
 	}
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 
 /* Of reweighing; turns of the last round until no flow is negative any more; the same of those before, which only tell
- * the last one's weights; by hand. Counts of gcc, perl, postgres and two recordings of python are .031, .007, .019, .016,
- * .047 (TV) from a solver's with fifty times the steps; with 8 rounds and 12 last turns, for half as long again, .029,
- * .006, .015, .010, .053. */
+ * the last one's weights; by hand. Counts of gcc, perl, postgres and two recordings of python are .031, .007, .019,
+ * .016, .047 (TV) from a solver's with fifty times the steps; with 8 rounds and 12 last turns, for half as long again,
+ * .029, .006, .015, .010, .053. */
 #define ROUNDS 6
 #define ACTIVE 8
 #define EARLY 6
