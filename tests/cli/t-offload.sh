@@ -170,6 +170,12 @@ accperf record -q -o idle.data -- sleep .3 >/dev/null 2>&1
 expect_status 3 "where there is nothing to probe" accperf offload -i idle.data
 check "it is not said that calls were not looked for" bash -c '! grep -q "without offload probes" "$1" && grep -q "holds no offload call" "$1"' - "$TMP/err"
 check "and no probe was loaded and priced" bash -c 'accperf offload -i idle.data --json 2>/dev/null | jq -e ".attach == null and .trust.mark == \"do not use\" and (.trust.reason // \"\" | test(\"looked\") | not)"'
+python3 -c 'import time; time.sleep(1.5); import zlib
+end = time.monotonic() + 2.5
+while time.monotonic() < end: zlib.compress(b"later" * 4000)' & later=$!; STARTED+=($later)
+accperf record -q -o later.data -p $later --duration 4s >/dev/null 2>&1
+check "nor of a process that is attached to without such a library; what it maps later is looked for, too" \
+	bash -c 'accperf offload -i later.data --json 2>/dev/null | jq -e "[.calls[]|select(.name==\"deflate\").counted_calls]|add > 0"; accperf advise -i later.data 2>&1 >/dev/null | { ! grep "no offload calls were looked for"; }'
 cp "$W/off_everylib" libze_loader.so.1
 LD_LIBRARY_PATH=$PWD accperf record -q -o lies.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
 LD_PRELOAD=$PWD/libze_loader.so.1 accperf record -q -o has.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1

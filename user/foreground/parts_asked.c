@@ -173,16 +173,10 @@ struct offload_part *asked_offload(const struct record_opts *o, int argc, char *
 int asked_add_offload(const struct record_opts *o, const struct targets *t, const char *exe, struct offload_part **out,
 		      struct err *e)
 {
-	bool any = false;
-
-	if (*out || o->offload || o->tids.count)
+	if (*out || o->offload || o->tids.count || !(t->child > 0 || t->count))
 		return 0;
-	any = t->child > 0;
-	for (size_t i = 0; i < t->count && !any; i++)
-		any = offload_maps_any(t->procs[i].pid);
-	if (any)
-		*out = offload_part_new(&(struct offload_opts){ .list = "auto", .unasked = true }, exe, e);
-	return any && !*out ? e->code : 0;
+	*out = offload_part_new(&(struct offload_opts){ .list = "auto", .unasked = true }, exe, e);
+	return *out ? 0 : e->code;
 }
 
 int asked_offload_notes(const struct offload_part *p, bool quiet, int status)

@@ -85,21 +85,6 @@ static bool want_searched(void *ctx, const char *base, const char *path)
 	return false;
 }
 
-static bool known_library(void *ctx, const char *base, const char *path)
-{
-	return offload_api_of(base, NULL) != NULL;
-}
-
-static int first_found(void *ctx, struct lib_file *f)
-{
-	return 1;
-}
-
-bool offload_maps_any(int pid)
-{
-	return libs_mapped(pid, known_library, first_found, NULL, NULL) == 1;
-}
-
 bool session_wants(struct offload_session *s, const char *path)
 {
 	return want_searched(&(struct finding){ .s = s }, path_last(path), path);

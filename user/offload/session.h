@@ -83,8 +83,6 @@ void offload_session_notes(const struct offload_session *s, struct buf *out);
 bool offload_session_degraded(const struct offload_session *s);
 /* Nanoseconds the probes have cost the target so far, and calls seen. */
 uint64_t offload_session_cost_ns(struct offload_session *s);
-/* Whether a process has the library of some API mapped. */
-bool offload_maps_any(int pid);
 /* Checks list and specs without touching the kernel: usage errors. */
 int offload_opts_check(const struct offload_opts *o, struct err *e);
 
