@@ -44,6 +44,42 @@ for p in empty torn exact-pipeline counts-whole live-zlib offload-cuda offload-m
 	check "$p: done or degraded, JSON by the schema" bash -c "[ $status = 0 ] || [ $status = 3 ] && python3 -c '
 import json, jsonschema; jsonschema.validate(json.load(open(\"$p.json\")), json.load(open(\"schema.json\")))'"
 done
+# What other tools rely on, written here a second time: each key, and a figure is a value between its two ends, or null.
+cat >shape.py <<-'PY'
+	import json, sys
+	from numbers import Real
+	S, N = str, (Real, type(None))
+	def V(v):
+	    return v is None or isinstance(v, dict) and list(v) == ["value", "low", "high"] and all(isinstance(x, Real) for x in v.values()) and v["low"] <= v["value"] <= v["high"]
+	candidate = {"name": S, "functions": list, "kind": ("function", "set", "chain", "offload"), "calls_per_s": V, "ns_per_call": V, "bytes_in": V, "bytes_out": V,
+	             "unique_in": V, "unique_out": V, "resident": V, "ops_per_byte": V, "share_of_time": V, "wait_share": V, "reason": (S, type(None)), "options": list}
+	option = {"accelerator": S, "design": ("sync", "sync-os", "async"), "speedup": V, "process_speedup": V, "g1": V, "g_half": V, "batch": V,
+	          "bound": ("overhead", "latency", "bandwidth", "computation", "amdahl", "queue"), "verdict": ("offload", "batch", "keep", "switch", "idle", "unknown"), "text": S}
+	seen = {}
+	def obey(x, keys, where):
+	    for k, t in keys.items():
+	        if not (k in x and (t(x[k]) if t is V else x[k] in t if isinstance(t, tuple) and isinstance(t[0], str) else isinstance(x[k], t))):
+	            sys.exit("%s: %s is %s" % (where, k, json.dumps(x.get(k, "missing"))))
+	        seen[k] = seen.get(k, 0) + (x[k] is not None)
+	    for k, f in x["partly"].items(): # what is known of a null: a value without its ends, or an end
+	        if x[k] is not None or list(f) != ["value", "low", "high"] or set(f.values()) == {None}:
+	            sys.exit("%s: partly %s %s, in full %s" % (where, k, f, x[k]))
+	for name in sys.argv[1:]:
+	    d = json.load(open(name))
+	    obey({**d, "partly": {}}, {"schema": ("accperf.advise/1",), "engine": S, "machine": S, "candidates": list}, name)
+	    for c in d["candidates"]:
+	        obey(c, candidate, name + " " + c["name"])
+	        for f in c["functions"]:
+	            if not isinstance(f, str): sys.exit("a function that is no name")
+	        for o in c["options"]:
+	            obey(o, option, "%s %s %s" % (name, c["name"], o["accelerator"]))
+	print(seen)
+	sys.exit(any(not n for k, n in seen.items() if k not in ("resident", "g1", "g_half"))) # those have one in u-advise-beside
+PY
+for p in offload-crypt offload-deflate pebs; do
+	accperf advise -i "$G/$p.prof" --catalogue devices.json --json >"some-$p.json" 2>/dev/null
+done
+check "each key of the JSON is there, of its type, and has a value in some profile" python3 shape.py ./*-*.json idle.json
 check "no candidate of a profile without samples" jq -e '.candidates == []' empty.json
 check "calls of an accelerator's own library are offloads" jq -e '[.candidates[] | select(.name | startswith("cuMemcpy")) | .kind] | length == 2 and all(. == "offload")' offload-cuda.json
 

@@ -89,9 +89,9 @@ to_switch() {
 		from=$(jq .from switch.json)
 		accperf record -q -o switch.data --offload none --offload-exact "${specs[@]}" -- "$W/off_switch" sleep 3 >/dev/null 2>&1 || return 1
 		accperf advise -i switch.data --json >advice.json 2>/dev/null
-		jq -c '[.candidates[]|select(.kind=="offload")|.options[]|[.text,.g1.value]]' advice.json
+		jq -c '[.candidates[]|select(.kind=="offload")|.options[]|[.text,.partly.g1.value]]' advice.json
 		jq -e --argjson from "$from" '[.candidates[]|select(.kind=="offload")|.options[]] | length == 1 and
-			all(.verdict == "switch" and .g1.value > $from / 4 and .g1.value < $from * 2)' advice.json && return 0
+			all(.verdict == "switch" and .partly.g1.value > $from / 4 and .partly.g1.value < $from * 2)' advice.json && return 0
 	done
 	return 1
 }

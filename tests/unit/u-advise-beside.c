@@ -12,6 +12,7 @@
 
 #include "advise/verdict.h"
 #include "model/catalogue.h"
+#include "view/advise.h"
 
 #include "made_program.h"
 
@@ -97,12 +98,42 @@ static void faults_that_stay(void **state)
 	end(&m);
 }
 
+/* Figures that no stored profile has: whole ones in JSON, and what is known of one in part apart from them. */
+static void figures_in_json(void **state)
+{
+	const double per_s = 1e4, bytes = 16 * KB;
+	struct advise_function *f;
+	struct advise_view v;
+	struct made m;
+	AUTO_BUF(json);
+
+	begin(&m);
+	device(&m, "board", 1000, 0.2, 10);
+	f = function(&m, "hash", 5e4, per_s, bytes, 0);
+	f->compute = 40 * bytes * per_s;
+	sizes(f, 64, 200, .5, 64 * KB, 1e5);
+	f->beta = FIGURE_EXACT(1);
+	f->C = FIGURE_EXACT(1.5);
+	edge(&m, ADVISE_ELSEWHERE, 0, bytes * per_s);
+	m.in.edge[0].before = true;
+	judge(&m);
+	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice };
+	advise_json(&v, &json);
+	assert_non_null(strstr(json.data, "\"resident\":{\"value\":"));
+	assert_non_null(strstr(json.data, "\"ops_per_byte\":{\"value\":"));
+	assert_non_null(strstr(json.data, "\"g1\":{\"value\":"));
+	assert_non_null(strstr(json.data, "\"g_half\":{\"value\":"));
+	assert_non_null(strstr(json.data, "\"speedup\":{\"value\":"));
+	end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_a_call_needs_once),
 		cmocka_unit_test(faults_that_stay),
 		cmocka_unit_test(data_placed_on_the_device),
+		cmocka_unit_test(figures_in_json),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

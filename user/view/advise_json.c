@@ -5,12 +5,25 @@
 #include "util/json.h"
 #include "view/advise.h"
 
+/* Of a candidate, or of an option. */
+struct keyed {
+	const char *key;
+	struct figure f;
+};
+
+/* What is told in full, as tools want it: a value between two ends, or null. */
+static bool figure_whole(const struct figure *f)
+{
+	return isfinite(f->value) && isfinite(f->low) && isfinite(f->high);
+}
+
+static bool figure_in_part(const struct figure *f)
+{
+	return !figure_whole(f) && (isfinite(f->value) || isfinite(f->low) || isfinite(f->high));
+}
+
 static void figure(struct json *j, const char *key, const struct figure *f)
 {
-	if (!isfinite(f->value)) {
-		json_null(j, key);
-		return;
-	}
 	json_obj(j, key);
 	json_f64(j, "value", f->value);
 	json_f64(j, "low", f->low);
@@ -18,32 +31,29 @@ static void figure(struct json *j, const char *key, const struct figure *f)
 	json_end(j);
 }
 
-/* Between two ends, where no value is known. */
-static void ends(struct json *j, const struct figure *f, const char *key)
+static void whole_or_null(struct json *j, const char *key, const struct figure *f)
 {
-	if (figure_known(f) || isnan(f->low) || isnan(f->high)) {
+	if (figure_whole(f))
 		figure(j, key, f);
-		return;
-	}
-	json_obj(j, key);
-	json_null(j, "value");
-	json_f64(j, "low", f->low);
-	json_f64(j, "high", f->high);
+	else
+		json_null(j, key);
+}
+
+/* What is known of figures that are null: a bound without a value, a value without ends. */
+static void figures_in_part(struct json *j, const struct keyed *all, size_t n)
+{
+	json_obj(j, "partly");
+	for (size_t i = 0; i < n; i++)
+		if (figure_in_part(&all[i].f))
+			figure(j, all[i].key, &all[i].f);
 	json_end(j);
 }
 
-/* Known from below only: no value, and no upper end. */
-static void rate_json(struct json *j, const struct candidate *c)
+static void figures(struct json *j, const struct keyed *all, size_t n)
 {
-	if (!candidate_rate_is_bound(c)) {
-		figure(j, "calls_per_s", &c->calls_per_s);
-		return;
-	}
-	json_obj(j, "calls_per_s");
-	json_null(j, "value");
-	json_f64(j, "low", c->calls_per_s.low);
-	json_null(j, "high");
-	json_end(j);
+	for (size_t i = 0; i < n; i++)
+		whole_or_null(j, all[i].key, &all[i].f);
+	figures_in_part(j, all, n);
 }
 
 /* Which sizes pay, of those that [lo, hi] holds: seen, and measured on the device; NULL: not known, or not surely. */
@@ -61,30 +71,34 @@ static const char *sizes_that_pay(const struct advise_option *o)
 
 static void option_json(struct json *j, const struct candidate *c, const struct advise_option *o)
 {
-	struct figure u = FIGURE_UNKNOWN, faulting = advise_faulting(c, &o->p.speedup), g1;
+	const struct predict_option *p = &o->p;
+	struct figure u = FIGURE_UNKNOWN, g1 = p->payoff_known || !o->predicted ? p->g1 : u;
+
+	if (o->predicted && !p->g1_told)
+		g1.value = NAN;
+	if (o->predicted && p->payoff_known && p->payoff_sure && !figure_known(&p->g1))
+		g1 = u; /* all sizes pay, or none: there is no break-even */
+	const struct keyed all[] = {
+		{ "speedup", p->speedup },
+		{ "process_speedup", p->process_speedup },
+		{ "g1", g1 },
+		{ "g_half", p->payoff_known || !o->predicted ? p->g_half : u },
+		{ "batch", p->batch },
+		{ "speedup_resident", o->predicted ? p->speedup_resident : u },
+		{ "speedup_faulting", o->predicted ? advise_faulting(c, &p->speedup) : u },
+		{ "rest_loses", o->predicted ? p->rest_loses : u },
+		{ "process_placed", o->predicted ? p->process_placed : u },
+		{ "thread_speedup", o->predicted ? p->thread_speedup : u },
+		{ "utilisation", o->predicted ? p->utilisation : u },
+		{ "queue_p50_ns", o->predicted ? p->wait_p50 : u },
+		{ "queue_p99_ns", o->predicted ? p->wait_p99 : u },
+	};
 
 	json_obj(j, NULL);
 	json_str(j, "accelerator", o->accelerator ? o->accelerator : "(any)");
-	json_str(j, "design", catalogue_design_str(o->p.design));
-	figure(j, "speedup", &o->p.speedup);
-	figure(j, "process_speedup", &o->p.process_speedup);
+	json_str(j, "design", catalogue_design_str(p->design));
+	figures(j, all, sizeof(all) / sizeof(*all));
 	json_str(j, "pays", sizes_that_pay(o));
-	g1 = o->p.payoff_known || !o->predicted ? o->p.g1 : u;
-	if (o->predicted && !o->p.g1_told)
-		g1.value = NAN;
-	if (o->predicted && o->p.payoff_known && o->p.payoff_sure && !figure_known(&o->p.g1))
-		g1 = u; /* all sizes pay, or none: there is no break-even */
-	ends(j, &g1, "g1");
-	figure(j, "g_half", o->p.payoff_known || !o->predicted ? &o->p.g_half : &u);
-	figure(j, "batch", &o->p.batch);
-	figure(j, "speedup_resident", o->predicted ? &o->p.speedup_resident : &u);
-	figure(j, "speedup_faulting", o->predicted ? &faulting : &u);
-	figure(j, "rest_loses", o->predicted ? &o->p.rest_loses : &u);
-	figure(j, "process_placed", o->predicted ? &o->p.process_placed : &u);
-	figure(j, "thread_speedup", o->predicted ? &o->p.thread_speedup : &u);
-	figure(j, "utilisation", o->predicted ? &o->p.utilisation : &u);
-	figure(j, "queue_p50_ns", o->predicted ? &o->p.wait_p50 : &u);
-	figure(j, "queue_p99_ns", o->predicted ? &o->p.wait_p99 : &u);
 	json_f64(j, "threshold", o->threshold > 0 ? o->threshold : NAN);
 	json_str(j, "bound", predict_bound_str(o->p.bound));
 	json_str(j, "verdict", verdict_str(o->verdict));
@@ -121,6 +135,22 @@ static const struct advised *advised_of(const struct advice *a, const struct can
 static void candidate_json(struct json *j, const struct advise_view *v, const struct candidate *c)
 {
 	const struct advised *d = advised_of(v->advice, c);
+	struct figure rate = c->calls_per_s;
+
+	if (candidate_rate_is_bound(c)) /* known from below only */
+		rate.value = rate.high = NAN;
+	const struct keyed all[] = {
+		{ "calls_per_s", rate },
+		{ "ns_per_call", c->ns_per_call },
+		{ "bytes_in", c->bytes_in },
+		{ "bytes_out", c->bytes_out },
+		{ "unique_in", c->unique_in },
+		{ "unique_out", c->unique_out },
+		{ "resident", c->resident },
+		{ "ops_per_byte", c->ops_per_byte },
+		{ "share_of_time", c->share },
+		{ "wait_share", c->wait_share },
+	};
 
 	json_obj(j, NULL);
 	json_str(j, "name", c->name);
@@ -129,16 +159,7 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 		json_str(j, NULL, v->input->function[c->function[i]].name);
 	json_end(j);
 	json_str(j, "kind", candidate_kind_str(c->kind));
-	rate_json(j, c);
-	figure(j, "ns_per_call", &c->ns_per_call);
-	figure(j, "bytes_in", &c->bytes_in);
-	figure(j, "bytes_out", &c->bytes_out);
-	ends(j, &c->unique_in, "unique_in");
-	ends(j, &c->unique_out, "unique_out");
-	figure(j, "resident", &c->resident);
-	figure(j, "ops_per_byte", &c->ops_per_byte);
-	figure(j, "share_of_time", &c->share);
-	figure(j, "wait_share", &c->wait_share);
+	figures(j, all, sizeof(all) / sizeof(*all));
 	sizes_json(j, c);
 	json_f64(j, "p50_ns", c->p50);
 	json_f64(j, "p90_ns", c->p90);
@@ -157,6 +178,15 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	json_end(j);
 }
 
+/* As the catalogue has it: many a maker's figure has no ends. */
+static void term(struct json *j, const char *key, const struct figure *f)
+{
+	if (isfinite(f->value))
+		figure(j, key, f);
+	else
+		json_null(j, key);
+}
+
 static void device_json(struct json *j, const struct advised_device *d)
 {
 	const struct figure *L = &d->L;
@@ -170,11 +200,11 @@ static void device_json(struct json *j, const struct advised_device *d)
 		if (d->kinds & 1u << i)
 			json_str(j, NULL, catalogue_kind_str(i));
 	json_end(j);
-	figure(j, "o", &d->o);
-	figure(j, "L", L);
+	term(j, "o", &d->o);
+	term(j, "L", L);
 	json_str(j, "L_per", !isfinite(L->value) ? NULL : d->kind == LOGCA_DEP ? "byte" : "call");
-	figure(j, "A", &d->A);
-	figure(j, "B", &d->B);
+	term(j, "A", &d->A);
+	term(j, "B", &d->B);
 	json_f64(j, "beta", isfinite(d->B.value) ? d->beta : NAN);
 	json_str(j, "lacks", *d->lacks ? d->lacks : NULL);
 	json_end(j);
@@ -203,12 +233,20 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
+#define N "{\"type\":[\"number\",\"null\"]}"
+
 #define V                                                                                                              \
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
-	"\"properties\":{\"value\":{\"type\":[\"number\",\"null\"]},\"low\":{\"type\":[\"number\",\"null\"]},"         \
-	"\"high\":{\"type\":[\"number\",\"null\"]}}}"
+	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":\"number\"},"                             \
+	"\"high\":{\"type\":\"number\"}}}"
 
-#define N "{\"type\":[\"number\",\"null\"]}"
+#define TERM                                                                                                           \
+	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
+	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":" N ",\"high\":" N "}}"
+
+#define PARTLY                                                                                                         \
+	"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"additionalProperties\":false,"           \
+	"\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" N ",\"low\":" N ",\"high\":" N "}}}"
 
 const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
@@ -222,7 +260,7 @@ const char advise_schema[] =
 	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
 	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
-	",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	",\"partly\":" PARTLY ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N ",\"share\":" N ",\"host_ns\":" N
 	"}}},"
 	"\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N ",\"limit_process\":" N
@@ -235,7 +273,7 @@ const char advise_schema[] =
 	",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V ",\"g_half\":" V
 	",\"batch\":" V ",\"speedup_resident\":" V ",\"speedup_faulting\":" V ",\"rest_loses\":" V
 	",\"process_placed\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
-	",\"queue_p99_ns\":" V ",\"threshold\":" N
+	",\"queue_p99_ns\":" V ",\"partly\":" PARTLY ",\"threshold\":" N
 	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
 	"\"gain_chance\":" N ",\"text\":{\"type\":\"string\"}}}}}}},"
@@ -243,5 +281,5 @@ const char advise_schema[] =
 	"\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
 	"\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	"\"o\":" V ",\"L\":" V ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" V ",\"B\":" V ",\"beta\":" N
+	"\"o\":" TERM ",\"L\":" TERM ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM ",\"B\":" TERM ",\"beta\":" N
 	",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";

@@ -13,8 +13,8 @@ const spread = (row, key, f) => Object.assign(row, { [key]: part(f, "value"), [k
 
 function rowOf(c, o) {
 	const row = { candidate: c.name, accelerator: o ? [o.accelerator, o.design].filter(Boolean).join(", ") : "", verdict: o ? o.verdict : "unknown", says: (o ? o.text : c.reason) || "", functions: (c.functions || []).join(" ") };
-	for (const key of ["share_of_time", "calls_per_s", "ns_per_call", "bytes_in", "bytes_out", "ops_per_byte"]) spread(row, key, c[key]);
-	for (const key of ["process_speedup", "speedup", "g1"]) spread(row, key, o ? o[key] : null);
+	for (const key of ["share_of_time", "calls_per_s", "ns_per_call", "bytes_in", "bytes_out", "ops_per_byte"]) spread(row, key, c[key] || c.partly?.[key]);
+	for (const key of ["process_speedup", "speedup", "g1"]) spread(row, key, o ? o[key] || o.partly?.[key] : null);
 	return row;
 }
 

@@ -32,8 +32,11 @@ function toStep(s, v) {
 	return v > 0 ? Math.max(0, Math.min(STEPS, Math.round((STEPS * Math.log(v / s.least)) / Math.log(s.most / s.least)))) : 0;
 }
 
+// Values without an interval stand apart from the others.
+const knownInPart = (c) => Object.fromEntries(Object.entries(c.partly || {}).filter(([, f]) => known(f)));
+
 export function whatIfPanel(advice) {
-	const usable = (advice?.candidates || []).filter((c) => known(c.ns_per_call) && known(c.bytes_in));
+	const usable = (advice?.candidates || []).map((c) => ({ ...c, ...knownInPart(c) })).filter((c) => known(c.ns_per_call) && known(c.bytes_in));
 	const select = el("select", { "aria-label": "Candidate", on: { change: () => state.set("model.of", select.value) } }, usable.map((c, i) => el("option", { value: String(i) }, shortened(c.name, 80))), el("option", { value: "own" }, "a call of your own"));
 	const typed = { ns: el("input", { type: "number", min: 0, "aria-label": "Time of a call in ns", on: { input: () => state.set("model.ns", typed.ns.value) } }), bytes: el("input", { type: "number", min: 0, "aria-label": "Bytes of a call", on: { input: () => state.set("model.bytes", typed.bytes.value) } }) };
 	const own = el("span", {}, el("label", {}, "ns a call ", typed.ns), " ", el("label", {}, "bytes a call ", typed.bytes));
