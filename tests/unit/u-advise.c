@@ -735,7 +735,7 @@ static void cannot_tell(void **state)
 	end(&m);
 
 	begin(&m);
-	device(&m, "board", 5300, 0.25, 10);
+	device(&m, "board", 5500, 0.25, 10);
 	f = function(&m, "near", 1e4, 1e4, 16 * KB, 16 * KB);
 	f->share = about(.1, .2);
 	judge(&m);
