@@ -528,6 +528,23 @@ static void missing(void **state)
 	assert_non_null(strstr(x.lacks, "(A)"));
 	near(x.limit, 3, 1e-9, "limit as A grows");
 	near(x.needed_acceleration, 6000 / (4000 - 2000.), 1e-9, "A for 1.5x"); /* 6000/A + 2000 = 4000 */
+	/* nor where the caller does not wait: a device that computes slowly holds it up all the same */
+	w.switch_ns = 500;
+	d.designs = 1u << CATALOGUE_SYNC | 1u << CATALOGUE_SYNC_OS | 1u << CATALOGUE_ASYNC;
+	d.engines = 1;
+	w.threads = 3;
+	assert_int_equal(predict(&w, &d, o, why), 3);
+	for (int i = 0; i < 3; i++)
+		assert_true(isnan(o[i].speedup.value) && strstr(o[i].lacks, "(A)"));
+	near(o[1].limit, 6000 / 2500., 1e-9, "limit of sync-os");
+	near(o[2].limit, 3, 1e-9, "limit of async");
+	assert_true(isinf(o[1].needed_acceleration)); /* a third of 4000 for each thread, and o and Lat take 2000 */
+	w.threads = 1;
+	assert_int_equal(predict(&w, &d, o, why), 3);
+	near(o[2].needed_acceleration, 3, 1e-9, "A for 1.5x of async, whose o is not known apart");
+	d.engines = NAN;
+	d.designs = 1u << CATALOGUE_SYNC;
+	w.switch_ns = NAN;
 	w.ns_per_call = FIGURE_EXACT(2500);
 	assert_true(isinf(one(&w, &d).needed_acceleration));
 	/* A known: the host's own computation over it */

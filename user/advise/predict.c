@@ -438,13 +438,14 @@ static double caller_time(const struct job *j, enum catalogue_design design, dou
 			  double wait)
 {
 	double turn = j->d->o_alone ? x : o + lat + x; /* latency is the caller's here, as Accelerometer has it */
+	double own = o + lat + (design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0);
 
 	if (!isnan(j->engines))
 		turn *= j->threads / j->engines;
 	switch (design) {
 	case CATALOGUE_SYNC: return o + lat + x + wait;
-	case CATALOGUE_SYNC_OS: return fmax(o + lat + j->w->switch_ns, turn);
-	case CATALOGUE_ASYNC: return fmax(o + lat, turn);
+	case CATALOGUE_SYNC_OS:
+	case CATALOGUE_ASYNC: return isnan(turn) ? NAN : fmax(own, turn); /* it may not keep up */
 	case CATALOGUE_DESIGNS: break;
 	}
 	return NAN;
@@ -737,6 +738,18 @@ static const char *lacking(const struct job *j, const struct predict_option *o)
 	return "";
 }
 
+/* How long the device may compute for a call to cost its caller no more than `most`: caller_time() the other way. */
+static double room_for_work(const struct job *j, enum catalogue_design design, const struct sums *s, double most)
+{
+	double own = s->o + s->lat, turn = isnan(j->engines) ? most : most * j->engines / j->threads;
+
+	if (design == CATALOGUE_SYNC)
+		return most - own;
+	if (own + (design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0) > most)
+		return 0;
+	return j->d->o_alone ? turn : turn - own;
+}
+
 static void option_of(const struct job *j, enum catalogue_design design, bool *pays, struct predict_option *o)
 {
 	struct sums s = sums_of(j, &as_given);
@@ -771,7 +784,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 				      .needed_acceleration = NAN,
 				      .limit = s.host / (s.o + s.lat + o1 + (isnan(q.mean) ? 0 : wait)) };
 	if (!known) {
-		double room = s.host / TARGET - s.o - s.lat - o1;
+		double room = room_for_work(j, design, &s, s.host / TARGET);
 
 		o->needed_acceleration = room > 0 ? j->compute / room : INFINITY;
 	}
