@@ -538,10 +538,13 @@ static void missing(void **state)
 		assert_true(isnan(o[i].speedup.value) && strstr(o[i].lacks, "(A)"));
 	near(o[1].limit, 6000 / 2500., 1e-9, "limit of sync-os");
 	near(o[2].limit, 3, 1e-9, "limit of async");
-	assert_true(isinf(o[1].needed_acceleration)); /* a third of 4000 for each thread, and o and Lat take 2000 */
+	near(o[1].needed_acceleration, 6000 / (4000 / 3.), 1e-9, "three threads' calls must be served by turns");
 	w.threads = 1;
 	assert_int_equal(predict(&w, &d, o, why), 3);
-	near(o[2].needed_acceleration, 3, 1e-9, "A for 1.5x of async, whose o is not known apart");
+	near(o[2].needed_acceleration, 1.5, 1e-9, "A for 1.5x of async: o and Lat pass meanwhile");
+	d.o_alone = false;
+	assert_int_equal(predict(&w, &d, o, why), 3);
+	near(o[2].needed_acceleration, 3, 1e-9, "where it is not known whose time o is");
 	d.engines = NAN;
 	d.designs = 1u << CATALOGUE_SYNC;
 	w.switch_ns = NAN;
