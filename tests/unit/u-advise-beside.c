@@ -21,7 +21,9 @@ static void what_a_call_needs_once(void **state)
 {
 	const double per_s = 1e3, bytes = 32 * KB;
 	const struct candidate *c;
+	struct advise_view v;
 	struct made m;
+	AUTO_BUF(text);
 
 	begin(&m);
 	device(&m, "board", 500, 0.1, 10);
@@ -41,6 +43,11 @@ static void what_a_call_needs_once(void **state)
 	assert_true(c->unique_in.low < 1024 * KB / 9e3 && c->unique_in.high >= bytes);
 	c = named(&m, "told");
 	assert_float_equal(c->unique_in.value, 16 * KB, 1);
+	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice, .all = true };
+	advise_text(&v, &(struct text_style){ .width = 0 }, &text);
+	assert_non_null(strstr(text.data, "32 KB [29.8 KB..34.3 KB] out, 31.4 KB to 34.3 KB distinct in, 0.5 ["));
+	assert_null(strstr(text.data, "KB] in, 15.8 KB to 16.2 KB distinct in")); /* told once */
+	assert_true(isnan(c->unique_out.low)); /* it hands out bytes, and no edge leaves it */
 	end(&m);
 }
 

@@ -396,8 +396,8 @@ static struct figure unique_per_call(double all, struct figure moved, struct fig
 	double most = fmin(all, moved.value), least = fmin(all / calls.value, most);
 	struct figure out = FIGURE_UNKNOWN;
 
-	if (isnan(all) || !figure_known(&moved) || !(calls.value > 0))
-		return out;
+	if (isnan(all) || !figure_known(&moved) || !(calls.value > 0) || (all == 0 && moved.value > 0))
+		return out; /* the last: bytes that moved, and no edge tells of where */
 	out.low = fmin(all / fmax(calls.high, calls.value), most);
 	out.high = fmin(all, fmax(moved.high, moved.value));
 	if (least >= ENDS_AGREE * most)

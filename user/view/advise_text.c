@@ -64,6 +64,21 @@ static void advise_add_bytes(struct buf *b, const char *what, const struct figur
 	buf_addf(b, " %s", what);
 }
 
+/* How many different bytes a call touches: all of them may be, or the same again and again. */
+static void add_distinct(struct buf *b, const char *what, const struct figure *unique, const struct figure *all)
+{
+	char low[24], high[24];
+
+	if (isnan(unique->low) || isnan(unique->high) || (unique->low == all->low && unique->high == all->high))
+		return;
+	advise_size(low, unique->low);
+	advise_size(high, unique->high);
+	if (strcmp(low, high))
+		buf_addf(b, ", %s to %s distinct %s", low, high, what);
+	else
+		buf_addf(b, ", %s distinct %s", low, what);
+}
+
 static void add_calls_per_s(struct buf *b, const struct candidate *c)
 {
 	const struct figure *f = &c->calls_per_s;
@@ -179,6 +194,10 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 	add_calls_per_s(&line, c);
 	advise_add_bytes(&line, "in", &c->bytes_in);
 	advise_add_bytes(&line, "out", &c->bytes_out);
+	if (v->all) {
+		add_distinct(&line, "in", &c->unique_in, &c->bytes_in);
+		add_distinct(&line, "out", &c->unique_out, &c->bytes_out);
+	}
 	if (c->resident.value > 0)
 		advise_add_bytes(&line, "of it could stay there", &c->resident);
 	if (figure_known(&c->ops_per_byte)) {
