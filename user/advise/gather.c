@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "counts/counts_speed.h"
 #include "proc/syscalls.h"
 #include "profile/waits.h"
 #include "util/grow.h"
@@ -82,6 +83,26 @@ static int keep_processes(struct gathered *g, const char *path, const struct fil
 	return 0;
 }
 
+/* Without breakpoints the code between system calls tells the speed, where enough of it was met: what it lacks helps. */
+static void say_speed_missing(struct gathered *g)
+{
+	uint64_t dropped;
+	const char *segments = g->counts_record.segments ? counts_segments(&g->counts_record, &dropped).why : NULL;
+	char text[300];
+
+	if (!g->input.uncountable) {
+		add_missing(
+			g,
+			"bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
+		return;
+	}
+	snprintf(text, sizeof(text),
+		 "bytes are known as shares only: the speed they rest on is measured by hardware breakpoints, which it was "
+		 "recorded without (`accperf doctor`)%s%s",
+		 segments ? ", or between system calls: " : "", segments ? segments : "");
+	add_missing(g, text);
+}
+
 static void estimate_flow(struct gathered *g)
 {
 	struct est_opts est = EST_OPTS_DEFAULT;
@@ -95,12 +116,7 @@ static void estimate_flow(struct gathered *g)
 		g->has_flow = false;
 	else if (g->has_flow && !flow_has_amounts(&g->flow)) {
 		g->has_flow = false;
-		add_missing(
-			g,
-			g->input.uncountable
-				? "bytes are known as shares only: the speed they rest on is measured by hardware breakpoints, which "
-				  "it was recorded without (`accperf doctor`)"
-				: "bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
+		say_speed_missing(g);
 	}
 	if (!g->has_flow && !*g->missing)
 		add_missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
