@@ -179,9 +179,25 @@ static void stages_that_are_called_equally_often(void **state)
 	}
 }
 
+/* Whether a call of such an interface is a piece of a stream, or a stream of its own, nobody recorded. */
+static void pieces_of_a_stream(void **state)
+{
+	struct made m;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	m.devices.entries[0].no_streams = true;
+	function(&m, "deflate", 1e5, 1e3, 16 * KB, 4 * KB)->stream = true;
+	judge(&m);
+	assert_int_equal(first(&m, "deflate")->verdict, VERDICT_KEEP);
+	says(first(&m, "deflate")->text, "keep, unless each call ends a stream of its own");
+	end(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_of_a_stream),
 		cmocka_unit_test(code_without_a_file), cmocka_unit_test(names_that_are_a_librarys_own),
 		cmocka_unit_test(nearest_of_several),  cmocka_unit_test(a_name_without_its_parameters),
 		cmocka_unit_test(sizes_never_seen),    cmocka_unit_test(stages_that_are_called_equally_often),

@@ -83,7 +83,7 @@ static int keep_processes(struct gathered *g, const char *path, const struct fil
 	return 0;
 }
 
-/* Without breakpoints the code between system calls tells the speed, where enough of it was met: what it lacks helps. */
+/* Without breakpoints what lies between system calls tells the speed, if enough of it was met: what it lacks helps. */
 static void say_speed_missing(struct gathered *g)
 {
 	uint64_t dropped;

@@ -458,7 +458,8 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 
 	if (c->stream && a->no_streams)
 		set_verdict(o, VERDICT_KEEP,
-			    "keep: the device takes whole buffers only, and the call is one piece of a stream");
+			    "keep, unless each call ends a stream of its own (as with Z_FINISH), which is not recorded: the device "
+			    "takes whole buffers only, and no pieces");
 	else if (which)
 		other_work(c, a, which, o);
 	else if (!figure_known(s) && (p->needed_acceleration > 0 || p->limit > 0))

@@ -200,6 +200,9 @@ CLI_COMMAND(advise) = {
 		"time. Executions, which are counted for all processes together, are then left out, as is the speed that bytes\n"
 		"rest on. --dso and --symbol choose candidates.\n"
 		"\n"
+		"In JSON a figure is a value between its two ends, or null; what is known of one that is null, a value without\n"
+		"ends or one end, stands apart, under partly.\n"
+		"\n"
 		"The exit status is 3 where the profile lacks time, bytes, counts or offload calls, of which a line tells.",
 	.examples =
 		"accperf record --counts auto --offload auto -p PID --duration 60s && accperf advise\tWhat to offload\n"
