@@ -43,7 +43,9 @@ static void what_a_call_needs_once(void **state)
 	assert_true(c->unique_in.low < 1024 * KB / 9e3 && c->unique_in.high >= bytes);
 	c = named(&m, "told");
 	assert_float_equal(c->unique_in.value, 16 * KB, 1);
-	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice, .all = true };
+	v = (struct advise_view){
+		.file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice, .all = true
+	};
 	advise_text(&v, &(struct text_style){ .width = 0 }, &text);
 	assert_non_null(strstr(text.data, "32 KB [29.8 KB..34.3 KB] out, 31.4 KB to 34.3 KB distinct in, 0.5 ["));
 	assert_null(strstr(text.data, "KB] in, 15.8 KB to 16.2 KB distinct in")); /* told once */

@@ -198,9 +198,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_of_a_stream),
-		cmocka_unit_test(code_without_a_file), cmocka_unit_test(names_that_are_a_librarys_own),
-		cmocka_unit_test(nearest_of_several),  cmocka_unit_test(a_name_without_its_parameters),
-		cmocka_unit_test(sizes_never_seen),    cmocka_unit_test(stages_that_are_called_equally_often),
+		cmocka_unit_test(code_without_a_file),
+		cmocka_unit_test(names_that_are_a_librarys_own),
+		cmocka_unit_test(nearest_of_several),
+		cmocka_unit_test(a_name_without_its_parameters),
+		cmocka_unit_test(sizes_never_seen),
+		cmocka_unit_test(stages_that_are_called_equally_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,10 +96,11 @@ static void say_speed_missing(struct gathered *g)
 			"bytes are known as shares only; record with --counts auto, which measures the speed they rest on");
 		return;
 	}
-	snprintf(text, sizeof(text),
-		 "bytes are known as shares only: the speed they rest on is measured by hardware breakpoints, which it was "
-		 "recorded without (`accperf doctor`)%s%s",
-		 segments ? ", or between system calls: " : "", segments ? segments : "");
+	snprintf(
+		text, sizeof(text),
+		"bytes are known as shares only: the speed they rest on is measured by hardware breakpoints, which it was "
+		"recorded without (`accperf doctor`)%s%s",
+		segments ? ", or between system calls: " : "", segments ? segments : "");
 	add_missing(g, text);
 }
 

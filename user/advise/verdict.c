@@ -19,8 +19,8 @@
 #define MOST_DOUBT 0.5    /* more than half: of what leaves an interval open, or of the calls that lose */
 #define LEANS_LEAST 0.6   /* chance: less tells nothing (tests/results/gain-chance.tsv) */
 #define CHANCE_MOST 0.995 /* no interval of 90 % tells its ends so closely; by hand */
-#define ENDS_HOLD 1.5    /* so much farther than 90 % says: of .76 told by 1, .94 came true; 2 fits as well */
-#define NO_END 0.05      /* of the value: so low an end stands for none */
+#define ENDS_HOLD 1.5     /* so much farther than 90 % says: of .76 told by 1, .94 came true; 2 fits as well */
+#define NO_END 0.05       /* of the value: so low an end stands for none */
 #define TARGET 1.5        /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
@@ -457,9 +457,10 @@ static void judge_candidate(const struct candidate *c, const struct catalogue_en
 	char x[64];
 
 	if (c->stream && a->no_streams)
-		set_verdict(o, VERDICT_KEEP,
-			    "keep, unless each call ends a stream of its own (as with Z_FINISH), which is not recorded: the device "
-			    "takes whole buffers only, and no pieces");
+		set_verdict(
+			o, VERDICT_KEEP,
+			"keep, unless each call ends a stream of its own (as with Z_FINISH), which is not recorded: the device "
+			"takes whole buffers only, and no pieces");
 	else if (which)
 		other_work(c, a, which, o);
 	else if (!figure_known(s) && (p->needed_acceleration > 0 || p->limit > 0))

@@ -23,8 +23,8 @@ int asked_add_counts(const struct record_opts *o, const struct session_opts *so,
 int asked_add_waits(const struct record_opts *o, struct session *s, int *status);
 /* Probes for offload calls; NULL without an error: none were asked for. */
 struct offload_part *asked_offload(const struct record_opts *o, int argc, char **argv, struct err *e);
-/* Advice needs calls of what could be offloaded. Unasked, a recording looks for them in the processes that it attaches to
- * and in a command, whose libraries may come later; nothing is loaded or priced before one does. */
+/* Advice needs calls of what could be offloaded. Unasked, a recording looks for them in the processes that it attaches
+ * to and in a command, whose libraries may come later; nothing is loaded or priced before one does. */
 int asked_add_offload(const struct record_opts *o, const struct targets *t, const char *exe, struct offload_part **out,
 		      struct err *e);
 /* What the probes have to say; 3 when something asked for was not there. */

@@ -49,7 +49,7 @@ static void figures_in_part(struct json *j, const struct keyed *all, size_t n)
 	json_end(j);
 }
 
-static void figures(struct json *j, const struct keyed *all, size_t n)
+static void whole_figures(struct json *j, const struct keyed *all, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		whole_or_null(j, all[i].key, &all[i].f);
@@ -97,7 +97,7 @@ static void option_json(struct json *j, const struct candidate *c, const struct 
 	json_obj(j, NULL);
 	json_str(j, "accelerator", o->accelerator ? o->accelerator : "(any)");
 	json_str(j, "design", catalogue_design_str(p->design));
-	figures(j, all, sizeof(all) / sizeof(*all));
+	whole_figures(j, all, sizeof(all) / sizeof(*all));
 	json_str(j, "pays", sizes_that_pay(o));
 	json_f64(j, "threshold", o->threshold > 0 ? o->threshold : NAN);
 	json_str(j, "bound", predict_bound_str(o->p.bound));
@@ -140,15 +140,9 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	if (candidate_rate_is_bound(c)) /* known from below only */
 		rate.value = rate.high = NAN;
 	const struct keyed all[] = {
-		{ "calls_per_s", rate },
-		{ "ns_per_call", c->ns_per_call },
-		{ "bytes_in", c->bytes_in },
-		{ "bytes_out", c->bytes_out },
-		{ "unique_in", c->unique_in },
-		{ "unique_out", c->unique_out },
-		{ "resident", c->resident },
-		{ "ops_per_byte", c->ops_per_byte },
-		{ "share_of_time", c->share },
+		{ "calls_per_s", rate },         { "ns_per_call", c->ns_per_call },   { "bytes_in", c->bytes_in },
+		{ "bytes_out", c->bytes_out },   { "unique_in", c->unique_in },       { "unique_out", c->unique_out },
+		{ "resident", c->resident },     { "ops_per_byte", c->ops_per_byte }, { "share_of_time", c->share },
 		{ "wait_share", c->wait_share },
 	};
 
@@ -159,7 +153,7 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 		json_str(j, NULL, v->input->function[c->function[i]].name);
 	json_end(j);
 	json_str(j, "kind", candidate_kind_str(c->kind));
-	figures(j, all, sizeof(all) / sizeof(*all));
+	whole_figures(j, all, sizeof(all) / sizeof(*all));
 	sizes_json(j, c);
 	json_f64(j, "p50_ns", c->p50);
 	json_f64(j, "p90_ns", c->p90);
@@ -237,7 +231,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 
 #define V                                                                                                              \
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
-	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":\"number\"},"                             \
+	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":\"number\"},"                               \
 	"\"high\":{\"type\":\"number\"}}}"
 
 #define TERM                                                                                                           \
@@ -260,7 +254,8 @@ const char advise_schema[] =
 	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
 	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
-	",\"partly\":" PARTLY ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+	",\"partly\":" PARTLY
+	",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N ",\"share\":" N ",\"host_ns\":" N
 	"}}},"
 	"\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N ",\"limit_process\":" N
@@ -281,5 +276,5 @@ const char advise_schema[] =
 	"\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
 	"\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	"\"o\":" TERM ",\"L\":" TERM ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM ",\"B\":" TERM ",\"beta\":" N
-	",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";
+	"\"o\":" TERM ",\"L\":" TERM ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM ",\"B\":" TERM
+	",\"beta\":" N ",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";
