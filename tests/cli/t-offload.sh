@@ -176,6 +176,13 @@ while time.monotonic() < end: zlib.compress(b"later" * 4000)' & later=$!; STARTE
 accperf record -q -o later.data -p $later --duration 4s >/dev/null 2>&1
 check "nor of a process that is attached to without such a library; what it maps later is looked for, too" \
 	bash -c 'accperf offload -i later.data --json 2>/dev/null | jq -e "[.calls[]|select(.name==\"deflate\").counted_calls]|add > 0"; accperf advise -i later.data 2>&1 >/dev/null | { ! grep "no offload calls were looked for"; }'
+python3 -c 'import time, zlib
+end = time.monotonic() + 60
+while time.monotonic() < end: zlib.compress(b"again" * 4000)' & again=$!; STARTED+=($again)
+for i in 1 2; do accperf record -q -o again$i.data -p $again --duration 2s --offload zlib --offload-exact >/dev/null 2>&1; done
+check "attached to, let go and attached to again: each time its calls are counted, and it goes on" bash -c "kill -0 $again"' &&
+	for i in 1 2; do accperf offload -i again$i.data --json 2>/dev/null | jq -e "[.calls[]|select(.name==\"deflate\")][0] | .counted_calls > 0 and .bytes_in == 20000 * .counted_calls" || exit 1; done'
+kill $again
 cp "$W/off_everylib" libze_loader.so.1
 LD_LIBRARY_PATH=$PWD accperf record -q -o lies.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
 LD_PRELOAD=$PWD/libze_loader.so.1 accperf record -q -o has.data --offload auto -- "$W/off_deflate" 60 20000 >/dev/null 2>&1
