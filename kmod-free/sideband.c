@@ -8,6 +8,7 @@
 
 #include "kmod-free/perfev.h"
 #include "kmod-free/ring.h"
+#include "kmod-free/sideband_kept.h"
 #include "util/grow.h"
 
 #define MAX_CPUS 1024 /* by hand */
@@ -22,6 +23,7 @@ struct sideband {
 	} * cpu;
 	size_t count, cap;
 	uint64_t lost, returned; /* by rings that are closed; CPUs that came on */
+	struct kept *kept;       /* NULL: nothing is kept */
 };
 
 static int hear(struct sideband *s, int cpu, struct err *e)
@@ -61,7 +63,30 @@ static void hear_no_more(struct sideband *s, size_t i)
 	*h = s->cpu[--s->count];
 }
 
-struct sideband *sideband_new(struct err *e)
+static int empty_rings(void *rings, sample_fn fn, void *ctx)
+{
+	struct sideband *s = rings;
+
+	for (size_t i = 0; i < s->count; i++) {
+		int err = ring_read(&s->cpu[i].ring, fn, ctx);
+
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* Of all there is, where targets are not processes. */
+int sideband_follow(struct sideband *s, const struct targets *t)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < t->count && !err && s->kept && !t->all && t->cgroup_fd < 0; i++)
+		err = kept_follow(s->kept, (uint32_t)t->procs[i].pid);
+	return err;
+}
+
+struct sideband *sideband_new(const struct targets *t, struct err *e)
 {
 	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
 	struct sideband *s;
@@ -96,6 +121,11 @@ struct sideband *sideband_new(struct err *e)
 	};
 	for (int i = 0; i < n && !err; i++)
 		err = hear(s, cpus[i], e);
+	/* without a thread what rings do not hold is lost, and told */
+	if (!err)
+		s->kept = kept_begin(empty_rings, s);
+	if (!err && sideband_follow(s, t))
+		err = err_set(e, -ENOMEM, "out of memory");
 	if (err) {
 		sideband_free(s);
 		return NULL;
@@ -140,13 +170,10 @@ uint64_t sideband_returned(const struct sideband *s)
 
 int sideband_read(struct sideband *s, sample_fn fn, void *ctx)
 {
-	for (size_t i = 0; i < s->count; i++) {
-		int err = ring_read(&s->cpu[i].ring, fn, ctx);
+	int err = s->kept ? kept_end(s->kept, fn, ctx) : 0;
 
-		if (err < 0)
-			return err;
-	}
-	return 0;
+	s->kept = NULL;
+	return err < 0 ? err : empty_rings(s, fn, ctx);
 }
 
 uint64_t sideband_lost(const struct sideband *s)
@@ -162,6 +189,8 @@ void sideband_free(struct sideband *s)
 {
 	if (!s)
 		return;
+	if (s->kept)
+		kept_end(s->kept, NULL, NULL);
 	while (s->count)
 		hear_no_more(s, 0);
 	free(s->cpu);

@@ -9,12 +9,17 @@
 
 #include <stdint.h>
 
+#include "kmod-free/targets.h"
 #include "sample.h"
 #include "util/err.h"
 
 struct sideband;
 
-struct sideband *sideband_new(struct err *e);
+/* Until the first sideband_read() a thread keeps in memory what these processes and their children do, and that of others
+ * goes: rings hold a tenth of a second of a busy machine, and a recording begins for a second and longer. */
+struct sideband *sideband_new(const struct targets *t, struct err *e);
+/* More targets, before their maps are read. 0 or -ENOMEM. */
+int sideband_follow(struct sideband *s, const struct targets *t);
 /* Delivers SAMPLE_MMAP, _COMM, _FORK and _EXIT. */
 int sideband_read(struct sideband *s, sample_fn fn, void *ctx);
 /* Each second, after a read: CPUs that came on are heard, too. */

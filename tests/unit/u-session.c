@@ -109,7 +109,7 @@ static void parts_stop_in_reverse_order_and_once(void **state)
 
 	open_recording(&r, NULL, 3);
 	assert_int_equal(session_start(r.s, &r.e), 0);
-	assert_string_equal(fake.log, "attach a:start b:start c:start go ");
+	assert_string_equal(fake.log, "attach follow a:start b:start c:start go ");
 	fake.log[0] = 0;
 	finish(&r);
 	assert_string_equal(fake.log, "stop c:stop b:stop a:stop ");
@@ -128,7 +128,7 @@ static void a_part_that_cannot_start_says_why(void **state)
 	assert_string_equal(r.e.text, "second: part b cannot start");
 	close_recording(&r);
 	/* what was begun is undone, what was not is left alone */
-	assert_string_equal(fake.log, "attach a:start b:start go stop b:stop a:stop a:release b:release c:release ");
+	assert_string_equal(fake.log, "attach follow a:start b:start go stop b:stop a:stop a:release b:release c:release ");
 }
 
 static void an_error_ends_the_recording_in_order(void **state)

@@ -118,7 +118,7 @@ struct session *session_new(const struct session_opts *o, struct targets *t, str
 	if (s->sampler && wake_on(s, sampler_fd(s->sampler)))
 		err_set(e, -errno, "cannot wait for samples: %s", strerror(errno));
 	else if (s->sampler)
-		s->sideband = sideband_new(e);
+		s->sideband = sideband_new(t, e);
 	/* the file comes last: a recording that cannot start leaves an older one alone */
 	if (s->sideband)
 		s->store = store_create(o->output, o->keep_old ? STORE_KEEP_OLD : 0, e);
@@ -263,6 +263,8 @@ int session_start(struct session *s, struct err *e)
 	if (!err)
 		err = sampler_attach(s->sampler, s->targets, e);
 	/* children that were forked meanwhile: nothing of theirs has been read from the ring yet */
+	if (!err)
+		err = sideband_follow(s->sideband, s->targets);
 	if (!err)
 		err = know_targets(s, known, e);
 	if (!err)
