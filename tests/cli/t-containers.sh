@@ -19,7 +19,7 @@ run() { pod run -d --name $1 --network none --pids-limit 0 --ulimit nofile=1024:
 away() { for c in $(pod ps -aq 2>/dev/null); do pod rm -t 0 -f $c >/dev/null 2>&1; done; }
 daemon=; trap 'away; [ -z "$daemon" ] || kill -9 $daemon 2>/dev/null; cleanup' EXIT
 id=$(run first); [ ${#id} = 64 ] || { echo "podman runs no container here: $(tail -n 1 err.first)"; exit 77; }
-port=$((20000 + ($$ + 19000) % 20000))
+port=$((20000 + ($$ + 19000) % 12000))
 cat >d.yaml <<-EOF
 	storage: {folder: $TMP/store, reserve: 0}
 	limits: {budget: 90%, scan: 200ms}

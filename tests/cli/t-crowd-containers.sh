@@ -14,7 +14,7 @@ mkfifo in; python3 "$TOP/tests/daemon/boxes.py" "$group" 5000 boxed$$ <in >boxes
 exec 9>in
 within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 within 120 grep -q ready boxes
-port=$((20000 + ($$ + 9000) % 20000))
+port=$((20000 + ($$ + 9000) % 12000))
 cat >d.yaml <<-EOF
 	storage: {folder: $TMP/store, reserve: 0}
 	http: {listen: "127.0.0.1:$port"}

@@ -6,7 +6,7 @@
 need python3 || { echo "needs python3"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" || { echo "built without libmicrohttpd"; exit 77; }
-name=crowd$$ port=$((20000 + ($$ + 5000) % 20000)); cp "$(command -v sleep)" $name
+name=crowd$$ port=$((20000 + ($$ + 5000) % 12000)); cp "$(command -v sleep)" $name
 for _ in $(seq 1100); do ./$name 900 & STARTED+=($!); done
 cat >d.yaml <<-EOF
 	storage: {folder: $TMP/store, reserve: 0}

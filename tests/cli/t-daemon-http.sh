@@ -8,7 +8,7 @@ grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" || { echo "built without libmi
 
 N=dH$$; cp "$WORKLOADS/tightloop" $N
 head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >token; chmod 600 token
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 12000))
 cat >d.yaml <<-EOF
 	storage: {folder: $TMP/store, segment_time: 1h, reserve: 0}
 	limits: {scan: 200ms, budget: 90%}

@@ -39,7 +39,7 @@ cat >server.py <<-'EOF'
 	    def log_message(self, *a): pass
 	http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
 EOF
-port=$((20000 + ($$ + 7000) % 20000)); url=http://127.0.0.1:$port; echo user:se:cret >user; chmod 600 user
+port=$((20000 + ($$ + 7000) % 12000)); url=http://127.0.0.1:$port; echo user:se:cret >user; chmod 600 user
 start python3 server.py $port
 within() { local i n=$(($1 * 12)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; return 1; }
 kept=store/web/20260101T000000Z-7.00000; mkdir -p -m 700 store/web

@@ -49,7 +49,7 @@ check "a CPU that was off for two seconds is sampled again" again 2 20
 check "and one that was off for a moment" again 0.1 20
 # the daemon's budget is of the CPUs that there are
 if grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" && need python3; then
-	port=$((20000 + ($$ + 15000) % 20000))
+	port=$((20000 + ($$ + 15000) % 12000))
 	printf 'storage: {folder: %s/store, reserve: 0}\nhttp: {listen: "127.0.0.1:%s"}\nservices: {a: {name: nobody-%s}}\n' "$TMP" $port $$ >d.yaml
 	accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
 	cpus() { for _ in $(seq 40); do [ "$(python3 -c 'import sys, urllib.request as u; sys.stdout.write(u.urlopen(sys.argv[1], timeout=20).read().decode())' "http://127.0.0.1:$port/metrics" 2>/dev/null | sed -n 's/^accperf_cpus //p')" = "$1" ] && return 0; sleep 0.25; done; cat log; return 1; }

@@ -5,7 +5,7 @@
 need jq && need python3 || { echo "needs jq and python3"; exit 77; }
 grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" || { echo "built without libmicrohttpd"; exit 77; }
 
-port=$((20000 + ($$ + 3000) % 20000))
+port=$((20000 + ($$ + 3000) % 12000))
 for s in kv deflate; do mkdir -p -m 700 store/$s; done; chmod 700 store
 cp "$TOP/tests/golden/live-kv.prof" store/kv/20260101T000000Z-7.000001
 cp "$TOP/tests/golden/offload-deflate.prof" store/deflate/20260101T000000Z-7.000001

@@ -62,7 +62,7 @@ class H(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
 EOF
-port=$((20000 + ($$ + 11000) % 20000)); url=http://127.0.0.1:$port
+port=$((20000 + ($$ + 11000) % 12000)); url=http://127.0.0.1:$port
 start python3 server.py $port "$TOP/tests/daemon"
 within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; return 1; }
 kept=store/web/20260101T000000Z-7.00000; mkdir -p -m 700 store/web

@@ -61,7 +61,7 @@ class H(http.server.BaseHTTPRequestHandler):
     def log_message(self, *a): pass
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_forever()
 EOF
-port=$((20000 + ($$ + 13000) % 20000)); url=http://127.0.0.1:$port
+port=$((20000 + ($$ + 13000) % 12000)); url=http://127.0.0.1:$port
 start python3 server.py $port
 within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 printf '# TYPE accperf_x gauge\naccperf_budget_ratio 0.01\naccperf_build_info{version="1"} 1\naccperf_x{b="q\\"\\\\\\n,}",a=""} NaN\n# EOF\n' >1764150000000

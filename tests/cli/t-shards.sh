@@ -8,7 +8,7 @@
 . "$(dirname "$0")/../lib.sh"
 need jq && need python3 || { echo "needs jq and python3"; exit 77; }
 command -v clickhouse-server >/dev/null || { echo "clickhouse-server is not installed"; exit 77; }
-HOSTS=${HOSTS:-6} WAITING=${WAITING:-3} ALL=$((WAITING + 1)) base=$((20000 + ($$ + 17000) % 20000))
+HOSTS=${HOSTS:-6} WAITING=${WAITING:-3} ALL=$((WAITING + 1)) base=$((20000 + ($$ + 17000) % 12000))
 # the hosts' network; without the right to make one they are in ours, and nothing is cut
 ns=accperf$$ at=127.0.0.1 far=()
 if [ "$(id -u)" = 0 ] && need ip && ip netns add $ns 2>/dev/null; then
