@@ -15,8 +15,8 @@
 
 struct sideband;
 
-/* Until the first sideband_read() a thread keeps in memory what these processes and their children do, and that of others
- * goes: rings hold a tenth of a second of a busy machine, and a recording begins for a second and longer. */
+/* Until the first sideband_read() a thread keeps in memory what these processes and their children do, and that of
+ * others goes: rings hold a tenth of a second of a busy machine, and a recording begins for a second and longer. */
 struct sideband *sideband_new(const struct targets *t, struct err *e);
 /* More targets, before their maps are read. 0 or -ENOMEM. */
 int sideband_follow(struct sideband *s, const struct targets *t);

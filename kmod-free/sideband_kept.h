@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What came through rings of process life while nobody had time to read them: what followed processes did is kept, in
- * order of time, and that of all others goes. A thread of ours empties the rings meanwhile. Included by kmod-free and tests.
+ * order of time, and that of all others goes. A thread of ours empties the rings meanwhile. Included by kmod-free and
+ * tests.
  */
 #ifndef ACCPERF_KMOD_FREE_SIDEBAND_KEPT_H
 #define ACCPERF_KMOD_FREE_SIDEBAND_KEPT_H

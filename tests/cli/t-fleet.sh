@@ -160,6 +160,11 @@ differ() { jq -e '[.functions[] | [.name, .host, (.share * 100 | round), (.media
 check "$engine: which hosts differ is told" differ
 accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m >diff.json
 check "$engine: a planted change is found through all that differs between hosts" jq -e '.functions[] | select(.name == "f") | .verdict == "real" and .change > 0.018 and .change < 0.022' diff.json
+# of a time before that lasts longer, and of one that is over before there was anything
+accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -130m --against-until -60m >longer.json
+check "$engine: the time before may be longer" jq -e '.hosts == 12 and (.functions[] | select(.name == "f") | .verdict == "real")' longer.json
+expect_status 1 "$engine: and ends where it is told to" accperf fleet diff --json --clickhouse "$url" --service pl --since -30m --against -90m --against-until -85m
+expect_status 1 "$engine: not before it begins" accperf fleet diff --clickhouse "$url" --service pl --against -90m --against-until -95m
 # what pays: on ten of the twelve hosts half of f, by a hundredth more or less, known to a fifth of it
 python3 - >candidates.sql <<-'EOF'
 	rows = []

@@ -16,8 +16,8 @@
 #include "util/path_name.h"
 
 struct fleet_cmd {
-	const char *clickhouse, *otlp, *pyroscope, *remote_write, *user_file, *service, *since, *until, *against, *host,
-		*cluster;
+	const char *clickhouse, *otlp, *pyroscope, *remote_write, *user_file, *service, *since, *until, *against,
+		*against_until, *host, *cluster;
 	uint64_t rows;
 	bool json, all;
 };
@@ -40,6 +40,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "until", O(until), "TIME", "until then (now)", 0 },
 	{ OPT_STRING, 0, "against", O(against), "TIME",
 	  "diff: what began then and lasted as long (just before --since)", 0 },
+	{ OPT_STRING, 0, "against-until", O(against_until), "TIME",
+	  "diff: until then instead; longer times tell smaller changes", 0 },
 	{ OPT_STRING, 0, "cluster", O(cluster), "NAME",
 	  "schema: shards whose tables are seen as one; else: over all of them", 0 },
 	{ OPT_STRING, 0, "host", O(host), "NAME", "push: whose profiles these are (this machine)", 0 },
@@ -51,7 +53,7 @@ static const struct opt options[] = {
 
 static int take_spans(const struct fleet_cmd *o, struct fleet_span *of, struct fleet_span *before, struct err *e)
 {
-	int64_t now = (int64_t)time(NULL) * 1000000000, since, until, against;
+	int64_t now = (int64_t)time(NULL) * 1000000000, since, until, against, ends;
 
 	if (!query_moment(o->since, now, &since) || !query_moment(o->until, now, &until) || since >= until)
 		return err_set(e, -EINVAL,
@@ -60,8 +62,11 @@ static int take_spans(const struct fleet_cmd *o, struct fleet_span *of, struct f
 	against = since - (until - since);
 	if (o->against && (!query_moment(o->against, now, &against) || against >= since))
 		return err_set(e, -EINVAL, "--against wants a time before --since, such as -1d");
+	ends = against + (until - since);
+	if (o->against_until && (!o->against || !query_moment(o->against_until, now, &ends) || ends <= against))
+		return err_set(e, -EINVAL, "--against-until wants --against, and a time behind it");
 	*of = (struct fleet_span){ since / 1000000000, until / 1000000000 };
-	*before = (struct fleet_span){ against / 1000000000, (against + (until - since)) / 1000000000 };
+	*before = (struct fleet_span){ against / 1000000000, ends / 1000000000 };
 	if (before->to > of->from)
 		before->to = of->from;
 	return 0;
@@ -228,9 +233,9 @@ CLI_COMMAND(fleet) = {
 		"differ; of one host it is unknown. A host counts by the samples that it gave, times the weight of each\n"
 		"profile: one that was recorded by turns stands for the time between as well.\n\n"
 		"diff compares the shares of each host before and after, host by host, so that what differs between hosts is\n"
-		"no change. q is the false discovery rate over all functions; real: q <= 0.025; moved: real, but another\n"
-		"function of its object lost what it gained, so the object as a whole did not change. A share may also change\n"
-		"because all others did.\n\n"
+		"no change. q is the false discovery rate over all functions, of which a quarter is given to each alike and the\n"
+		"rest by its time; real: q <= 0.025; moved: real, but another function of its object lost what it gained, so the object as a\n"
+		"whole did not change. A share may also change because all others did.\n\n"
 		"hosts shows which hosts differ: those whose share of a function is far from the median over hosts, by two hundredths\n"
 		"of their time and by five times what hosts differ by as a rule. Of five hosts and more.\n\n"
 		"advise shows candidates by what they would save of the CPU time of all hosts. What is not known of an accelerator\n"

@@ -25,6 +25,7 @@
 #define HOST_ROWS_MOST 500000 /* of 10,000 hosts with fifty such functions each */
 #define MOVED 0.8             /* of a change: where others of its object lost so much, it has only moved */
 #define REAL_Q 0.025          /* under it, fewer than one of twenty comparisons of equal fleets finds anything */
+#define EVENLY 0.25           /* of the error that is allowed: to each function alike, the rest by its time; by hand */
 
 /* ---- a profile's rows */
 
@@ -511,15 +512,30 @@ static bool has_moved(const struct fleet_functions *f, const struct fleet_functi
 	return others >= MOVED * fabs(one->change);
 }
 
+/* How much of the error that is allowed a function has, 1 on average (Genovese, Roeder and Wasserman): what takes much
+ * time can change by an amount that matters, and most of a list of hundreds cannot. */
+static double part_of_error(const struct fleet_function *o, double tests, double time)
+{
+	double own = o->before + o->after;
+
+	return time > 0 && own > 0 ? EVENLY + (1 - EVENLY) * own / time * tests : EVENLY;
+}
+
 void fleet_judge(struct fleet_functions *f)
 {
-	double least = 1, tests = 0;
+	double least = 1, tests = 0, time = 0;
 
+	for (size_t i = 0; i < f->count; i++)
+		if (f->at[i].error > 0) {
+			time += f->at[i].before + f->at[i].after;
+			tests++;
+		}
 	for (size_t i = 0; i < f->count; i++) {
 		struct fleet_function *o = &f->at[i];
 
-		o->q = o->error > 0 ? both_tails(o->change / o->error, f->hosts - 1.0) : 1;
-		tests += o->error > 0;
+		o->q = 1;
+		if (o->error > 0)
+			o->q = fmin(1, both_tails(o->change / o->error, f->hosts - 1.0) / part_of_error(o, tests, time));
 	}
 	if (f->count)
 		qsort(f->at, f->count, sizeof(*f->at), by_q);
