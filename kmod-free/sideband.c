@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -174,6 +175,12 @@ int sideband_read(struct sideband *s, sample_fn fn, void *ctx)
 
 	s->kept = NULL;
 	return err < 0 ? err : empty_rings(s, fn, ctx);
+}
+
+void sideband_stop(struct sideband *s)
+{
+	for (size_t i = 0; s && i < s->count; i++)
+		ioctl(s->cpu[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 uint64_t sideband_lost(const struct sideband *s)

@@ -26,6 +26,8 @@ int sideband_read(struct sideband *s, sample_fn fn, void *ctx);
 void sideband_second(struct sideband *s);
 /* How many came on so far: what began on them in the second before was not heard. */
 uint64_t sideband_returned(const struct sideband *s);
+/* Nothing more is written: what follows takes long, and nobody reads meanwhile. What is there can still be read. */
+void sideband_stop(struct sideband *s);
 uint64_t sideband_lost(const struct sideband *s);
 void sideband_free(struct sideband *s);
 

@@ -92,6 +92,8 @@ first=$(stat -c %Y store/hot/*.000001)
 check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1"'
 check "nothing is left of it" test -z "$(ls -A store/.answers)"
 check "a time without profiles is said" gets 404 "/flow?service=hot&from=2001-01-01T00:00:00Z&to=20010102T000000Z" "$with"
+unknown() { gets 404 "/flow?service=nobody" "$with" && grep -q 'there is no service of such a name; /profiles lists them' body; }
+check "so is a service that there is not" unknown
 wrong() { gets 400 "$1" "$with" && grep -q "$2" body; }
 check "a time that is none" wrong "/flow?service=hot&from=2001-02-31T00:00:00Z" 'a beginning of time is written'
 check "one that ends before it begins" wrong "/flow?service=hot&from=-1h&to=-2h" 'from must lie before to'

@@ -140,11 +140,12 @@ check "with its new service" within 8 is -ge 1 profiles other
 check "and the old ones go on" within 5 is -eq 2 recorders
 
 # services that start again and again: one sentence with what to do, no faults, and recorded as soon as they stay
-D=dD$$ E=dE$$; for n in $D $E; do cp "$(command -v sleep)" $n; done
+D=dD$$ E=dE$$ F=dF$$; for n in $D $E $F; do cp "$(command -v sleep)" $n; done
 start bash -c 'while [ ! -e stays ]; do ./"$1" 0.05; done; exec ./"$1" 600' _ $D
 start bash -c 'while :; do ./"$1" 0.7; done' _ $E
+start bash -c 'while :; do ./"$1" 2.5; done' _ $F
 kill $daemon; wait $daemon; mv log before.log
-config 500ms "$(printf '  brief: {name: %s, min_age: 0s, what: time}\n  young: {name: %s, min_age: 4s}' $D $E)" >d.yaml; begin
+config 500ms "$(printf '  brief: {name: %s, min_age: 0s, what: time}\n  young: {name: %s, min_age: 4s}\n  idle: {name: %s, min_age: 0s, what: time}' $D $E $F)" >d.yaml; begin
 check "a service whose processes end before they are recorded is told" within 60 logs 'level=notice event=short-lived service=brief msg="its processes ended before they could be recorded.*a longer min_age'
 check "so is one of which none gets old enough" within 60 logs 'level=notice event=short-lived service=young msg="its processes end before min_age \(4 s\).*a shorter min_age'
 tries() { logs 'event=recording service=brief'; }
@@ -153,6 +154,10 @@ within 60 is -ge 4 eval 'tries | wc -l'
 twice() { logs 'event=(short-lived|recorder) ' | sed -E 's/[0-9]+/0/g' | sort | uniq -d | grep .; }
 check "no fault is told" bash -c '! grep -E "level=error|recorder-failed" log'
 check "and each sentence once" eval '! twice'
+# it begins again and again, and does nothing: the last one may still be recorded
+idles() { for f in store/idle/*; do report "$f" | jq 'select(.samples == 0 and .duration_ns > 1e8) | 1'; done; }
+within 60 is -ge 5 eval "logs 'event=recording service=idle' | wc -l"
+check "and of one that does nothing no profiles are kept" is -le 2 eval 'idles | wc -l'
 touch stays
 stays() { for r in $(pgrep -P $daemon); do tr '\0' ' ' </proc/$r/cmdline | grep -q -- "-p $(pgrep -xn "$D") " && return 0; done; return 1; }
 check "when it stays it is recorded" within 30 stays

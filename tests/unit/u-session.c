@@ -112,7 +112,7 @@ static void parts_stop_in_reverse_order_and_once(void **state)
 	assert_string_equal(fake.log, "attach follow a:start b:start c:start go ");
 	fake.log[0] = 0;
 	finish(&r);
-	assert_string_equal(fake.log, "stop c:stop b:stop a:stop ");
+	assert_string_equal(fake.log, "stop deaf c:stop b:stop a:stop ");
 	fake.log[0] = 0;
 	close_recording(&r);
 	assert_string_equal(fake.log, "a:release b:release c:release ");
@@ -128,7 +128,7 @@ static void a_part_that_cannot_start_says_why(void **state)
 	assert_string_equal(r.e.text, "second: part b cannot start");
 	close_recording(&r);
 	/* what was begun is undone, what was not is left alone */
-	assert_string_equal(fake.log, "attach follow a:start b:start go stop b:stop a:stop a:release b:release c:release ");
+	assert_string_equal(fake.log, "attach follow a:start b:start go stop deaf b:stop a:stop a:release b:release c:release ");
 }
 
 static void an_error_ends_the_recording_in_order(void **state)
@@ -154,7 +154,7 @@ static void an_error_ends_the_recording_in_order(void **state)
 		assert_string_equal(fake.log, step[i].log);
 		r.part[1].fails = NONE;
 		session_finish(r.s, FMT_END_ERROR, &r.e);
-		assert_non_null(strstr(fake.log, "stop c:stop b:stop a:stop "));
+		assert_non_null(strstr(fake.log, "stop deaf c:stop b:stop a:stop "));
 		read_profile(&p, r.path[0]);
 		assert_true(p.ended && p.end.reason == FMT_END_ERROR);
 		close_recording(&r);
@@ -202,7 +202,7 @@ static void a_part_that_cannot_join_is_released_once(void **state)
 	assert_int_equal(session_add(r.s, &source, &more, &r.e), -EPERM);
 	close(waited_for);
 	close_recording(&r);
-	assert_string_equal(fake.log, "m:release stop a:release ");
+	assert_string_equal(fake.log, "m:release stop deaf a:release ");
 }
 
 static void what_cannot_begin_leaves_an_older_file_alone(void **state)

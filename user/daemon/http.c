@@ -206,7 +206,12 @@ static enum MHD_Result of_file(struct MHD_Connection *c, int fd, const char *typ
 	return done;
 }
 
-static const char which_service[] = "say which, as ?service=NAME; /profiles lists them\n";
+static enum MHD_Result refuse_service(struct MHD_Connection *c, const char *name)
+{
+	return refuse(c, MHD_HTTP_NOT_FOUND,
+		      *name ? "there is no service of such a name; /profiles lists them\n"
+			    : "say which, as ?service=NAME; /profiles lists them\n");
+}
 
 /* Compared with those that there are; "": the only one. */
 static bool find_service(const struct http *h, const char *name, uint32_t *service)
@@ -226,7 +231,7 @@ static enum MHD_Result answer_profile(struct http *h, struct MHD_Connection *c)
 	uint32_t i;
 
 	if (!find_service(h, name ? name : "", &i))
-		return refuse(c, MHD_HTTP_NOT_FOUND, which_service);
+		return refuse_service(c, name ? name : "");
 	if (!*h->d->services[i].last)
 		return refuse(c, MHD_HTTP_NOT_FOUND, "there is no complete profile of that service yet\n");
 	return of_file(c, keeper_fd(&h->d->keeper, h->d->c.services[i].name, h->d->services[i].last),
@@ -275,7 +280,7 @@ static enum MHD_Result begin_asking(struct http *h, struct MHD_Connection *c, en
 		return refuse(c, MHD_HTTP_BAD_REQUEST, why);
 	}
 	if (!find_service(h, q.service, &service))
-		return refuse(c, MHD_HTTP_NOT_FOUND, which_service);
+		return refuse_service(c, q.service);
 	*id = queries_ask(h->d, service, &q, &refused);
 	if (*id)
 		return MHD_YES;

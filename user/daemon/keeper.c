@@ -171,6 +171,14 @@ int64_t keeper_size(const struct keeper *k, const char *service, const char *nam
 	return fstatat(k->dir, path, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ? -1 : (int64_t)st.st_size;
 }
 
+void keeper_drop(const struct keeper *k, const char *service, const char *name, unsigned number)
+{
+	char path[NAME_MAX + KEEPER_NAME + 20];
+
+	snprintf(path, sizeof(path), "%s/%s.%06u", service, name, number);
+	unlinkat(k->dir, path, 0);
+}
+
 int keeper_fd(const struct keeper *k, const char *service, const char *file)
 {
 	int dir = open_folder(k->dir, service), fd = -1;

@@ -54,6 +54,8 @@ uint64_t keeper_files_free(const struct keeper *k);
 bool keeper_read_only(const struct keeper *k);
 /* Size of a file of ours; -1: it is not there. */
 int64_t keeper_size(const struct keeper *k, const char *service, const char *name, unsigned number);
+/* It holds nothing, and is removed; where that fails it stays, and goes with its age. */
+void keeper_drop(const struct keeper *k, const char *service, const char *name, unsigned number);
 /* One of `files`, for reading; -1: it is gone. */
 int keeper_fd(const struct keeper *k, const char *service, const char *file);
 /*

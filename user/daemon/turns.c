@@ -612,9 +612,14 @@ static void tell_lines(struct daemon *d, struct recorder *r)
 	}
 }
 
+static bool took_no_sample(int status)
+{
+	return WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NO_SAMPLE;
+}
+
 static void tell_recorder_end(struct daemon *d, const struct recorder *r, int status, bool gone)
 {
-	bool empty = WIFEXITED(status) && WEXITSTATUS(status) == STATUS_NO_SAMPLE;
+	bool empty = took_no_sample(status);
 	bool well = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || (empty && r->why != RECORDER_RUNS));
 	char text[300];
 
@@ -675,6 +680,9 @@ void turns_reap(struct daemon *d)
 		if (r->service != WATCHED_NONE)
 			d->services[r->service].rests_since = r->why == RECORDER_RUNS ? 0 : clock_now();
 		tell_recorder_end(d, r, status, gone);
+		/* of a service that begins each second there would be 86,400 a day, in the place of others' */
+		if (gone && took_no_sample(status) && r->segment <= 1)
+			keeper_drop(&d->keeper, r->folder, r->name, 1);
 		recorder_release(r);
 		d->next_sweep = 0;
 	}

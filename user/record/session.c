@@ -668,6 +668,8 @@ static void stop_all(struct session *s)
 	s->stopped = true;
 	stop_parts(s, true);
 	sampler_stop(s->sampler);
+	/* parts end for a second where CPUs are short, too */
+	sideband_stop(s->sideband);
 	stop_parts(s, false);
 }
 
