@@ -213,7 +213,7 @@ static double normal(void)
 }
 
 /* Shares that differ by a fifth from host to host, each with the noise of its samples; grown: what function 3 costs
- * more; moved: what function 5 gives function 6; drift: by how much of itself each changes on each host for no reason. */
+ * more; moved: what function 5 gives function 6; drift: by how much of itself each changes on each host by itself. */
 static struct fleet_functions compare(double grown, double moved, double drift)
 {
 	struct fleet_functions f = { .hosts = HOSTS, .count = FUNCTIONS };

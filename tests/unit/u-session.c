@@ -128,7 +128,8 @@ static void a_part_that_cannot_start_says_why(void **state)
 	assert_string_equal(r.e.text, "second: part b cannot start");
 	close_recording(&r);
 	/* what was begun is undone, what was not is left alone */
-	assert_string_equal(fake.log, "attach follow a:start b:start go stop deaf b:stop a:stop a:release b:release c:release ");
+	assert_string_equal(fake.log,
+			    "attach follow a:start b:start go stop deaf b:stop a:stop a:release b:release c:release ");
 }
 
 static void an_error_ends_the_recording_in_order(void **state)

@@ -532,10 +532,9 @@ void fleet_judge(struct fleet_functions *f)
 		}
 	for (size_t i = 0; i < f->count; i++) {
 		struct fleet_function *o = &f->at[i];
+		double p = o->error > 0 ? both_tails(o->change / o->error, f->hosts - 1.0) : 1;
 
-		o->q = 1;
-		if (o->error > 0)
-			o->q = fmin(1, both_tails(o->change / o->error, f->hosts - 1.0) / part_of_error(o, tests, time));
+		o->q = fmin(1, o->error > 0 ? p / part_of_error(o, tests, time) : 1);
 	}
 	if (f->count)
 		qsort(f->at, f->count, sizeof(*f->at), by_q);
