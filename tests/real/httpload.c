@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* httpload PORT REQUESTS FILE PATH...: a client of a web server. Asks for the paths in turns on twelve connections, one
- * request on each at a time, compressed where the server likes: each path as often as any other, however slow the server
- * is. REQUESTS 0: no end. FILE says how many were answered. */
+/* httpload PORT REQUESTS FILE PATH...: a client of a web server. Asks for the paths in turns on twelve connections,
+ * one request on each at a time, compressed where the server likes: each path as often as any other, however slow
+ * the server is. REQUESTS 0: no end. FILE says how many were answered. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdint.h>

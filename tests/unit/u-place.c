@@ -116,8 +116,8 @@ static void the_nearer_a_store_the_more_it_tells(void **state)
 	assert_true(part(&p, F) > 0.999); /* the very word */
 }
 
-/* Headers of G stand between values of F in one page. Who reads values, where a writer was seen, had them of F: so those
- * whose writer was missed are likely to be F's, too, however many stores of G are near. */
+/* Headers of G stand between values of F in one page. Who reads values, where a writer was seen, had them of F: so
+ * those whose writer was missed are likely to be F's, too, however many stores of G are near. */
 static void what_an_instruction_reads_is_of_whom_it_reads_elsewhere(void **state)
 {
 	struct planted p;

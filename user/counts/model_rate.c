@@ -15,9 +15,9 @@
 /* Of the log of what is left: by Student's t of 19 degrees of freedom, and as the mean is known no better, these .265
  * are a normal sd of .29. 19 of the 20 are within 95 %. */
 #define MODEL_SD 0.29
-/* Of the same log, for code that runs for so short a time after each switch of threads that it runs on caches of others.
- * The twenty ran for milliseconds. nginx, at 300 requests a second and 2 % of a CPU, ran 2.9 times slower than the model
- * (callgrind's count, one recording beside other work). By hand, from this one. */
+/* Of the same log, for code that runs for so short a time after each switch of threads that it runs on caches of
+ * others. The twenty ran for milliseconds. nginx, at 300 requests a second and 2 % of a CPU, ran 2.9 times slower
+ * than the model (callgrind's count, one recording beside other work). By hand, from this one. */
 #define COLD_SD 0.6
 /* ns: in which caches of a core, a megabyte, are filled again, 64 bytes in 10 ns. */
 #define REFILL_NS 150e3

@@ -155,8 +155,8 @@ static void weigh_accesses(struct runs *rs, struct in_access *a, size_t n, doubl
 	}
 }
 
-/* The unit of the solution: such that its instructions take, at the nominal speed, the time that was sampled in its code.
- * (Not such that the weights of what was sampled stay what they were: what no sample met would come on top.) */
+/* The unit of the solution: such that its instructions take, at the nominal speed, the time that was sampled in its
+ * code. (Not such that the weights of what was sampled stay what they were: what no sample met would come on top.) */
 static double unit_of(const struct runs *rs)
 {
 	double work = 0;

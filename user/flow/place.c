@@ -244,7 +244,7 @@ static void know_writers(struct place *p, uint32_t reader, size_t at)
 }
 
 /* The part of what a reader takes that a writer has, where a wider guess says so. */
-static double known_part(const struct place *p, uint32_t reader, uint32_t writer, double guess)
+static double part_by_reader(const struct place *p, uint32_t reader, uint32_t writer, double guess)
 {
 	const uint64_t *k = map_get(&p->known_at, (uint64_t)reader << 32 | writer);
 
@@ -356,8 +356,8 @@ static unsigned writers_near(struct place *p, const struct place_node *near, con
 	for (uint32_t i = 0; i < near->count; i++) {
 		struct place_part w = p->part[near->first + i];
 
-		w.part = (float)known_part(p, (uint32_t)p->in->func_count + r->site, w.producer,
-					   known_part(p, r->func, w.producer, w.part));
+		w.part = (float)part_by_reader(p, (uint32_t)p->in->func_count + r->site, w.producer,
+					       part_by_reader(p, r->func, w.producer, w.part));
 		all += w.part;
 		out[i] = w;
 	}
