@@ -238,8 +238,16 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
 	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":" N ",\"high\":" N "}}"
 
-#define PARTLY                                                                                                         \
-	"{\"type\":\"object\",\"additionalProperties\":{\"type\":\"object\",\"additionalProperties\":false,"           \
+#define CANDIDATE_FIGURES                                                                                              \
+	"\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\",\"unique_out\",\"resident\","        \
+	"\"ops_per_byte\",\"share_of_time\",\"wait_share\""
+#define OPTION_FIGURES                                                                                                 \
+	"\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"speedup_resident\",\"speedup_faulting\","       \
+	"\"rest_loses\",\"process_placed\",\"thread_speedup\",\"utilisation\",\"queue_p50_ns\",\"queue_p99_ns\""
+
+#define PARTLY(names)                                                                                                  \
+	"{\"type\":\"object\",\"propertyNames\":{\"enum\":[" names                                                     \
+	"]},\"additionalProperties\":{\"type\":\"object\",\"additionalProperties\":false,"                             \
 	"\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" N ",\"low\":" N ",\"high\":" N "}}}"
 
 const char advise_schema[] =
@@ -254,27 +262,32 @@ const char advise_schema[] =
 	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
 	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
-	",\"partly\":" PARTLY
-	",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
-	"\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N ",\"share\":" N ",\"host_ns\":" N
-	"}}},"
-	"\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N ",\"limit_process\":" N
-	",\"limit_recorded\":" N ",\"failed_share\":" N ",\"page_faults_per_call\":" N ",\"page_fault_share\":" N
-	",\"reason\":{\"type\":[\"string\",\"null\"]},"
-	"\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
-	"\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
-	"\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
-	"\"speedup\":" V ",\"process_speedup\":" V
-	",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V ",\"g_half\":" V
-	",\"batch\":" V ",\"speedup_resident\":" V ",\"speedup_faulting\":" V ",\"rest_loses\":" V
-	",\"process_placed\":" V ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
-	",\"queue_p99_ns\":" V ",\"partly\":" PARTLY ",\"threshold\":" N
-	",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
-	"\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
-	"\"gain_chance\":" N ",\"text\":{\"type\":\"string\"}}}}}}},"
-	"\"devices\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
-	"\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
-	"\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
-	"\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
-	"\"o\":" TERM ",\"L\":" TERM ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM ",\"B\":" TERM
-	",\"beta\":" N ",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";
+	",\"partly\":" PARTLY(
+		CANDIDATE_FIGURES) ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+				   "\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N
+				   ",\"share\":" N ",\"host_ns\":" N "}}},"
+				   "\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N
+				   ",\"limit_process\":" N ",\"limit_recorded\":" N ",\"failed_share\":" N
+				   ",\"page_faults_per_call\":" N ",\"page_fault_share\":" N
+				   ",\"reason\":{\"type\":[\"string\",\"null\"]},"
+				   "\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+				   "\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
+				   "\"text\"],\"properties\":{\"accelerator\":{\"type\":\"string\"},\"design\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},"
+				   "\"speedup\":" V ",\"process_speedup\":" V
+				   ",\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",null]},\"g1\":" V
+				   ",\"g_half\":" V ",\"batch\":" V ",\"speedup_resident\":" V
+				   ",\"speedup_faulting\":" V ",\"rest_loses\":" V ",\"process_placed\":" V
+				   ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
+				   ",\"queue_p99_ns\":" V ",\"partly\":" PARTLY(
+					   OPTION_FIGURES) ",\"threshold\":" N
+							   ",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
+							   "\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
+							   "\"gain_chance\":" N ",\"text\":{\"type\":\"string\"}}}}}}},"
+							   "\"devices\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
+							   "\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
+							   "\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
+							   "\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
+							   "\"o\":" TERM ",\"L\":" TERM
+							   ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM
+							   ",\"B\":" TERM ",\"beta\":" N
+							   ",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";
