@@ -16,10 +16,9 @@
 #define AS_STORES 4.0      /* what a wider place tells of coverage counts as so many stores; 1 and 16 do as well */
 #define AS_LINES 2.0       /* what a function reads counts as so many lines of an instruction, */
 #define AS_FUNCTION 4.0    /* and what all read, of a function */
-#define AS_READ                                                                                                        \
-	2.0 /* what a wider guess tells of an instruction's writers counts as so many of its lines; .5 does as well */
-#define LEAST_COVER 0.05f /* a place where a store was seen */
-#define LEAST_PART 0.005  /* of a place: below it a writer is left out */
+#define AS_READ 2.0        /* a wider guess at who wrote what is read counts as so many lines; 1 does as well */
+#define LEAST_COVER 0.05f  /* a place where a store was seen */
+#define LEAST_PART 0.005   /* of a place: below it a writer is left out */
 
 static const unsigned level_bits[MAPPING] = { 6, 8, 12, 16, 21 };
 
