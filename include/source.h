@@ -101,8 +101,8 @@ struct source {
 	int (*start)(void *part, struct session *s, struct err *e);
 	/* Every sample in order of time, side band included. at: where it was (user/record/located_code.h). */
 	int (*sample)(void *part, struct session *s, const struct sample *sample, struct located *at);
-	/* A sample as it comes out of the ring: not in order, not located yet. */
-	int (*fresh)(void *part, struct session *s, const struct sample *sample);
+	/* A sample as it comes out of the ring: not in order. at: for who locates it first, and those after it. */
+	int (*fresh)(void *part, struct session *s, const struct sample *sample, struct located *at);
 	/* Descriptor whose readability means that poll() has something to do; -1: none. */
 	int (*fd)(void *part);
 	/* Some 20 times a second, and when fd() is readable. */

@@ -291,7 +291,8 @@ struct part {
 	char name;
 	enum call fails; /* with -EXFULL, which nothing else gives */
 	uint64_t counted, lost;
-	bool located; /* notes where samples were */
+	bool located;   /* notes where samples were */
+	uint32_t asked; /* who found the fresh one before it */
 };
 
 static int called(struct part *p, enum call call)
@@ -318,10 +319,11 @@ static int part_sample(void *part, struct session *s, const struct sample *m, st
 	return called(p, SAMPLE);
 }
 
-static int part_fresh(void *part, struct session *s, const struct sample *m)
+static int part_fresh(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct part *p = part;
 
+	p->asked = at->id++;
 	if (!p->located)
 		note("%c~%u ", p->name, (unsigned)(m->time % MS));
 	return called(p, FRESH);

@@ -390,9 +390,14 @@ uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip
 	return ip & ~0xfffull;
 }
 
-void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at)
+uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at)
 {
-	*at = (struct located){ .stack = stack };
+	return located_code_function(c, m->pid, m->ip);
+}
+
+void located_code_find(struct located_code *c, const struct sample *m, struct located *at)
+{
+	at->looked = true;
 }
 
 const struct block_result *located_code_evaluate(struct located_code *c, const struct sample *s,
@@ -536,8 +541,9 @@ static void sampled(struct bench *b, const struct block_access *a, double bytes)
 static bool tick_of(struct bench *b, struct sample m)
 {
 	unsigned before = fake.armed;
+	struct located at = { 0 };
 
-	assert_int_equal(source_watch.fresh(b->w, &b->s, &m), 0);
+	assert_int_equal(source_watch.fresh(b->w, &b->s, &m, &at), 0);
 	return fake.armed > before;
 }
 

@@ -484,6 +484,7 @@ static void test_records(void **state)
 			    .time = 1 };
 	uint32_t one, module;
 	struct seen n = { 0 };
+	struct place where;
 	uint64_t addr, unwound = 9;
 
 	assert_non_null(a);
@@ -492,10 +493,16 @@ static void test_records(void **state)
 	one = attr_stack(a, &s);
 	assert_int_not_equal(one, 0);
 	assert_int_equal(attr_stack(a, &s), one);
+	/* looked up once: who wants the place gets what the stack began with */
+	assert_true(procmap_lookup_quiet(attr_procmaps(a), s.pid, s.ip, &where));
+	assert_non_null(attr_leaf(a));
+	assert_ptr_equal(attr_leaf(a)->module, where.module);
+	assert_int_equal(attr_leaf(a)->vaddr, where.vaddr);
 	s.flags = SF_KERNEL;
 	s.valid = SV_TIME | SV_SYSCALL;
 	s.syscall = 0;
 	assert_int_not_equal(attr_stack(a, &s), one);
+	assert_null(attr_leaf(a));
 	assert_true(attr_code(a, s.pid, (uint64_t)(uintptr_t)strtoul, &module, &addr));
 	assert_false(attr_code(a, s.pid, 8, &module, &addr));
 	assert_int_equal(module, 0);

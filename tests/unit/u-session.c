@@ -101,6 +101,21 @@ static void the_kernels_ticks_are_in_no_code(void **state)
 	close_recording(&r);
 }
 
+/* Where a fresh sample is, is found once, too: who asks first hands it on. */
+static void parts_share_where_a_fresh_sample_is(void **state)
+{
+	struct recording r;
+
+	open_recording(&r, NULL, 2);
+	start(&r);
+	plant(EPOCH + MS, 1);
+	poll_at(&r, EPOCH + 10 * MS);
+	assert_int_equal(r.part[0].asked, 0);
+	assert_int_equal(r.part[1].asked, 1);
+	finish(&r);
+	close_recording(&r);
+}
+
 /* ---- errors ---- */
 
 static void parts_stop_in_reverse_order_and_once(void **state)
@@ -717,6 +732,7 @@ int main(void)
 		cmocka_unit_test(what_may_be_overtaken_waits),
 		cmocka_unit_test(the_end_waits_for_nothing),
 		cmocka_unit_test(the_kernels_ticks_are_in_no_code),
+		cmocka_unit_test(parts_share_where_a_fresh_sample_is),
 		cmocka_unit_test(parts_stop_in_reverse_order_and_once),
 		cmocka_unit_test(a_part_that_cannot_start_says_why),
 		cmocka_unit_test(an_error_ends_the_recording_in_order),

@@ -247,6 +247,7 @@ static void a_processor_that_samples_in_time_chooses_instead(void **state)
 	struct source hardware = { .name = "made up", .driver = &prompt };
 	struct access_opts o = { .windows = true, .hardware = &hardware };
 	struct fmt_access a = { .module = MODULE, .ip = HOT, .addr = DATA + 16, .size = 8, .weight = 1, .pid = PID };
+	struct located at = { 0 };
 	struct sample m;
 	struct bench b;
 
@@ -256,18 +257,18 @@ static void a_processor_that_samples_in_time_chooses_instead(void **state)
 	the_time += 100 * MS;
 	m = fresh();
 	m.time = a.time = the_time - 20 * MS;
-	windows_from_hardware(b.w, &m, &a); /* too old */
+	windows_from_hardware(b.w, &m, &at, &a); /* too old */
 	assert_int_equal(fake.armed, 0);
 	m.time = a.time = the_time;
 	a.addr = CONSTANTS;
-	windows_from_hardware(b.w, &m, &a);
+	windows_from_hardware(b.w, &m, &at, &a);
 	assert_int_equal(fake.armed, 0);
 	a.addr = DATA + 16;
 	b.s.open = false;
-	windows_from_hardware(b.w, &m, &a);
+	windows_from_hardware(b.w, &m, &at, &a);
 	assert_int_equal(fake.armed, 0);
 	b.s.open = true;
-	windows_from_hardware(b.w, &m, &a);
+	windows_from_hardware(b.w, &m, &at, &a);
 	assert_int_equal(fake.armed, 1);
 	assert_in_range(fake.last.addr, DATA + 16, DATA + 23);
 	end(&b);

@@ -42,7 +42,8 @@ struct attr {
 	struct naming *naming;
 	struct map stacks; /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
 	uint32_t stack_count;
-	struct map jits; /* pid -> struct jit_state * */
+	struct map jits;        /* pid -> struct jit_state * */
+	struct place last_leaf; /* of the last sample's user code */
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
 	unsigned last_count; /* with them */
@@ -481,6 +482,8 @@ static unsigned chain_frames(struct attr *a, const struct sample *s, unsigned n,
 			continue;
 		ip -= n > first;
 		procmap_lookup(a->maps, s->pid, ip, &place);
+		if (n == first)
+			a->last_leaf = place;
 		a->frames[n] = (struct fmt_frame){ .addr = place.module ? place.vaddr : ip,
 						   .module = place.module ? place.module->id : 0,
 						   .flags = n > first ? FMT_FRAME_RETURN : 0 };
@@ -493,10 +496,10 @@ static unsigned chain_frames(struct attr *a, const struct sample *s, unsigned n,
 
 static unsigned leaf_frame(struct attr *a, const struct sample *s, unsigned n)
 {
-	struct place place;
+	const struct place *p = &a->last_leaf;
 
-	procmap_lookup(a->maps, s->pid, s->ip, &place);
-	a->frames[n] = (struct fmt_frame){ .addr = place.vaddr, .module = place.module ? place.module->id : 0 };
+	procmap_lookup(a->maps, s->pid, s->ip, &a->last_leaf);
+	a->frames[n] = (struct fmt_frame){ .addr = p->vaddr, .module = p->module ? p->module->id : 0 };
 	return 1;
 }
 
@@ -506,6 +509,7 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 	uint32_t flags = FMT_STACK_BROKEN;
 
 	a->last_end = 0;
+	a->last_leaf = (struct place){ 0 };
 	a->last_walked = false;
 	if (!process_seen(a, s->pid, s->time))
 		return 0;
@@ -519,6 +523,7 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		if (!stack.len)
 			a->n.no_stack_bytes++;
 		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, stack, a->frames + n, a->o.max_frames, &flags);
+		a->last_leaf = *unwind_leaf(a->unwinder);
 		a->last_end = unwind_stack_end(a->unwinder);
 		a->last_first = first;
 		a->last_walked = true;
@@ -546,6 +551,11 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 		flags = FMT_STACK_CUT;
 	}
 	return stack_intern(a, n, flags);
+}
+
+const struct place *attr_leaf(const struct attr *a)
+{
+	return a->last_leaf.module ? &a->last_leaf : NULL;
 }
 
 unsigned attr_walked(const struct attr *a, const struct fmt_frame **frames)
@@ -588,6 +598,15 @@ uint64_t attr_stack_end(const struct attr *a)
 	return a->last_end;
 }
 
+uint32_t attr_module(struct attr *a, uint32_t pid, const struct module *m)
+{
+	uint32_t id = anon_module(a, pid, m->id, 0);
+
+	process_seen(a, pid, 0);
+	write_module(a, id);
+	return id;
+}
+
 bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
 {
 	struct place place;
@@ -596,10 +615,8 @@ bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uin
 	*addr = 0;
 	if (!procmap_lookup(a->maps, pid, ip, &place) || !place.module)
 		return false;
-	*module = anon_module(a, pid, place.module->id, 0);
+	*module = attr_module(a, pid, place.module);
 	*addr = place.vaddr;
-	process_seen(a, pid, 0);
-	write_module(a, *module);
 	return true;
 }
 

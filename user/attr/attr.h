@@ -58,8 +58,13 @@ uint32_t attr_frame_of(const struct attr *a, uint64_t addr, int32_t *offset);
 /* User frames that attr_stack() just unwound, leaf first, return addresses less 1; valid until the next
  * call. 0: it unwound none itself. */
 unsigned attr_walked(const struct attr *a, const struct fmt_frame **frames);
+/* Where the user's code was in the sample that attr_stack() was just given: it is looked up there, and once. NULL: no
+ * module is known; valid until the next call. */
+const struct place *attr_leaf(const struct attr *a);
 /* Stack id of code addresses that the caller collected, leaf first; return addresses less 1. */
 uint32_t attr_frames(struct attr *a, uint32_t pid, uint64_t time, const uint64_t *ips, unsigned count);
+/* A module's id in the profile, where it is told from now on. */
+uint32_t attr_module(struct attr *a, uint32_t pid, const struct module *m);
 /* Module id and address within it; false (and zeros): unknown. */
 bool attr_place(struct attr *a, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
 /* The same, to be named in FMT_SYMBOL at the end: code addresses that are in no stack. */
@@ -88,9 +93,9 @@ bool attr_module_lives(const struct attr *a, uint32_t module);
 struct modules *attr_modules(struct attr *a);
 struct procmaps *attr_procmaps(struct attr *a);
 
-/* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
 /* Samples so far in code that no file holds and no perf map told of. */
 uint64_t attr_nameless_code(const struct attr *a);
+/* Named counters; in_part: samples are there, but a stack or a name of theirs is not whole. */
 void attr_counters(const struct attr *a, void (*put)(void *ctx, const char *name, uint64_t value, bool in_part),
 		   void *ctx);
 /* In two parts: those that go on over attr_next(), and those of the names of one profile. */

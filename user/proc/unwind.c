@@ -53,6 +53,7 @@ struct unwinder {
 	const struct arch *arch;
 	struct unwind_counters counters;
 	uint64_t stack_end;
+	struct place leaf;      /* of the last walk */
 	uint64_t cfa[MAX_CFAS]; /* of the last walk, leaf first; 0 unknown */
 	unsigned cfas;
 	struct cached_row *rows;
@@ -119,6 +120,11 @@ void unwinder_free(struct unwinder *u)
 void unwind_forget(struct unwinder *u)
 {
 	memset(u->rows, 0, ROWS * sizeof(*u->rows));
+}
+
+const struct place *unwind_leaf(const struct unwinder *u)
+{
+	return &u->leaf;
 }
 
 const struct unwind_counters *unwind_counters(const struct unwinder *u)
@@ -635,6 +641,7 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 	bool mapped = locate_pc(w);
 	unsigned n = 0;
 
+	w->u->leaf = w->place;
 	for (;;) {
 		bool trampoline = mapped && (w->row ? w->row->signal : is_sigreturn(w));
 		enum step s;

@@ -62,6 +62,8 @@ uint64_t unwind_stack_end(const struct unwinder *u);
 /* Of the last walk: in which of its frames this stack address lies, and how far from that frame's canonical
  * frame address; -1 unknown. */
 int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset);
+/* Where the last walk began; a module of NULL: nowhere that is known. */
+const struct place *unwind_leaf(const struct unwinder *u);
 const struct unwind_counters *unwind_counters(const struct unwinder *u);
 const char *unwind_cause_str(enum unwind_cause c);
 

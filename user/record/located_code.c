@@ -114,21 +114,39 @@ uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip
 	return function_start(code, code_ip, ip);
 }
 
-void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at)
+void located_code_of_stack(struct located_code *c, uint32_t stack, struct located *at)
+{
+	const struct place *leaf = attr_leaf(session_attr(c->s));
+
+	*at = (struct located){ .stack = stack, .looked = true };
+	if (!leaf)
+		return;
+	at->module = leaf->module;
+	at->vaddr = leaf->vaddr;
+}
+
+void located_code_find(struct located_code *c, const struct sample *m, struct located *at)
 {
 	struct place place;
 
-	*at = (struct located){ .stack = stack };
+	if (at->looked)
+		return;
+	at->looked = true;
 	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), m->pid, m->ip, &place))
 		return;
 	at->module = place.module;
 	at->vaddr = place.vaddr;
 }
 
+const struct block_code *located_code_there(struct located_code *c, const struct sample *m, const struct located *at)
+{
+	return at->module ? code_of(c, m->pid, at->module) : NULL;
+}
+
 uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at)
 {
 	if (!at->function)
-		at->function = function_start(at->module ? code_of(c, m->pid, at->module) : NULL, at->vaddr, m->ip);
+		at->function = function_start(located_code_there(c, m, at), at->vaddr, m->ip);
 	return at->function;
 }
 
@@ -177,10 +195,11 @@ bool located_code_record(struct located_code *c, const struct sample *s, struct 
 			 const struct block_access *a, double weight, struct fmt_access *out)
 {
 	struct attr *attr = session_attr(c->s);
-	uint64_t vaddr;
 
-	if (!at->id && !attr_place(attr, s->pid, s->ip, &at->id, &vaddr))
+	if (!at->module)
 		return false;
+	if (!at->id)
+		at->id = attr_module(attr, s->pid, at->module);
 	*out = (struct fmt_access){ .time = s->time,
 				    .addr = a->addr,
 				    .weight = weight,

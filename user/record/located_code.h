@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where a sample is, found once, when it leaves the queue, and handed from part to part; and the target's code there,
- * as far as accesses need it: which block it stands in, what that block reads and writes, and how each becomes a
- * record. Included by the session and its parts.
+ * Where a sample is, and the target's code there, as far as accesses need it: which block it stands in, what that block
+ * reads and writes, and how each becomes a record. A sample that leaves the queue is located once, where unwinding its
+ * stack begins; what was found goes with it from part to part. Included by the session and its parts.
  *
- * part_windows.c looks a second time, earlier, at the few fresh samples at which a window may open: after the queue the
- * thread has left that code. What it finds cannot travel with the sample. Mappings that other CPUs tell of are still
- * to come then, so that the place may be another, and is not in the profile: the window alone, which is short, rests on
- * it. The queue brings all events in order of time.
+ * Of a fresh sample the place is found when the first part asks for it: at the few at which a window may open, as after
+ * the queue the thread has left that code. The others that look at this sample then get the same. Past the queue it
+ * does not go. Mappings that other CPUs tell of are still to come, so that the place may be another, and is not in the
+ * profile: the window alone, which is short, rests on it. The queue brings all events in order of time.
  */
 #ifndef ACCPERF_RECORD_LOCATED_CODE_H
 #define ACCPERF_RECORD_LOCATED_CODE_H
@@ -29,6 +29,7 @@ struct module;
 /* Of a timer sample in user mode; of others the stack at most. */
 struct located {
 	uint32_t stack;        /* id; 0: none */
+	bool looked;           /* for the next two */
 	struct module *module; /* NULL: none is known */
 	uint64_t vaddr;        /* in the module */
 	/* found when first asked for; 0: not yet */
@@ -46,8 +47,12 @@ size_t located_code_memory(uint32_t pid, uint64_t addr, void *buf, size_t len);
 const struct block_code *located_code_at(struct located_code *c, uint32_t pid, uint64_t ip, uint64_t *code_ip);
 /* The same for all instructions of a function, where its bounds are known. */
 uint64_t located_code_function(struct located_code *c, uint32_t pid, uint64_t ip);
-/* Where a timer sample is. */
-void located_code_find(struct located_code *c, const struct sample *m, uint32_t stack, struct located *at);
+/* Where a timer sample is whose stack attr_stack() just found. */
+void located_code_of_stack(struct located_code *c, uint32_t stack, struct located *at);
+/* Where a sample is of which no stack was taken; when it is asked for again, nothing is done. */
+void located_code_find(struct located_code *c, const struct sample *m, struct located *at);
+/* The code there; NULL: none is known. Valid until the next call. */
+const struct block_code *located_code_there(struct located_code *c, const struct sample *m, const struct located *at);
 /* The function that it is in, as located_code_function(). */
 uint64_t located_code_function_at(struct located_code *c, const struct sample *m, struct located *at);
 /* Where the stack ends that a timer sample with registers is on: 0 unknown. Of one that is fresh by what was known of

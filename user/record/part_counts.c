@@ -223,12 +223,11 @@ static bool has_threads(struct counts_part *p, const struct sample *m)
 	return !*tid;
 }
 
-static void open_counts_window(struct counts_part *p, const struct sample *m, uint64_t now)
+static void open_counts_window(struct counts_part *p, const struct sample *m, struct located *at, uint64_t now)
 {
 	unsigned slots = session_breakpoints_free(p->s);
 	struct asked who = { p, m->pid };
 	struct exec_request req;
-	struct place at;
 
 	p->next_try = now + RETRY_NS;
 	plan_plenty(p->plan, ledger_plenty(p->ledger, ACCOUNT_WINDOWS));
@@ -237,8 +236,8 @@ static void open_counts_window(struct counts_part *p, const struct sample *m, ui
 		p->n.no_slots++;
 		return;
 	}
-	if (!procmap_lookup_quiet(attr_procmaps(session_attr(p->s)), m->pid, m->ip, &at) || !at.module ||
-	    !plan_choose(p->plan, at.module, at.vaddr, slots, mapped, &who, &p->job)) {
+	located_code_find(session_code(p->s), m, at);
+	if (!at->module || !plan_choose(p->plan, at->module, at->vaddr, slots, mapped, &who, &p->job)) {
 		p->n.no_job++;
 		return;
 	}
@@ -310,7 +309,7 @@ static bool may_open(const struct counts_part *p)
 	       ledger_allows(p->ledger, ACCOUNT_WINDOWS, WINDOW_HITS * p->price.hit_ns + window + entry);
 }
 
-static int window_at(struct counts_part *p, struct session *s, const struct sample *m)
+static int window_at(struct counts_part *p, struct session *s, const struct sample *m, struct located *at)
 {
 	struct exec_window w;
 	uint64_t now;
@@ -327,17 +326,17 @@ static int window_at(struct counts_part *p, struct session *s, const struct samp
 	if (execbp_poll(p->exec, now, &w))
 		err = window_over(p, &w);
 	if (now >= p->next_try && may_open(p) && poll_interval_prompt(&p->passed, now - m->time, FRESH_NS))
-		open_counts_window(p, m, now);
+		open_counts_window(p, m, at, now);
 	return err;
 }
 
-static int counts_on_fresh(void *part, struct session *s, const struct sample *m)
+static int counts_on_fresh(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct counts_part *p = part;
 
 	if (p->stopped || m->kind != SAMPLE_TICK || !p->exec || (m->valid & SV_PAGES))
 		return 0;
-	return window_at(p, s, m);
+	return window_at(p, s, m, at);
 }
 
 static int counts_on_poll(void *part, struct session *s, uint64_t now)
@@ -674,7 +673,7 @@ const struct source source_counts = {
 
 /* A sample that brings pages is for a burst, and at once: what it still has to read is younger with each
  * microsecond. */
-static int burst_fresh(void *part, struct session *s, const struct sample *m)
+static int burst_fresh(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	struct counts_part *p = part;
 

@@ -29,15 +29,14 @@ struct hardware_part {
 };
 
 /* The record lacks the operand's size: the instruction tells. */
-static uint32_t operand_size(struct hardware_part *h, const struct sample *m)
+static uint32_t operand_size(struct hardware_part *h, const struct sample *m, const struct located *at)
 {
 	uint32_t want = (m->flags & SF_LOAD ? DEC_M_LOAD : 0u) | (m->flags & SF_STORE ? DEC_M_STORE : 0u);
-	uint64_t code_ip;
-	const struct block_code *code = located_code_at(h->code, m->pid, m->ip, &code_ip);
+	const struct block_code *code = located_code_there(h->code, m, at);
 	struct dec_insn d;
 	uint8_t bytes[15];
 
-	if (!code || dec_decode(bytes, code->read(code->ctx, code_ip, bytes, sizeof(bytes)), &d))
+	if (!code || dec_decode(bytes, code->read(code->ctx, at->vaddr, bytes, sizeof(bytes)), &d))
 		return 0;
 	for (unsigned i = 0; i < d.mem_cnt; i++)
 		if ((d.mem[i].flags & want) && !(d.mem[i].flags & DEC_M_REP))
@@ -48,6 +47,7 @@ static uint32_t operand_size(struct hardware_part *h, const struct sample *m)
 static int on_hardware(void *ctx, const struct sample *m)
 {
 	struct hardware_part *h = ctx;
+	struct located at = { 0 };
 	struct fmt_access a = { .time = m->time,
 				.addr = m->addr,
 				.weight = m->period ? (double)m->period : 1,
@@ -73,13 +73,17 @@ static int on_hardware(void *ctx, const struct sample *m)
 		return 0;
 	a.flags = (m->flags & SF_LOAD ? FMT_A_LOAD : 0u) | (m->flags & SF_STORE ? FMT_A_STORE : 0u) |
 		  (m->flags & SF_ATOMIC ? FMT_A_ATOMIC : 0u);
-	if (!attr_code(session_attr(h->s), m->pid, m->ip, &a.module, &a.ip))
+	located_code_find(h->code, m, &at);
+	if (!at.module)
 		return 0;
-	a.size = operand_size(h, m);
+	a.module = attr_module(session_attr(h->s), m->pid, at.module);
+	a.ip = at.vaddr;
+	attr_name(session_attr(h->s), a.module, a.ip);
+	a.size = operand_size(h, m, &at);
 	h->written++;
 	h->unweighted += !m->period;
 	if (h->windows)
-		windows_from_hardware(h->windows, m, &a);
+		windows_from_hardware(h->windows, m, &at, &a);
 	return store_put(session_store(h->s), FMT_ACCESS, &a, sizeof(a));
 }
 

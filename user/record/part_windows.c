@@ -296,7 +296,7 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 	}
 }
 
-void windows_from_hardware(struct windows *w, const struct sample *m, const struct fmt_access *a)
+void windows_from_hardware(struct windows *w, const struct sample *m, struct located *at, const struct fmt_access *a)
 {
 	uint64_t now = clock_now(), len = w->len;
 	struct draw d = { .arm = *a };
@@ -305,17 +305,16 @@ void windows_from_hardware(struct windows *w, const struct sample *m, const stru
 		w->since[i]++;
 	if (!a->size || a->size > 64 || a->addr >> 47 || !writable(w, m->pid, a->addr))
 		return;
-	window_choice_sampled(&w->draws, a->module, a->ip,
-			      draw_group_of(located_code_function(w->code, m->pid, m->ip), a), a->weight * a->size);
+	window_choice_sampled(&w->draws, a->module, a->ip, draw_group_of(located_code_function_at(w->code, m, at), a),
+			      a->weight * a->size);
 	d.addr = (a->addr + random_next(&w->random) % a->size) & ~(len - 1);
 	if (now - m->time < FRESH_NS && wants_window(w, now) &&
 	    window_choice_take(&w->draws, window_choice_worth(&w->draws, a->module, a->ip)))
 		open_watch_window_for(w, &d, now);
 }
 
-static void look_at_fresh(struct windows *w, const struct sample *m)
+static void look_at_fresh(struct windows *w, const struct sample *m, struct located *at)
 {
-	struct located at;
 	const struct block_result *r;
 	bool now_is_good, dear;
 	struct draw d, *kept = &d;
@@ -336,9 +335,9 @@ static void look_at_fresh(struct windows *w, const struct sample *m)
 	now_is_good = wants_window(w, now) && poll_interval_prompt(&w->passed, now - m->time, FRESH_NS);
 	if (!now_is_good && !(dear && now - m->time < KEEP_NS))
 		return;
-	located_code_find(w->code, m, 0, &at);
-	r = located_code_evaluate(w->code, m, &at);
-	if (!r || !draw_access(w, m, &at, r, &d))
+	located_code_find(w->code, m, at);
+	r = located_code_evaluate(w->code, m, at);
+	if (!r || !draw_access(w, m, at, r, &d))
 		return;
 	if (dear)
 		kept = memcpy(&w->waiting[w->next_waiting++ % WAITING], &d, sizeof(d));
@@ -536,12 +535,12 @@ static int windows_on_sample(void *part, struct session *s, const struct sample 
 	return 0;
 }
 
-static int windows_on_fresh(void *part, struct session *s, const struct sample *m)
+static int windows_on_fresh(void *part, struct session *s, const struct sample *m, struct located *at)
 {
 	const struct windows *w = part;
 
 	if (w->by_timer)
-		look_at_fresh(part, m);
+		look_at_fresh(part, m, at);
 	return 0;
 }
 

@@ -25,6 +25,6 @@ void windows_tick(struct windows *w, bool string, bool kernel);
  * function: located_code_function(). */
 void windows_sampled(struct windows *w, uint64_t function, const struct block_access *a, const struct fmt_access *rec);
 /* One that the processor sampled: the same, and perhaps a window on it. */
-void windows_from_hardware(struct windows *w, const struct sample *m, const struct fmt_access *a);
+void windows_from_hardware(struct windows *w, const struct sample *m, struct located *at, const struct fmt_access *a);
 
 #endif

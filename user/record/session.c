@@ -369,11 +369,11 @@ void session_write_pace(struct session *s)
 		store_metaf(s->store, "switches_per_cpu_ns", "%.3g", rate);
 }
 
-/* Once, for all parts. The kernel's ticks are in no code of the target's. */
+/* For all parts. The kernel's ticks are in no code of the target's. */
 static void locate_tick(struct session *s, const struct sample *m, uint32_t stack, struct located *at)
 {
 	if (s->part_count && (m->valid & SV_IP) && !(m->flags & (SF_KERNEL | SF_RETURNS)))
-		located_code_find(s->code, m, stack, at);
+		located_code_of_stack(s->code, stack, at);
 	else
 		at->stack = stack;
 }
@@ -546,6 +546,7 @@ static void rate_is_known(struct session *s)
 static int take_fresh(void *ctx, const struct sample *m)
 {
 	struct session *s = ctx;
+	struct located at = { 0 };
 	int err = 0;
 
 	if (m->kind == SAMPLE_TICK) {
@@ -559,7 +560,7 @@ static int take_fresh(void *ctx, const struct sample *m)
 	s->idle_polls = 0;
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].started && s->parts[i].ops->fresh)
-			err = session_part_gave(s, i, s->parts[i].ops->fresh(s->parts[i].ctx, s, m));
+			err = session_part_gave(s, i, s->parts[i].ops->fresh(s->parts[i].ctx, s, m, &at));
 	return err < 0 ? err : queue_push(s->queue, m);
 }
 
