@@ -26,6 +26,7 @@
 #include "kmod-free/call_segments.h"
 #include "record/segment_run.h"
 #include "measure/price_table.h"
+#include "util/clock.h"
 
 /* From the return of getppid to getpid, with so many turns (rdi) over words (rsi): 4 + 3 * turns instructions. */
 __asm__(".text\n"
@@ -487,21 +488,49 @@ static void interrupted_child(void)
 		_exit(3);
 }
 
+/* Until it is killed, or nobody is there any more to kill it. */
 static void child_that_only_runs(void)
 {
 	struct timespec now, end;
 
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec++;
+	end.tv_sec += 60;
 	syscall(SYS_getppid);
 	do
 		clock_gettime(CLOCK_MONOTONIC, &now); /* in the vDSO: no system call */
-	while (now.tv_sec < end.tv_sec || now.tv_nsec < end.tv_nsec);
+	while (now.tv_sec < end.tv_sec);
 }
 
-static void observe_child(struct call_segments *s, struct seen *k, void (*child)(void), unsigned ms)
+static uint64_t cpu_of(pid_t pid)
 {
-	struct timespec wait = { .tv_nsec = ms * 1000000l };
+	clockid_t clock;
+
+	assert_int_equal(clock_getcpuclockid(pid, &clock), 0);
+	return clock_ns(clock);
+}
+
+/* By its own clock: how long that takes is the machine's business. */
+static void let_it_run(pid_t pid, uint64_t ns)
+{
+	const struct timespec some = { .tv_nsec = 5000000 };
+
+	for (unsigned i = 0; i < 6000 && cpu_of(pid) < ns; i++)
+		nanosleep(&some, NULL);
+	assert_true(cpu_of(pid) >= ns);
+}
+
+static void kill_child(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+}
+
+/* Until it ends; cpu_ns: until it has run for so long. */
+static void observe_child(struct call_segments *s, struct seen *k, void (*child)(void), uint64_t cpu_ns)
+{
 	int go[2], status;
 	pid_t pid;
 	char c;
@@ -517,14 +546,15 @@ static void observe_child(struct call_segments *s, struct seen *k, void (*child)
 	assert_int_equal(call_segments_attach(s, NULL), 0);
 	call_segments_open(s, &(struct call_segments_draw){ .until = UINT64_MAX, .timed = 1 });
 	assert_int_equal(write(go[1], "x", 1), 1);
-	if (ms)
-		nanosleep(&wait, NULL);
-	else
+	if (cpu_ns) {
+		let_it_run(pid, cpu_ns);
+	} else {
 		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
 	close_test(s, k);
-	if (ms)
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	if (cpu_ns)
+		kill_child(pid);
 	close(go[0]);
 	close(go[1]);
 }
@@ -556,7 +586,7 @@ static void what_does_not_end_is_told(void **state)
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
 
-	observe_child(s, &k, child_that_only_runs, 300);
+	observe_child(s, &k, child_that_only_runs, 70000000); /* its beginning is not in it */
 	assert_int_equal(k.open, 1);
 	assert_true(k.last.open && k.last.nr == -1 && k.last.from_nr == SYS_getppid);
 	assert_true(k.last.ran_ns > 50000000);
@@ -566,10 +596,11 @@ static void what_does_not_end_is_told(void **state)
 /* A thread that does not get a CPU is in no long segment. */
 static void what_waits_for_a_cpu_has_not_run(void **state)
 {
-	struct timespec some = { .tv_nsec = 30000000 }, more = { .tv_nsec = 400000000 };
+	const struct timespec more = { .tv_nsec = 400000000 };
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
 	int go[2], status;
+	uint64_t ran;
 	pid_t pid;
 	char c;
 
@@ -584,17 +615,18 @@ static void what_waits_for_a_cpu_has_not_run(void **state)
 	assert_int_equal(call_segments_attach(s, NULL), 0);
 	call_segments_open(s, &(struct call_segments_draw){ .until = UINT64_MAX, .timed = 1 });
 	assert_int_equal(write(go[1], "x", 1), 1);
-	nanosleep(&some, NULL);
+	let_it_run(pid, 20000000);
 	kill(pid, SIGSTOP);
+	assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+	ran = cpu_of(pid);
 	nanosleep(&more, NULL);
 	close_test(s, &k);
-	kill(pid, SIGKILL);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
+	kill_child(pid);
 	close(go[0]);
 	close(go[1]);
 	assert_int_equal(k.open, 1);
 	assert_true(k.last.ended - k.last.begun > 400000000);
-	assert_true(k.last.ran_ns < 200000000);
+	assert_true(k.last.ran_ns <= ran);
 	end_test(s, &k);
 }
 
