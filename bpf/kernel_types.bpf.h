@@ -15,6 +15,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#define USER_CS_32 0x23 /* arch/x86: code segment of 32-bit programs */
+
 #define CORE __attribute__((preserve_access_index))
 
 struct mm_struct {

@@ -19,7 +19,6 @@ char LICENSE[] SEC("license") = "GPL";
 /* The largest snapshot; what is taken is bounded by stack_limit and by what the stack holds. */
 #define STACK_MAX (64 * 1024)
 #define PAGE 4096
-#define USER_CS_32 0x23
 /* The kernel's tick and a timer's that are due together are one look at the same instruction. Longer than an interrupt
  * with pages lasts, shorter than between ticks; by hand. */
 #define ONE_INTERRUPT_NS 50000

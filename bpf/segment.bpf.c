@@ -14,7 +14,6 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-#define USER_CS_32 0x23      /* arch/x86: code segment of 32-bit programs */
 #define RING_BYTES (2 << 20) /* bytes; by hand */
 #define OPEN_MOST 4096       /* threads inside a segment that is drawn; by hand */
 #define STACK_PAGES_TAKEN 3  /* from that of the stack pointer on */

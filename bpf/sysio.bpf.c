@@ -16,7 +16,6 @@ char LICENSE[] SEC("license") = "GPL";
 #define MAX_NR 512           /* numbers of system calls: those of x86-64 end below it */
 #define MAX_RANGES 16        /* of one readv or writev: the verifier wants a bound; by hand */
 #define RING_BYTES (1 << 20) /* bytes; by hand */
-#define USER_CS_32 0x23      /* arch/x86: code segment of 32-bit programs */
 #define MOST_TAKES 8         /* prices of a reported call; if it took longer, something else came in between */
 #define MOST_GROUPS 32       /* control groups within each other that are looked through */
 

@@ -14,6 +14,8 @@
 #include <linux/types.h>
 #endif
 
+#define RED_ZONE 128 /* bytes below the stack pointer that the ABI gives a function */
+
 enum wire_kind {
 	WIRE_SAMPLE = 1,  /* a timer tick: registers and a piece of the user stack */
 	WIRE_SYSIO = 2,   /* a system call that read or wrote user memory */

@@ -23,10 +23,7 @@
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
-/* before slots that others have are asked for again; by hand */
-#define BACK_OFF_NS 1000000000ull
 #define LATE_NS 30000       /* beyond the time in which a first hit has to come: whether it did is looked at then */
-#define MOST_CROWDED 4      /* windows */
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
 /* Events of one thread, or of one CPU. */

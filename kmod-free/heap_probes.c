@@ -21,8 +21,6 @@
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
-#define ATTACH_UPROBE_MULTI 48 /* newer than the headers of Debian 12 */
-
 struct file {
 	int fd; /* -1: free */
 	unsigned count;

@@ -17,6 +17,7 @@
 #include "kmod-free/pmu.h"
 #include "source.h"
 
+#define HW_SYSFS "/sys/bus/event_source/devices"
 #define HW_MAX_EVENTS 12 /* of loads and stores, on all kinds of core; by hand */
 
 struct hw_filter {

@@ -6,8 +6,6 @@
 #include "kmod-free/hw.h"
 #include "source.h"
 
-#define SYSFS "/sys/bus/event_source/devices"
-
 static const struct hw_filter filter = { .need_mem_op = true, .user_by_hand = true };
 
 static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
@@ -23,9 +21,9 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 
 	if (pmu_cpu_read(&cpu) || cpu.arch != PMU_X86_AMD)
 		return err_set(e, -ENODEV, "IBS is AMD's; this is another processor");
-	n = pmu_encode(&cpu, SYSFS, PMU_MEMORY, &o, ev, max, e);
+	n = pmu_encode(&cpu, HW_SYSFS, PMU_MEMORY, &o, ev, max, e);
 	for (unsigned i = 0; n > 0 && i < 2; i++) {
-		int got = pmu_encode(&cpu, SYSFS, totals[i], &o, ev + n, max - n, NULL);
+		int got = pmu_encode(&cpu, HW_SYSFS, totals[i], &o, ev + n, max - n, NULL);
 
 		n += got > 0 ? got : 0;
 	}

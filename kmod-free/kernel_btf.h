@@ -20,6 +20,8 @@ struct bpf_object_open_opts;
 struct bpf_object_skeleton;
 struct buf;
 
+#define ATTACH_UPROBE_MULTI 48 /* newer than the headers of Debian 12 */
+
 /* For opening an object; good until the next call. libbpf prints nothing from then on. */
 const struct bpf_object_open_opts *kernel_btf_options(void);
 /* Loads what was opened: 0 or -errno. */

@@ -6,8 +6,6 @@
 #include "kmod-free/hw.h"
 #include "source.h"
 
-#define SYSFS "/sys/bus/event_source/devices"
-
 static const struct hw_filter filter = { .exact_ip = true };
 
 static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
@@ -27,7 +25,7 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 	if (pmu_cpu_read(&cpu) || cpu.arch != PMU_X86_INTEL)
 		return err_set(e, -ENODEV, "PEBS is Intel's; this is another processor");
 	for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		int got = pmu_encode(&cpu, SYSFS, wanted[i], &o, ev + n, max - n, i ? NULL : e);
+		int got = pmu_encode(&cpu, HW_SYSFS, wanted[i], &o, ev + n, max - n, i ? NULL : e);
 
 		/* stores and totals are missing on some; loads are what it is about */
 		if (got < 0 && !i)

@@ -13,10 +13,6 @@
 
 #include "util/rights.h"
 
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38 /* capability(7) */
-#endif
-
 /* kernel.perf_event_paranoid, or -1000 when unreadable. */
 static int perfev_paranoid(void)
 {

@@ -9,6 +9,8 @@
 
 #include "sample.h"
 
+#define SETTLE_NS 2000000 /* a record is in its ring so long after its time */
+
 struct queue;
 
 struct queue *queue_new(void);

@@ -11,6 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define BACK_OFF_NS 1000000000ull /* before breakpoints that others have are asked for again; by hand */
+#define MOST_CROWDED 4            /* windows that others on a CPU ended, and they are opened there no more */
+
 /* For PERF_EVENT_IOC_REFRESH: what makes an event stop at the latest after `hits`, or before as its
  * program says where the kernel asks it. */
 unsigned long refresh_quirk_refresh(uint64_t hits);

@@ -21,13 +21,6 @@
 #include "util/grow.h"
 #include "util/rights.h"
 
-#ifndef CAP_BPF
-#define CAP_BPF 39 /* capability(7), as below */
-#endif
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-
 /* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
 #define READ_MAX 2048
 #define MAX_CPUS 1024

@@ -14,7 +14,6 @@
 /* 10 ms: a ring of 256 KB takes 25 MB a second then; a CPU that starts programs as fast as it can writes 2, and where
  * CPUs are short a thread is called late. By hand. */
 #define LOOK_NS 10000000
-#define SETTLE_NS 2000000  /* a record is in its ring so long after its time */
 #define KEPT_MOST 4194304  /* bytes; beyond them the rings overflow and tell of it. By hand: some 20,000 records */
 #define STACK (256u << 10) /* bytes: a stack counts in a recorder's limit of memory */
 

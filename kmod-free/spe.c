@@ -18,7 +18,6 @@
 #include "kmod-free/spe_decode.h"
 #include "util/grow.h"
 
-#define SYSFS "/sys/bus/event_source/devices"
 #define RING_PAGES 8           /* 32 KiB: nothing but notes of where the data lie; by hand */
 #define AUX_BYTES (256u << 10) /* 256 KiB of records; by hand */
 
@@ -50,7 +49,7 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 
 	if (pmu_cpu_read(&cpu) || cpu.arch != PMU_ARM64)
 		return err_set(e, -ENODEV, "SPE is ARM's; this is another processor");
-	return pmu_encode(&cpu, SYSFS, PMU_MEMORY, &o, ev, max, e);
+	return pmu_encode(&cpu, HW_SYSFS, PMU_MEMORY, &o, ev, max, e);
 }
 
 static void spe_close(struct sampling *s)

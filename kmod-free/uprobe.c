@@ -28,7 +28,6 @@
 #include "util/grow.h"
 
 /* Newer than the headers of Debian 12. */
-#define ATTACH_UPROBE_MULTI 48
 #define ATTACH_UPROBE_SESSION 57
 #define UPROBE_MULTI_RETURN 1u
 

@@ -29,12 +29,7 @@
 #include "util/random.h"
 #include "watch.skel.h"
 
-/* before slots that others have are asked for again; by hand */
-#define BACK_OFF_NS 1000000000ull
-#define MAX_THREADS 4096
-
-#define MAX_CPUS 32    /* beyond, windows go by thread: arming asks every CPU; by hand */
-#define MOST_CROWDED 4 /* windows */
+#define MAX_CPUS 32 /* beyond, windows go by thread: arming asks every CPU; by hand */
 
 struct armed {
 	int fd, link;
@@ -487,11 +482,11 @@ int watch_threads(pid_t pid, int *tids, int max)
 static int rearm(struct watch *w, unsigned index, uint64_t now)
 {
 	struct slot *s = &w->slot[index];
-	int tids[MAX_THREADS], n;
+	int tids[WATCH_THREADS], n;
 
 	disarm(w, s);
 	/* CPUs do not tell that it has ended */
-	n = watch_threads(s->win.req.pid, tids, MAX_THREADS);
+	n = watch_threads(s->win.req.pid, tids, WATCH_THREADS);
 	if (n <= 0)
 		return -ESRCH;
 	s->generation = ++w->generation;

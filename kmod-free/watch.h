@@ -21,6 +21,7 @@
 #include "util/err.h"
 
 #define WATCH_SLOTS 4      /* debug registers of x86-64 */
+#define WATCH_THREADS 4096 /* of a process that is watched, an event each; by hand */
 #define WATCH_MAX_HITS 256 /* kept of one window; by hand */
 
 struct watch_opts {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise/gather_priv.h"
+#include "advise/predict.h"
 #include "advise/probe_excess.h"
 #include "model/fit.h"
 #include "offload/api.h"
@@ -14,7 +15,6 @@
 #include "util/normal.h"
 #include "util/path_name.h"
 
-#define RESAMPLES 60  /* fits, for a 90 % interval: beyond each end lie three */
 #define QUANTILES 200 /* calls that stand for a distribution: half a per cent each */
 #define MOST_TAKEN .5 /* of the time by the recording: the rest tells no rate */
 
@@ -59,7 +59,7 @@ static void fit_host_curve(const struct offload_item *it, double byte_ns, struct
 	int err = offload_points(it, RUN_HOST, &pts, &e);
 	struct figure excess = probe_excess(it, byte_ns);
 
-	opts.resamples = RESAMPLES;
+	opts.resamples = PREDICT_REFITS;
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
 		err = points_add(&pts, RUN_ACCEL, pts.run[RUN_HOST].at[i].g, pts.run[RUN_HOST].at[i].t, false, &e);
 	if (!err) {

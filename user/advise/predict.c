@@ -9,11 +9,10 @@
 #include <string.h>
 
 #include "model/limits.h"
+#include "util/normal.h"
 
-#define NINETY 1.6449 /* standard deviations on either side of a 90 % interval */
 #define GRID 96       /* sizes at which curves are compared: a crossing is found between two, then bisected */
 #define BOUNDLESS 1e3 /* an interval without an upper end reaches so far in the draws */
-#define TARGET 1.5    /* speed-up that needed_acceleration is for */
 #define EVERY 4       /* waits are computed in one of so many draws: they cost more than all else */
 #define LINEAR 0.1    /* beta nearer to 1: the mean size says enough */
 #define SHORTEST 1.   /* ns: no call takes less */
@@ -150,7 +149,7 @@ static double factor_at(const struct figure *f, double z)
 {
 	if (!figure_bounded(f) || !(f->value > 0))
 		return 1;
-	z /= NINETY;
+	z /= Z90;
 	if (z > 0)
 		return isinf(f->high) ? pow(BOUNDLESS, z) : pow(fmax(f->high / f->value, 1), z);
 	if (f->low > 0)
@@ -161,7 +160,7 @@ static double factor_at(const struct figure *f, double z)
 /* ns, z standard deviations away; never beyond the ends, which are bounds. */
 static double shift_at(const struct figure *f, double z)
 {
-	z = fmin(fmax(z / NINETY, -1), 1);
+	z = fmin(fmax(z / Z90, -1), 1);
 	return figure_bounded(f) ? z * (z > 0 ? f->high : -f->low) : 0;
 }
 
@@ -182,7 +181,7 @@ static struct draw draw_of(const struct job *j, unsigned i)
 			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
 			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
 	r.beside = j->by_size ? shift_at(&w->beside, z[I_BESIDE]) : 0;
-	r.cold = j->by_size ? w->cold * fmin(fmax(.5 + z[I_COLD] / NINETY / 2, 0), 1) : 0;
+	r.cold = j->by_size ? w->cold * fmin(fmax(.5 + z[I_COLD] / Z90 / 2, 0), 1) : 0;
 	r.bytes = j->mean_only ? factor_at(&w->bytes_in, z[I_BYTES]) : 1;
 	if (figure_bounded(&w->beta))
 		r.beta = w->beta.value * (factor_at(&w->beta, z[I_BETA]) - 1);
@@ -784,7 +783,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 				      .needed_acceleration = NAN,
 				      .limit = s.host / (s.o + s.lat + o1 + (isnan(q.mean) ? 0 : wait)) };
 	if (!known) {
-		double room = room_for_work(j, design, &s, s.host / TARGET);
+		double room = room_for_work(j, design, &s, s.host / PREDICT_TARGET);
 
 		o->needed_acceleration = room > 0 ? j->compute / room : INFINITY;
 	}

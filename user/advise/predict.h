@@ -19,8 +19,10 @@
 #include "advise/figure.h"
 #include "model/catalogue.h"
 
-#define PREDICT_DRAWS 100 /* for a 90 % interval: beyond each end lie five */
-#define PREDICT_CLOSE 1.5 /* a break-even known less closely, as a factor, is told as a bound */
+#define PREDICT_DRAWS 100  /* for a 90 % interval: beyond each end lie five */
+#define PREDICT_TARGET 1.5 /* speed-up that "how much faster must it compute" is asked for; by hand */
+#define PREDICT_REFITS 60  /* of curves, for a 90 % interval: beyond each end lie three */
+#define PREDICT_CLOSE 1.5  /* a break-even known less closely, as a factor, is told as a bound */
 
 struct predict_size {
 	double bytes, calls; /* typical size of a bin; weight in any unit */

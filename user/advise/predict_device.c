@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "model/fit.h"
+#include "util/normal.h"
 
 /* Resamples behind the intervals of a device's terms: a tenth and a twentieth are read off, no finer. */
-#define RESAMPLES 60
-#define NINETY 1.6449 /* standard deviations on either side of a 90 % interval */
 
 static double unit_ns(const char *unit)
 {
@@ -85,7 +84,7 @@ static int device_from_points(struct predict_device *d, const struct catalogue_e
 	double noise;
 	int err;
 
-	opts.resamples = RESAMPLES;
+	opts.resamples = PREDICT_REFITS;
 	err = fit_logca(&a->pts, &opts, &fit, e);
 	if (err) {
 		err_prefix(e, "'%s'", a->name);
@@ -183,7 +182,7 @@ int predict_device_init(struct predict_device *d, const struct catalogue_entry *
 		snprintf(d->lacks, sizeof(d->lacks), "figures of the device: the entry has none");
 	}
 	if (a->uncertain > 1)
-		d->spread = hypot(d->spread, log(a->uncertain) / NINETY);
+		d->spread = hypot(d->spread, log(a->uncertain) / Z90);
 	if (err)
 		predict_device_release(d);
 	return err;

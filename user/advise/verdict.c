@@ -21,7 +21,6 @@
 #define CHANCE_MOST 0.995 /* no interval of 90 % tells its ends so closely; by hand */
 #define ENDS_HOLD 1.5     /* so much farther than 90 % says: of .76 told by 1, .94 came true; 2 fits as well */
 #define NO_END 0.05       /* of the value: so low an end stands for none */
-#define TARGET 1.5        /* speed-up of the function that "how much faster must it compute" is asked for; by hand */
 
 const char *verdict_str(enum advise_verdict v)
 {
@@ -243,7 +242,7 @@ static void needed(struct advise_option *o, const struct predict_option *p)
 			o, VERDICT_UNKNOWN,
 			"cannot tell: how much faster it computes (A) is not known; %.3gx would make the function %.1fx faster, and "
 			"no A more than %.2gx",
-			p->needed_acceleration, TARGET, p->limit);
+			p->needed_acceleration, PREDICT_TARGET, p->limit);
 	else if (p->limit > 0 && p->limit < 1)
 		set_verdict(
 			o, VERDICT_KEEP,
@@ -254,7 +253,7 @@ static void needed(struct advise_option *o, const struct predict_option *p)
 			o, VERDICT_UNKNOWN,
 			"cannot tell: how much faster it computes (A) is not known; no A makes the function %.1fx faster, at most "
 			"%.2gx",
-			TARGET, p->limit);
+			PREDICT_TARGET, p->limit);
 	else
 		cannot_tell(o, "how much faster the device computes this (A)");
 }
@@ -544,13 +543,13 @@ static void any_device(const struct candidate *c, struct advise_option *o)
 	*o = (struct advise_option){ .predicted = false, .p = { .bound = PREDICT_AMDAHL } };
 	o->p.speedup = o->p.g1 = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
 	o->p.process_speedup = FIGURE_UNKNOWN;
-	advise_time(most, c->ns_per_call.value / TARGET);
+	advise_time(most, c->ns_per_call.value / PREDICT_TARGET);
 	if (c->ns_per_call.value > 0 && isfinite(limit))
 		set_verdict(
 			o, VERDICT_UNKNOWN,
 			"cannot tell: no device of the catalogue does this; one would have to take less than %s a call, copies "
 			"included, for %.1fx, and no device makes the process more than %.2fx faster; describe one with --catalogue",
-			most, TARGET, limit);
+			most, PREDICT_TARGET, limit);
 	else
 		set_verdict(o, VERDICT_UNKNOWN,
 			    "cannot tell: no device of the catalogue does this; describe one with --catalogue");

@@ -12,8 +12,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-#define RED_ZONE 128 /* bytes below the stack pointer that the ABI gives a function */
-#define KEY_BITS 44  /* of an address; the rest is the code's id */
+#define KEY_BITS 44 /* of an address; the rest is the code's id */
 
 struct block {
 	uint64_t start;

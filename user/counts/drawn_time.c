@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 #include "counts/counts_windows.h"
+#include "counts/segment_rate.h"
 #include "util/normal.h"
 
-#define STRETCHES_LEAST 4 /* fewer do not tell how they differ */
-#define TICKS_LEAST 10.0  /* fewer tell a mean within a third at best */
+#define TICKS_LEAST 10.0 /* fewer tell a mean within a third at best */
 
 /* Of all time. */
 static struct drawn_running in_the_mean(const struct counts_record *r)

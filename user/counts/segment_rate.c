@@ -9,9 +9,7 @@
 #include "util/map.h"
 #include "util/normal.h"
 
-#define VERIFIED_LEAST 20 /* fewer tell nothing of how they differ */
-#define STRETCHES_LEAST 4 /* nor do fewer pieces of time */
-#define PART_LEAST 0.2    /* of the time: what is known of less says little of the rest */
+#define PART_LEAST 0.2 /* of the time: what is known of less says little of the rest */
 #define IN_NONE "too much of the time lies in no segment: no system call came back in it"
 #define SPREAD_LEAST 0.3 /* of the log of a segment's rate: what is not verified is so for a reason */
 #define FAULT_NS 1000.0  /* that the kernel takes for a page fault, */

@@ -24,6 +24,9 @@
 
 #include "format.h"
 
+#define VERIFIED_LEAST 20 /* segments: fewer tell nothing of how they differ */
+#define STRETCHES_LEAST 4 /* nor do fewer pieces of time */
+
 struct segment_rate {
 	bool known;
 	double per_ns, low, high; /* 95 %; NaN: unknown */

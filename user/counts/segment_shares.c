@@ -11,13 +11,11 @@
 #include "util/map.h"
 #include "util/normal.h"
 
-#define STRETCHES_LEAST 4 /* fewer do not tell how they differ */
-#define VERIFIED_LEAST 20 /* segments: fewer do not tell what runs in them */
-#define PART_LEAST 0.05   /* of the time: less tells next to nothing, and costs the rest */
-#define PART_MOST 0.999   /* of the tree something stays, which knows code that no segment met */
-#define FASTER_MOST 4.0   /* times as fast as segments are in the mean: code under way */
-#define RATE_SD 0.5       /* of the log of the rate that is taken for what is not verified */
-#define UNKNOWN_HALF 1.0  /* half the interval, as part of the figure, where the tree tells none */
+#define PART_LEAST 0.05  /* of the time: less tells next to nothing, and costs the rest */
+#define PART_MOST 0.999  /* of the tree something stays, which knows code that no segment met */
+#define FASTER_MOST 4.0  /* times as fast as segments are in the mean: code under way */
+#define RATE_SD 0.5      /* of the log of the rate that is taken for what is not verified */
+#define UNKNOWN_HALF 1.0 /* half the interval, as part of the figure, where the tree tells none */
 
 /* ---- which part of the instructions ---- */
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/account.h"
 
-#define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
-#define BEGIN_COST 0.6     /* seconds of CPU time, until it was seen */
-#define RUNNING_COST 0.05  /* part of a CPU, until it was seen; by hand */
-#define BEGIN_BYTES 20e3   /* names and modules, until it was seen */
-#define RUNNING_BYTES 4e3  /* a second, until it was seen; by hand */
-#define TURN_S 30.0        /* a shorter one would be its beginning alone */
-#define MOST_SAVED_S 600.0 /* seconds: what more of idle time would bring is not spent at once */
-#define DAY_S 86400.0      /* seconds */
+#define BEGIN_S 5.0       /* attaching and first names, dearer than what follows */
+#define BEGIN_COST 0.6    /* seconds of CPU time, until it was seen */
+#define RUNNING_COST 0.05 /* part of a CPU, until it was seen; by hand */
+#define BEGIN_BYTES 20e3  /* names and modules, until it was seen */
+#define RUNNING_BYTES 4e3 /* a second, until it was seen; by hand */
+#define DAY_S 86400.0     /* seconds */
 
 static double turn_price(const struct account *a)
 {
 	double running = a->running > 0 ? a->running : 0; /* files shrink now and then */
 
-	return a->begin_cost + running * TURN_S;
+	return a->begin_cost + running * ACCOUNT_TURN_S;
 }
 
 void account_open(struct account *a, double rate)
@@ -22,7 +20,7 @@ void account_open(struct account *a, double rate)
 	*a = (struct account){ .begin_cost = BEGIN_COST,
 			       .begin_least = BEGIN_COST / 4,
 			       .running = RUNNING_COST,
-			       .saved_s = MOST_SAVED_S };
+			       .saved_s = ACCOUNT_SAVED_S };
 	a->credit = turn_price(a);
 }
 

@@ -25,6 +25,8 @@ struct account {
 void account_open(struct account *a, double rate);
 /* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */
 double account_disk_rate(double daily);
+#define ACCOUNT_TURN_S 30.0        /* a shorter one would be its beginning alone */
+#define ACCOUNT_SAVED_S 600.0      /* seconds: what more of idle time would bring is not spent at once */
 #define ACCOUNT_DISK_SAVED_S 7200u /* seconds: on a disk it harms nobody; of 50 MB a day 4 MB, a quarter of an hour */
 /* Of bytes; with credit for all that may be saved, some minutes of a service that writes much, less what it has written
  * in the seconds for which is saved: who begins again and again has no more for that. */

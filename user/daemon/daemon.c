@@ -23,7 +23,6 @@
 #include "util/signals.h"
 
 #define CONFIG_MOST (1u << 20)             /* bytes; by hand */
-#define SECOND 1000000000ull               /* ns */
 #define MEASURE_EVERY (2 * SECOND)         /* ns; by hand */
 #define SWEEP_EVERY (60 * SECOND)          /* ns: what others filled or removed is seen within it; by hand */
 #define STOPPING_STEP (20 * SECOND / 1000) /* 20 ms; by hand */

@@ -7,6 +7,7 @@
 #include "util/clean.h"
 #include "util/json.h"
 #include "util/normal.h"
+#include "view/schema.h"
 
 static const char *const verdicts[] = { [FLEET_NOISE] = "noise", [FLEET_REAL] = "real", [FLEET_MOVED] = "moved" };
 
@@ -127,9 +128,6 @@ void fleet_json(const struct fleet_view *v, const struct fleet_functions *f, str
 	buf_addch(out, '\n');
 }
 
-#define NUMBER "{\"type\":[\"number\",\"null\"]}"
-#define COUNT "{\"type\":\"integer\",\"minimum\":0}"
-
 const char fleet_view_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.fleet/1\",\"type\":\"object\","
 	"\"description\":\"functions of a service over all hosts\",\"additionalProperties\":false,"
@@ -137,10 +135,10 @@ const char fleet_view_schema[] =
 	"\"schema\":{\"const\":\"accperf.fleet/1\"},\"service\":{\"type\":\"string\"},"
 	"\"since\":{\"type\":\"integer\",\"description\":\"seconds of the time of day\"},\"until\":{\"type\":\"integer\"},"
 	"\"against\":{\"type\":[\"integer\",\"null\"],\"description\":\"of diff: when what it is compared with begins\"},"
-	"\"hosts\":" COUNT ",\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
+	"\"hosts\":" UINT ",\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"name\",\"hosts\"],\"properties\":{"
-	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"hosts\":" COUNT ",\"share\":" NUMBER
-	",\"saved\":" NUMBER ",\"offload\":" NUMBER
-	",\"accelerator\":{\"type\":\"string\"},\"host\":{\"type\":\"string\"},\"median\":" NUMBER ",\"low\":" NUMBER
-	",\"high\":" NUMBER ",\"before\":" NUMBER ",\"after\":" NUMBER ",\"change\":" NUMBER ",\"error\":" NUMBER
-	",\"q\":" NUMBER ",\"verdict\":{\"enum\":[\"noise\",\"real\",\"moved\"]}}}}}}";
+	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"hosts\":" UINT ",\"share\":" NUM
+	",\"saved\":" NUM ",\"offload\":" NUM
+	",\"accelerator\":{\"type\":\"string\"},\"host\":{\"type\":\"string\"},\"median\":" NUM ",\"low\":" NUM
+	",\"high\":" NUM ",\"before\":" NUM ",\"after\":" NUM ",\"change\":" NUM ",\"error\":" NUM ",\"q\":" NUM
+	",\"verdict\":{\"enum\":[\"noise\",\"real\",\"moved\"]}}}}}}";

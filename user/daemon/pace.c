@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/pace.h"
+#include "daemon/account.h"
 
 #include <math.h>
 
-#define TURN_S 30.0      /* a shorter one would be its beginning alone */
-#define SAVED_S 600.0    /* of idle time is not spent at once */
 #define MEMORY_S 86400.0 /* the duty is that of about a day */
 
 void pace_pass(struct pace *p, double target, double seconds)
 {
-	double turn = p->rate * TURN_S, most = target / 3600 * SAVED_S;
+	double turn = p->rate * ACCOUNT_TURN_S, most = target / 3600 * ACCOUNT_SAVED_S;
 
 	p->passed += seconds;
 	if (p->passed > MEMORY_S) {
@@ -44,9 +43,9 @@ bool pace_may(struct pace *p, double target)
 {
 	if (!(target > 0))
 		p->resting = false;
-	else if (p->credit < 0 && p->turn_s >= TURN_S)
+	else if (p->credit < 0 && p->turn_s >= ACCOUNT_TURN_S)
 		p->resting = true;
-	else if (p->resting && p->credit >= p->rate * TURN_S)
+	else if (p->resting && p->credit >= p->rate * ACCOUNT_TURN_S)
 		p->resting = false;
 	return !p->resting;
 }

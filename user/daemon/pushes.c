@@ -19,7 +19,6 @@
 #include "util/clock.h"
 
 #define LONGEST_NS 180000000000ull /* of one profile: three answers of a minute each, as the slowest server may take */
-#define SECOND 1000000000ull       /* ns */
 #define RETRY_MOST_S 300u          /* between tries: what waits is late by five minutes at most when a server is back */
 #define FIGURES ".figures"         /* folder of the spool; no service's, as it begins with a dot */
 #define FIGURES_TOLD 60u           /* sets that were removed unsent: an hour's, where one a minute is taken */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/query.h"
+#include "util/clock.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#define SECOND 1000000000ll      /* ns */
 #define MOST_S 9000000000ll      /* beyond any year that has four digits, and far below what ns hold */
 #define LONGEST_S (31 * 86400ll) /* a month: what one answer may span; by hand */
 #define USUAL_S 3600ll           /* the last hour, where no time is asked for; by hand */

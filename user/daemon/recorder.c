@@ -21,7 +21,6 @@
 #define NAMES_NS 60000000000ull                   /* that the last names may take */
 #define KERNEL_FIRST 3u                           /* looks at its memory in the kernel: until all maps are there */
 #define KERNEL_EVERY 16u                          /* and one of so many: it takes 2 ms, and changes little */
-#define SECOND 1000000000ull                      /* ns */
 
 static unsigned arguments(const struct recorder_opts *o, const char *output, const char *rotate, const char **argv)
 {

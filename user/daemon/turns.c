@@ -25,7 +25,6 @@
 #define SCAN_PART 0.25            /* of the budget, for looks at /proc: the rest is for recording */
 #define YOUNG_TIMES 3.0           /* min_age: no process of a service got so old for so long */
 #define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
-#define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */

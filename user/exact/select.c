@@ -24,9 +24,8 @@
 #include "util/path_name.h"
 #include "util/suggest.h"
 
-#define LIST_FILE_MOST (16u << 20) /* bytes */
-#define OFFERED 3                  /* names like one that no function has; more help nobody */
-#define FILES_MOST 256             /* program and libraries */
+#define OFFERED 3      /* names like one that no function has; more help nobody */
+#define FILES_MOST 256 /* program and libraries */
 
 void exact_select_release(struct exact_select *s)
 {
@@ -100,7 +99,7 @@ static int add_listed_file(const struct list *l, const char *path, struct err *e
 		return err_set(e, -errno, "%s @%s: cannot read the list: %s", l->option, path, strerror(errno));
 	while (!err && (n = read(fd, piece, sizeof(piece))) > 0) {
 		buf_add(&all, piece, (size_t)n);
-		if (all.len > LIST_FILE_MOST)
+		if (all.len > FILTER_FILE_MOST)
 			err = err_set(e, -EFBIG, "%s @%s: a list of more than 16 MiB", l->option, path);
 	}
 	if (!err && n < 0)

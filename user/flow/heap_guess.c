@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "flow/heap.h"
+#include "sample.h"
 #include "util/bisect.h"
 
-#define PAGE 4096u          /* bytes */
 #define BLOCKS_LOOKED_AT 64 /* on either side */
 /* In neighbours' weights: a block that had the address, when it had, or only later. Allocators give addresses out again
  * for blocks of their size, which are likely the same site's. */
@@ -51,11 +51,11 @@ static size_t first_behind(const struct heap *h, uint32_t pid, uint64_t addr)
 
 static void hear(struct voices *v, const struct heap *h, const struct heap_block *b, uint64_t addr, uint64_t time)
 {
-	uint64_t page = addr / PAGE;
+	uint64_t page = addr / SAMPLE_PAGE;
 
 	if (b->addr <= addr && addr < b->end)
 		add_voice(v, h, b, b->born <= time ? HAD_IT : HAD_IT_LATER);
-	else if (b->addr / PAGE <= page && (b->end - 1) / PAGE >= page)
+	else if (b->addr / SAMPLE_PAGE <= page && (b->end - 1) / SAMPLE_PAGE >= page)
 		add_voice(v, h, b, 1);
 }
 
@@ -69,7 +69,7 @@ bool heap_guess(const struct heap *h, uint32_t pid, uint64_t addr, uint64_t time
 	for (size_t i = at; i-- > 0 && at - i <= BLOCKS_LOOKED_AT && h->block[i].pid == pid;)
 		hear(&v, h, &h->block[i], addr, time);
 	for (size_t i = at; i < h->block_count && i < at + BLOCKS_LOOKED_AT && h->block[i].pid == pid &&
-			    h->block[i].addr / PAGE <= addr / PAGE;
+			    h->block[i].addr / SAMPLE_PAGE <= addr / SAMPLE_PAGE;
 	     i++)
 		hear(&v, h, &h->block[i], addr, time);
 	*out = (struct heap_guess){ .unknown = 1 };

@@ -11,8 +11,6 @@
 #include "flow/shared_priv.h"
 #include "flow/sysname.h"
 
-#define LAST_ADDR (UINT64_MAX - (1u << 22))
-
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
 static uint32_t load_site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
 {

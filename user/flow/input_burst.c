@@ -8,7 +8,6 @@
 #include "util/bisect.h"
 #include "util/grow.h"
 
-#define LAST_ADDR (UINT64_MAX - (1u << 22))
 #define MOST_IN_ONE 65536     /* records of one burst; a damaged file may claim more */
 #define LARGEST_ID (1u << 20) /* of sites of one file; a damaged file may claim more */
 #define LAST_BIN 63           /* log2 of a distance of 64 bits */

@@ -133,6 +133,8 @@ static inline struct fmt_frame raw_frame(const struct raw *r, uint32_t stack, ui
 				   .flags = at < r->p->stack_flag_cap ? r->p->stack_frame_flags[at] : 0 };
 }
 
+/* Of memory that an access may reach; what claims more is damaged. */
+#define LAST_ADDR (UINT64_MAX - (1u << 22))
 #define INPUT_MOST (64u << 20) /* records of one kind; a file that claims more is not one of ours */
 
 /* Why there was no room for one more: -errno, with r->e filled. */

@@ -12,8 +12,7 @@
 
 #include "offload/calib_gpu.h"
 
-#define MAX_DEVICES 8 /* of one machine; by hand */
-#define BLOCK 256     /* threads of a block: any device takes 1,024 */
+#define BLOCK 256 /* threads of a block: any device takes 1,024 */
 
 struct api {
 	void *lib;

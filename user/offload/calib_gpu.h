@@ -10,6 +10,8 @@
 
 #include "offload/calib.h"
 
+#define MAX_DEVICES 8 /* of one machine; by hand */
+
 enum gpu_kernel { GPU_VECTOR, GPU_SGEMM, GPU_CIPHER, GPU_COPY, GPU_KERNELS };
 
 struct gpu_host {

@@ -8,7 +8,6 @@
 
 #include "offload/calib_gpu.h"
 
-#define MAX_DEVICES 8                  /* of one machine; by hand */
 #define CL_DEVICE_TYPE_ALL 0xffffffffu /* CL/cl.h, as the three below */
 #define CL_DEVICE_NAME 0x102b          /* CL/cl.h */
 #define CL_DRIVER_VERSION 0x102d       /* CL/cl.h */

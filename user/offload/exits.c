@@ -11,12 +11,12 @@
 
 #include "abi.h"
 #include "code/cfg.h"
+#include "code/decode.h"
 #include "kmod-free/elffile.h"
 #include "proc/module.h"
 #include "util/grow.h"
 
 #define MOST_FUNCTIONS 16       /* followed by tail calls from one: more is a dispatcher */
-#define DEC_MAX_BYTES 15        /* of an x86-64 instruction */
 #define MOST_TABLE (16u << 20)  /* bytes of one table of relocations: 700,000 entries */
 #define MOST_BYTES (256u << 10) /* of one function: building a graph takes some 100 ns a byte */
 

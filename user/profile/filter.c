@@ -13,8 +13,6 @@
 #include "util/openfile.h"
 #include "util/suggest.h"
 
-#define LIST_FILE_MOST (16 << 20) /* bytes */
-
 const char *const filter_names[FILTER_KINDS] = { "pid", "comm", "dso", "symbol" };
 
 /* Length of the first name of a list. */
@@ -122,12 +120,12 @@ static int add_list_file(struct filter_list *l, const char *option, const char *
 
 	if (fd < 0)
 		return fd;
-	text = st.st_size <= LIST_FILE_MOST ? calloc(1, (size_t)st.st_size + 1) : NULL;
+	text = st.st_size <= FILTER_FILE_MOST ? calloc(1, (size_t)st.st_size + 1) : NULL;
 	n = text ? read(fd, text, (size_t)st.st_size) : 0;
 	if (n < 0)
 		err = -errno;
 	else
-		err = text ? add_list_lines(l, option, text) : st.st_size > LIST_FILE_MOST ? -EFBIG : -ENOMEM;
+		err = text ? add_list_lines(l, option, text) : st.st_size > FILTER_FILE_MOST ? -EFBIG : -ENOMEM;
 	free(text);
 	close(fd);
 	return err;

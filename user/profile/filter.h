@@ -13,6 +13,8 @@
 
 #include "util/err.h"
 
+#define FILTER_FILE_MOST (16u << 20) /* bytes of a file of names; by hand */
+
 struct filter_list {
 	char **at; /* names, or glob patterns */
 	size_t count, cap;

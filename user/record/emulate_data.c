@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi.h"
 #include "format.h"
 #include "util/grow.h"
 #include "util/map.h"
@@ -13,7 +14,6 @@
 #define BINS 24               /* of ages, each twice as long as the one before */
 #define LOADS 128             /* of one burst, that are written */
 #define STORES 1024           /* items kept of one burst, drawn at random; by hand */
-#define RED_ZONE 128          /* bytes below the stack pointer that the ABI leaves to leaf functions */
 #define MOST_SITES (1u << 16) /* instructions that moved data; by hand */
 #define MOST_PAIRS (1u << 17) /* of a reader and a writer; by hand */
 /* that bursts make, as long as there are few; later ones have so many times more bursts as there were before them. Of

@@ -34,10 +34,8 @@
 #define WRITE_SECONDS 10
 #define WRITE_SECONDS_MOST 60
 #define PAST 64
-#define PATIENCE 10       /* times PATIENCE_US, at the start */
-#define PATIENCE_US 50000 /* between two tries at the start; by hand */
-#define AGAIN_SECONDS 5   /* so often breakpoints are looked for that could not be had */
-#define RETRY_NS 1000000  /* what to measure is chosen no more often */
+#define AGAIN_SECONDS 5  /* so often breakpoints are looked for that could not be had */
+#define RETRY_NS 1000000 /* what to measure is chosen no more often */
 
 struct seen_pages;
 
@@ -116,28 +114,27 @@ static bool place_in_process(void *ctx, uint64_t runtime, struct module **m, uin
 /* ---- the target's memory ---- */
 
 #define SEEN_PAGES 64 /* pages of code kept: 256 KB; by hand */
-#define PAGE 4096u    /* bytes */
 
 /* What was read of one process, for as long as a list is walked: most elements lie in pages that others lie in. */
 struct seen_pages {
 	uint64_t at[SEEN_PAGES]; /* 0: none */
-	uint8_t byte[SEEN_PAGES][PAGE];
+	uint8_t byte[SEEN_PAGES][SAMPLE_PAGE];
 };
 
 static const uint8_t *page_at(struct counts_part *p, uint64_t addr)
 {
-	uint64_t start = addr & ~(uint64_t)(PAGE - 1);
-	unsigned slot = (unsigned)(start / PAGE % SEEN_PAGES);
+	uint64_t start = addr & ~(uint64_t)(SAMPLE_PAGE - 1);
+	unsigned slot = (unsigned)(start / SAMPLE_PAGE % SEEN_PAGES);
 
 	if (!start)
 		return NULL;
 	if (p->pages->at[slot] != start) {
 		p->pages->at[slot] = 0;
-		if (target_memory_read(p->pid, start, p->pages->byte[slot], PAGE) != (ssize_t)PAGE)
+		if (target_memory_read(p->pid, start, p->pages->byte[slot], SAMPLE_PAGE) != (ssize_t)SAMPLE_PAGE)
 			return NULL;
 		p->pages->at[slot] = start;
 	}
-	return p->pages->byte[slot] + addr % PAGE;
+	return p->pages->byte[slot] + addr % SAMPLE_PAGE;
 }
 
 static bool peek(void *ctx, uint64_t addr, uint64_t *value)
@@ -145,7 +142,7 @@ static bool peek(void *ctx, uint64_t addr, uint64_t *value)
 	struct counts_part *p = ctx;
 	const uint8_t *b;
 
-	if (addr % sizeof(*value) || addr > UINT64_MAX - PAGE)
+	if (addr % sizeof(*value) || addr > UINT64_MAX - SAMPLE_PAGE)
 		return false;
 	b = page_at(p, addr);
 	if (b)
@@ -761,8 +758,8 @@ int counts_part_add(struct session *s, const struct counts_opts *o, struct count
 	if (o->windows)
 		have_windows(p, why);
 	/* what another recorder has on all CPUs for a window it gives back within milliseconds */
-	for (int i = 0; i < PATIENCE && p->again; i++) {
-		usleep(PATIENCE_US);
+	for (int i = 0; i < BREAKPOINTS_TRIES && p->again; i++) {
+		usleep(BREAKPOINTS_TRY_US);
 		*why = (struct err){ 0 };
 		have_windows(p, why);
 	}

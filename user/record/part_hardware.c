@@ -13,8 +13,6 @@
 #include "measure/prices.h"
 #include "kmod-free/watch.h"
 
-#define MAX_THREADS 4096 /* of a process whose events are opened one by one; by hand */
-
 struct hardware_part {
 	struct session *s;
 	struct located_code *code;
@@ -90,12 +88,12 @@ static int on_hardware(void *ctx, const struct sample *m)
 static int add_targets(struct hardware_part *h, struct err *e)
 {
 	struct targets *t = session_targets(h->s);
-	int tids[MAX_THREADS], n, err = 0;
+	int tids[WATCH_THREADS], n, err = 0;
 
 	for (size_t i = 0; i < t->tid_count && !err; i++)
 		err = h->ops->add_task(h->source, t->tids[i], e);
 	for (size_t i = 0; i < t->count && !err && !t->tid_count; i++) {
-		n = watch_threads(t->procs[i].pid, tids, MAX_THREADS);
+		n = watch_threads(t->procs[i].pid, tids, WATCH_THREADS);
 		for (int k = 0; k < n && (!err || err == -ESRCH); k++)
 			err = h->ops->add_task(h->source, tids[k], e);
 		err = err == -ESRCH ? 0 : err;

@@ -23,7 +23,6 @@
 #include "util/grow.h"
 #include "util/random.h"
 
-#define OPEN_NS 20000ull               /* until drawing begins: longer than it takes to say so */
 #define DRAW_NS FMT_SEGMENT_STRETCH_NS /* for which returns are drawn, where they are cheap */
 #define DRAW_LEAST_NS 200000.0         /* where returns are dear; by hand */
 #define WAIT_NS 25000000ull            /* for the ends of those that were drawn; longer ones are censored */
@@ -316,7 +315,7 @@ static int begin_drawing(struct segments_part *g)
 	g->at_begin.timed = call_segments_counter(g->calls, GC_TIMED);
 	g->at_begin.carried = call_segments_counter(g->calls, GC_CARRIED);
 	ask_for_segment(g);
-	d.from = g->from = clock_now() + OPEN_NS;
+	d.from = g->from = clock_now() + STRETCH_OPENS_NS;
 	d.until = g->until = g->from + (uint64_t)length;
 	call_segments_open(g->calls, &d);
 	g->stage = DRAWS;

@@ -20,7 +20,6 @@
 #include "util/random.h"
 
 #define SECOND_NS 1000000000ull
-#define OPEN_NS 20000ull /* until a stretch begins: longer than it takes to say so */
 #define ON_CREDIT                                                                                                      \
 	2 /* stretches: the account is empty at first, and a target that sleeps fills it in many seconds only */
 #define RETRY_NS 20000000ull /* when the account does not afford a stretch yet */
@@ -231,9 +230,10 @@ static int begin_stretch(struct sysio_part *c, struct err *e)
 		return err;
 	c->stretches++;
 	/* where stretches follow each other the end of one is the beginning of the next */
-	c->enclosed = c->told && stretch_encloses(&c->plan) && (clock_now() - c->latest.at <= OPEN_NS || read_sums(c));
+	c->enclosed = c->told && stretch_encloses(&c->plan) &&
+		      (clock_now() - c->latest.at <= STRETCH_OPENS_NS || read_sums(c));
 	c->opened = c->latest;
-	from = clock_now() + OPEN_NS;
+	from = clock_now() + STRETCH_OPENS_NS;
 	sysio_open(c->sysio, from, (uint64_t)stretch_limit(rate) + 1);
 	wake_at(c, stretch_begin(&c->plan, from, rate));
 	return 0;

@@ -22,7 +22,6 @@
 #include "util/clock.h"
 #include "util/random.h"
 
-#define MAX_THREADS 4096       /* of a process that is watched: a breakpoint each; by hand */
 #define FRESH_NS 10000000      /* older samples choose no address: what they touched may be gone */
 #define DEFAULT_HITS 16        /* of a window; by hand */
 #define READ_AGAIN 3           /* hits after each write that ends a wait for one: who reads it, or overwrites it */
@@ -35,8 +34,6 @@
 #define KEEP_NS 200000000      /* how long a draw may wait for armed time that it shares */
 #define WAITING 16             /* samples: where they are rare it is better to be late than to share with nobody */
 #define DEAR 0.1               /* part of all time: armed slots that cost more are shared; by hand */
-#define PATIENCE 10            /* times PATIENCE_US */
-#define PATIENCE_US 50000      /* between two tries at the start; by hand */
 #define SAVE_NS 3000000000ull  /* without a window, and one is opened on credit; by hand */
 #define MIN_TICKS 40           /* before this next to nothing is known of the target's use of string instructions */
 
@@ -135,7 +132,7 @@ static bool affords_hits(const struct windows *w)
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		open += watch_slot(w->watch, i) ? 1 : 0;
 	return ledger_allows(session_ledger(w->s), ACCOUNT_WATCH,
-			     (open + 1) * cost_watch_window(&w->cost, w->hit_limit, 1, MAX_THREADS, running(w)) +
+			     (open + 1) * cost_watch_window(&w->cost, w->hit_limit, 1, WATCH_THREADS, running(w)) +
 				     (on_cpus(w) ? 0 : session_attached_entry(w->s, running(w))));
 }
 
@@ -255,7 +252,7 @@ static bool worth_a_window(struct windows *w, const struct draw *d)
 static void open_watch_window_for(struct windows *w, const struct draw *d, uint64_t now)
 {
 	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = w->len, .on_cpus = on_cpus(w) };
-	int tids[MAX_THREADS], n, slot;
+	int tids[WATCH_THREADS], n, slot;
 	uint64_t time;
 
 	if (!free_a_slot(w, now) || !session_breakpoints_free(w->s))
@@ -264,7 +261,7 @@ static void open_watch_window_for(struct windows *w, const struct draw *d, uint6
 	time = window_time(w, WINDOW_NS + WRITES_NS, now);
 	req.time_limit_ns = time / 3 < (uint64_t)WINDOW_NS ? time / 3 : (uint64_t)WINDOW_NS;
 	req.write_time_ns = time - req.time_limit_ns > 1 ? time - req.time_limit_ns : 1;
-	n = watch_threads(req.pid, tids, MAX_THREADS);
+	n = watch_threads(req.pid, tids, WATCH_THREADS);
 	if (n <= 0 || !req.time_limit_ns)
 		return;
 	slot = watch_arm(w->watch, &req, tids, n, now, NULL);
@@ -429,8 +426,8 @@ static int check_free_slots(struct watch *w, struct err *why)
 {
 	int rc = watch_check(w, why);
 
-	for (int i = 0; i < PATIENCE && (rc == -ENOSPC || rc == -EAGAIN); i++) {
-		usleep(PATIENCE_US);
+	for (int i = 0; i < BREAKPOINTS_TRIES && (rc == -ENOSPC || rc == -EAGAIN); i++) {
+		usleep(BREAKPOINTS_TRY_US);
 		*why = (struct err){ 0 };
 		rc = watch_check(w, why);
 	}

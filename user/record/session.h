@@ -25,6 +25,8 @@
 struct breakpoint_gate;
 struct ledger;
 struct located_code;
+#define STRETCH_OPENS_NS 20000ull /* until drawing begins: longer than it takes to say so */
+
 struct session;
 
 struct prices;

@@ -10,6 +10,9 @@
 
 #include "sample.h"
 
+#define BREAKPOINTS_TRIES 10     /* at the start, of those that another recorder has for a moment; by hand */
+#define BREAKPOINTS_TRY_US 50000 /* between two of them; by hand */
+
 struct session;
 
 /* Hardware breakpoints, of which a thread has four: a part takes what its window needs and gives them

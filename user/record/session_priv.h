@@ -7,6 +7,7 @@
 #define ACCPERF_RECORD_SESSION_PRIV_H
 
 #include "record/counted.h"
+#include "kmod-free/queue.h"
 #include "record/ledger.h"
 #include "record/located_code.h"
 #include "record/on_time.h"
@@ -22,9 +23,8 @@
 #include "measure/prices.h"
 #include "util/map.h"
 
-#define MAX_PARTS 16      /* of a session; by hand */
-#define SETTLE_NS 2000000 /* a record is in its ring so long after its time */
-#define RATES 8           /* sources: the timer, windows, system calls and one of the processor's */
+#define MAX_PARTS 16 /* of a session; by hand */
+#define RATES 8      /* sources: the timer, windows, system calls and one of the processor's */
 
 struct session {
 	struct session_opts o;

@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <time.h>
 
+#define SECOND 1000000000ll /* ns */
+
 /* False: there is no such clock, or no longer (that of a process which has ended). */
 static inline bool clock_read(clockid_t c, uint64_t *ns)
 {

@@ -5,7 +5,8 @@
 #ifndef ACCPERF_UTIL_NORMAL_H
 #define ACCPERF_UTIL_NORMAL_H
 
-#define Z95 1.96 /* of an interval that holds 95 % */
+#define Z90 1.6449 /* of an interval that holds 90 % */
+#define Z95 1.96   /* of one that holds 95 % */
 
 /* Of an interval that holds 0.8, 0.9, 0.95 or 0.99: the nearest of these. */
 static inline double normal_half(double level)

@@ -8,10 +8,19 @@
 #ifndef ACCPERF_UTIL_RIGHTS_H
 #define ACCPERF_UTIL_RIGHTS_H
 
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "util/err.h"
+
+/* capability(7): newer than some headers */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
 
 /* What every message recommends. The order matters: a change of group takes capabilities away. */
 #define RIGHTS_HOW                                                                                                     \

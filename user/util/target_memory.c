@@ -10,11 +10,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "sample.h"
 #include "util/clock.h"
 #include "util/mounts.h"
 #include "util/rights.h"
 
-#define PAGE 4096u           /* bytes of x86-64 */
 #define PRESENT (1ull << 63) /* in an entry of /proc/PID/pagemap */
 #define SWAPPED (1ull << 62) /* there, too */
 #define LOOK_NS 1000000000u  /* a file system that was mounted since then is known so much later */
@@ -70,7 +70,7 @@ static bool is_local_mapping(uint32_t pid, uint64_t addr)
 /* What is in the process's page table, or in swap, is brought in without a file. */
 static bool may_read(uint32_t pid, uint64_t addr, size_t len)
 {
-	uint64_t page = addr / PAGE, last = (addr + len - 1) / PAGE, entry;
+	uint64_t page = addr / SAMPLE_PAGE, last = (addr + len - 1) / SAMPLE_PAGE, entry;
 	char name[48];
 	bool may = true;
 	int fd;
@@ -80,7 +80,7 @@ static bool may_read(uint32_t pid, uint64_t addr, size_t len)
 	for (; may && page <= last; page++)
 		if (fd < 0 || pread(fd, &entry, sizeof(entry), (off_t)(page * sizeof(entry))) != sizeof(entry) ||
 		    !(entry & (PRESENT | SWAPPED)))
-			may = is_local_mapping(pid, page * PAGE);
+			may = is_local_mapping(pid, page * SAMPLE_PAGE);
 	if (fd >= 0)
 		close(fd);
 	return may;

@@ -4,6 +4,7 @@
 #include "model/catalogue.h"
 #include "util/json.h"
 #include "view/advise.h"
+#include "view/schema.h"
 
 /* Of a candidate, or of an option. */
 struct keyed {
@@ -227,8 +228,6 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define N "{\"type\":[\"number\",\"null\"]}"
-
 #define V                                                                                                              \
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
 	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":{\"type\":\"number\"},"                               \
@@ -236,7 +235,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 
 #define TERM                                                                                                           \
 	"{\"type\":[\"object\",\"null\"],\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],"    \
-	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":" N ",\"high\":" N "}}"
+	"\"properties\":{\"value\":{\"type\":\"number\"},\"low\":" NUM ",\"high\":" NUM "}}"
 
 #define CANDIDATE_FIGURES                                                                                              \
 	"\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\",\"unique_out\",\"resident\","        \
@@ -248,7 +247,8 @@ void advise_json(const struct advise_view *v, struct buf *out)
 #define PARTLY(names)                                                                                                  \
 	"{\"type\":\"object\",\"propertyNames\":{\"enum\":[" names                                                     \
 	"]},\"additionalProperties\":{\"type\":\"object\",\"additionalProperties\":false,"                             \
-	"\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" N ",\"low\":" N ",\"high\":" N "}}}"
+	"\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM ",\"low\":" NUM ",\"high\":" NUM    \
+	"}}}"
 
 const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
@@ -264,11 +264,11 @@ const char advise_schema[] =
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
 	",\"partly\":" PARTLY(
 		CANDIDATE_FIGURES) ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
-				   "\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" N
-				   ",\"share\":" N ",\"host_ns\":" N "}}},"
-				   "\"p50_ns\":" N ",\"p90_ns\":" N ",\"p99_ns\":" N ",\"limit_thread\":" N
-				   ",\"limit_process\":" N ",\"limit_recorded\":" N ",\"failed_share\":" N
-				   ",\"page_faults_per_call\":" N ",\"page_fault_share\":" N
+				   "\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" NUM
+				   ",\"share\":" NUM ",\"host_ns\":" NUM "}}},"
+				   "\"p50_ns\":" NUM ",\"p90_ns\":" NUM ",\"p99_ns\":" NUM ",\"limit_thread\":" NUM
+				   ",\"limit_process\":" NUM ",\"limit_recorded\":" NUM ",\"failed_share\":" NUM
+				   ",\"page_faults_per_call\":" NUM ",\"page_fault_share\":" NUM
 				   ",\"reason\":{\"type\":[\"string\",\"null\"]},"
 				   "\"options\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 				   "\"required\":[\"accelerator\",\"design\",\"speedup\",\"process_speedup\",\"g1\",\"g_half\",\"batch\",\"bound\",\"verdict\","
@@ -279,15 +279,16 @@ const char advise_schema[] =
 				   ",\"speedup_faulting\":" V ",\"rest_loses\":" V ",\"process_placed\":" V
 				   ",\"thread_speedup\":" V ",\"utilisation\":" V ",\"queue_p50_ns\":" V
 				   ",\"queue_p99_ns\":" V ",\"partly\":" PARTLY(
-					   OPTION_FIGURES) ",\"threshold\":" N
+					   OPTION_FIGURES) ",\"threshold\":" NUM
 							   ",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
 							   "\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
-							   "\"gain_chance\":" N ",\"text\":{\"type\":\"string\"}}}}}}},"
+							   "\"gain_chance\":" NUM
+							   ",\"text\":{\"type\":\"string\"}}}}}}},"
 							   "\"devices\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 							   "\"required\":[\"name\",\"device\",\"elsewhere\",\"kinds\",\"o\",\"L\",\"L_per\",\"A\",\"B\",\"beta\",\"lacks\"],"
 							   "\"properties\":{\"name\":{\"type\":\"string\"},\"device\":{\"type\":[\"string\",\"null\"]},"
 							   "\"elsewhere\":{\"type\":\"boolean\"},\"kinds\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 							   "\"o\":" TERM ",\"L\":" TERM
 							   ",\"L_per\":{\"enum\":[\"byte\",\"call\",null]},\"A\":" TERM
-							   ",\"B\":" TERM ",\"beta\":" N
+							   ",\"B\":" TERM ",\"beta\":" NUM
 							   ",\"lacks\":{\"type\":[\"string\",\"null\"]}}}}}}";

@@ -4,6 +4,7 @@
 
 #include "util/json.h"
 #include "view/annotate.h"
+#include "view/schema.h"
 
 static void address_json(struct json *j, const char *key, uint64_t addr)
 {
@@ -172,18 +173,14 @@ void annotate_json(const struct annotate_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define STR "{\"type\":[\"string\",\"null\"]}"
-#define INT "{\"type\":\"integer\",\"minimum\":0}"
 #define LINE "{\"type\":[\"integer\",\"null\"],\"minimum\":1}"
-#define BOOL "{\"type\":\"boolean\"}"
 #define FIGURE                                                                                                         \
 	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM                \
 	",\"low\":" NUM ",\"high\":" NUM "}}"
 #define BYTES                                                                                                              \
 	"{\"type\":[\"object\",\"null\"],\"required\":[\"share\",\"low\",\"high\",\"bytes\",\"samples\"],\"properties\":{" \
 	"\"share\":" NUM ",\"low\":" NUM ",\"high\":" NUM                                                                  \
-	",\"bytes\":{\"type\":[\"integer\",\"null\"]},\"samples\":" INT "}}"
+	",\"bytes\":{\"type\":[\"integer\",\"null\"]},\"samples\":" UINT "}}"
 const char annotate_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.annotate/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"trust\",\"unit\",\"precise\",\"no_code\",\"no_executions\",\"function\",\"loops\",\"instructions\",\"source\"],"
@@ -192,20 +189,20 @@ const char annotate_schema[] =
 	",\"no_executions\":" STR ",\"function\":{\"type\":\"object\","
 	"\"required\":[\"name\",\"object\",\"path\",\"file\",\"line\",\"samples\",\"share\",\"entries_per_second\",\"read\",\"written\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"path\":" STR ",\"file\":" STR
-	",\"line\":" LINE ",\"samples\":" INT ",\"share\":" FIGURE ",\"entries_per_second\":" FIGURE ",\"read\":" BYTES
+	",\"line\":" LINE ",\"samples\":" UINT ",\"share\":" FIGURE ",\"entries_per_second\":" FIGURE ",\"read\":" BYTES
 	",\"written\":" BYTES "}},"
 	"\"loops\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"address\",\"depth\",\"instructions\",\"samples\",\"share\",\"hot\"],\"properties\":{"
-	"\"address\":{\"type\":\"string\"},\"depth\":" INT ",\"instructions\":" INT ",\"samples\":" INT
+	"\"address\":{\"type\":\"string\"},\"depth\":" UINT ",\"instructions\":" UINT ",\"samples\":" UINT
 	",\"share\":" NUM ",\"hot\":" BOOL "}}},"
 	"\"instructions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"address\",\"offset\",\"text\",\"callee\",\"file\",\"line\",\"inlined\",\"loop\",\"hot\",\"samples\",\"share\",\"runs_per_entry\",\"runs_per_second\",\"read\",\"written\"],"
 	"\"properties\":{\"address\":{\"type\":\"string\"},\"offset\":{\"type\":\"string\"},\"text\":" STR
 	",\"callee\":" STR ",\"file\":" STR ",\"line\":" LINE ",\"inlined\":" STR ",\"loop\":" STR ",\"hot\":" BOOL
-	",\"samples\":" INT ",\"share\":" FIGURE ",\"runs_per_entry\":" FIGURE ",\"runs_per_second\":" FIGURE
+	",\"samples\":" UINT ",\"share\":" FIGURE ",\"runs_per_entry\":" FIGURE ",\"runs_per_second\":" FIGURE
 	",\"read\":" BYTES ",\"written\":" BYTES "}}},"
 	"\"source\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
 	"\"required\":[\"file\",\"not_shown\",\"younger\",\"lines\"],\"properties\":{\"file\":{\"type\":\"string\"},"
 	"\"not_shown\":" STR ",\"younger\":" BOOL ",\"lines\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-	"\"required\":[\"line\",\"text\",\"share\",\"samples\"],\"properties\":{\"line\":" INT ",\"text\":" STR
-	",\"share\":" NUM ",\"samples\":" INT "}}}}}}}}";
+	"\"required\":[\"line\",\"text\",\"share\",\"samples\"],\"properties\":{\"line\":" UINT ",\"text\":" STR
+	",\"share\":" NUM ",\"samples\":" UINT "}}}}}}}}";

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 
 static void add_label(struct buf *out, const char *text)
 {
@@ -210,33 +211,30 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define COUNT "{\"type\":\"integer\",\"minimum\":0}"
 #define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 #define RANK "{\"type\":[\"number\",\"null\"],\"minimum\":-1.000001,\"maximum\":1.000001}"
 #define FOUND                                                                                                          \
-	"{\"type\":\"object\",\"required\":[\"found\",\"of\"],\"properties\":{\"found\":" COUNT ",\"of\":" COUNT "}}"
-#define NAME "{\"type\":\"string\"}"
+	"{\"type\":\"object\",\"required\":[\"found\",\"of\"],\"properties\":{\"found\":" UINT ",\"of\":" UINT "}}"
 
 const char compare_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.compare/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"semantics\",\"stack\",\"tv\",\"tv_off\",\"top5\",\"top10\",\"rel90\",\"spearman_in\","
 	"\"spearman_out\",\"coverage\",\"offenders\"],\"properties\":{\"schema\":{\"const\":\"accperf.compare/1\"}," PROGRAMS_SCHEMA
-	",\"true_profile\":" NAME ",\"estimated_profile\":" NAME ",\"true_engine\":" NAME ",\"engine\":" NAME ","
+	",\"true_profile\":" TEXT ",\"estimated_profile\":" TEXT ",\"true_engine\":" TEXT ",\"engine\":" TEXT ","
 	"\"bias\":{\"enum\":[\"time\",null]},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},"
 	"\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"true_bytes\":" SHARE ",\"estimated_bytes\":" SHARE ","
 	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE
 	",\"worst90\":" SHARE ","
-	"\"rel90_edges\":" COUNT ",\"spearman_in\":" RANK ",\"spearman_out\":" RANK ","
+	"\"rel90_edges\":" UINT ",\"spearman_in\":" RANK ",\"spearman_out\":" RANK ","
 	"\"coverage\":{\"type\":\"object\",\"required\":[\"level\",\"covered\",\"of\"],\"properties\":{\"level\":" SHARE
 	","
-	"\"covered\":" COUNT ",\"of\":" COUNT "}},\"unresolved\":" COUNT ",\"missed\":" COUNT ",\"invented\":" COUNT ","
-	"\"uma_within2\":" SHARE ",\"uma_functions\":" COUNT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" COUNT
-	","
+	"\"covered\":" UINT ",\"of\":" UINT "}},\"unresolved\":" UINT ",\"missed\":" UINT ",\"invented\":" UINT ","
+	"\"uma_within2\":" SHARE ",\"uma_functions\":" UINT ",\"uma_arrays_within2\":" SHARE ",\"uma_arrays\":" UINT ","
 	"\"before_attach\":{\"type\":\"object\",\"properties\":{\"true\":" SHARE ",\"estimated\":" SHARE
 	",\"one_side\":{\"type\":\"boolean\"}}},"
-	"\"uma_bounds\":" COUNT ",\"uma_bounds_held\":" SHARE ","
+	"\"uma_bounds\":" UINT ",\"uma_bounds_held\":" SHARE ","
 	"\"offenders\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"true\","
-	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" NAME ",\"producer_object\":" NAME
+	"\"estimated\",\"low\",\"high\",\"resolved\"],\"properties\":{\"producer\":" TEXT ",\"producer_object\":" TEXT
 	","
-	"\"consumer\":" NAME ",\"consumer_object\":" NAME ",\"true\":" SHARE ",\"estimated\":" SHARE ","
+	"\"consumer\":" TEXT ",\"consumer_object\":" TEXT ",\"true\":" SHARE ",\"estimated\":" SHARE ","
 	"\"low\":{\"type\":[\"number\",\"null\"]},\"high\":{\"type\":[\"number\",\"null\"]},\"resolved\":{\"type\":\"boolean\"}}}}}}";

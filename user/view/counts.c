@@ -4,6 +4,7 @@
 
 #include "util/json.h"
 #include "view/counts.h"
+#include "view/schema.h"
 
 static void amount(struct buf *out, double v)
 {
@@ -444,10 +445,6 @@ void counts_json(const struct counts_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define STR "{\"type\":[\"string\",\"null\"]}"
-#define INT "{\"type\":\"integer\"}"
-#define BOOL "{\"type\":\"boolean\"}"
 #define FIGURE                                                                                                         \
 	"{\"type\":\"object\",\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM                \
 	",\"low\":" NUM ",\"high\":" NUM "}}"

@@ -3,6 +3,7 @@
 
 #include "util/json.h"
 #include "view/flow_diff.h"
+#include "view/schema.h"
 
 static bool takes(const struct diff_view *v, const struct diff_row *r)
 {
@@ -152,7 +153,6 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
 #define INTERVALS                                                                                                      \
 	",\"base_low\":" NUM ",\"base_high\":" NUM ",\"other_low\":" NUM ",\"other_high\":" NUM ",\"change_low\":" NUM \
 	",\"change_high\":" NUM

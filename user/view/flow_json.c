@@ -6,6 +6,7 @@
 #include "util/json.h"
 #include "view/flow.h"
 #include "view/flow_threads.h"
+#include "view/schema.h"
 
 /* Parts of all bytes. Of what no sample has nobody knows how much it may be. */
 static void function_share_json(struct json *j, const char *name, const struct flow *f, struct flow_range of,
@@ -165,7 +166,6 @@ void flow_json(const struct flow_view *v, struct buf *out)
 }
 
 #define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1.000001}"
-#define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 #define PER "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
 const char flow_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.flow/1\",\"type\":\"object\","

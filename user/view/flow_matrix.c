@@ -6,6 +6,7 @@
 
 #include "util/json.h"
 #include "view/flow_figures.h"
+#include "view/schema.h"
 #include "view/svg.h"
 
 /* Functions with a row and a column: unless told, and at most, where cells are yet points; by hand. */
@@ -294,8 +295,6 @@ int flow_matrix_svg(const struct flow_view *v, struct buf *out)
 	return 0;
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define NUMS "{\"type\":\"array\",\"items\":" NUM "}"
 const char flow_matrix_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.matrix/1\",\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"schema\",\"source\",\"functions\",\"shares\",\"bytes\",\"compute\"],\"properties\":{"

@@ -4,6 +4,7 @@
 
 #include "util/json.h"
 #include "view/flow_figures.h"
+#include "view/schema.h"
 #include "view/svg.h"
 
 /* Of samples, parts of all tell more than amounts whose unit may be unknown. */
@@ -210,8 +211,6 @@ void flow_tree_svg(const struct flow_tree_view *v, struct buf *out)
 	svg_end(out);
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define INT "{\"type\":\"integer\"}"
 const char flow_tree_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.tree/1\",\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"schema\",\"source\",\"paths\",\"edges\"],\"properties\":{\"schema\":{\"const\":\"accperf.tree/1\"},"

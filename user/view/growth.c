@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 #include "view/svg.h"
 #include "view/wall.h"
 
@@ -229,9 +230,6 @@ void growth_svg(const struct growth_shown *v, struct buf *out)
 	svg_end(out);
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define NUMS "{\"type\":\"array\",\"items\":" NUM "}"
-#define TEXT "{\"type\":\"string\"}"
 #define TEXT_OR_NULL "{\"type\":[\"string\",\"null\"]}"
 const char growth_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.scale/1\",\"type\":\"object\",\"additionalProperties\":false,"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 
 #define FRAMES_SHOWN 6 /* callers of a site, as text */
 
@@ -186,8 +187,6 @@ void heap_sites_json(const struct heap_sites_view *v, struct buf *out)
 	free(o.of);
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define INT "{\"type\":\"integer\"}"
 const char heap_sites_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.heap/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"turns\",\"sites\"],\"properties\":{\"schema\":{\"const\":\"accperf.heap/1\"},"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The JSON schemas of what the files logca_*.c of this room write. */
 #include "view/logca_questions.h"
+#include "view/schema.h"
 
-#define NUMBER "{\"type\":[\"number\",\"null\"]}"
 #define PAIRS "{\"type\":\"array\",\"items\":{\"type\":\"array\"}}"
 /* What logca_json() writes of a device. */
 #define FITTED "{\"type\":\"object\",\"numbers\":[\"value\",\"low\",\"high\"],\"flags\":[\"unbounded\"]}"
@@ -17,28 +17,26 @@
 	"\"sizes\",\"switched\",\"gmin\",\"gmax\",\"bic_indep\",\"bic_dep\",\"bic_plain\",\"bic_offset\"]}"
 #define DEVICE                                                                                                                   \
 	"\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},"                                   \
-	"\"L\":" NUMBER ",\"o\":" NUMBER ",\"C\":" NUMBER                                                                        \
-	",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUMBER                            \
-	",\"t0\":" NUMBER ","                                                                                                    \
-	"\"kind\":{\"enum\":[\"indep\",\"dep\"]},\"from_bytes\":" NUMBER ",\"to_bytes\":" NUMBER ","                             \
+	"\"L\":" NUM ",\"o\":" NUM ",\"C\":" NUM                                                                                 \
+	",\"A\":{\"type\":[\"number\",\"null\"],\"description\":\"null: infinite\"},\"beta\":" NUM ",\"t0\":" NUM ","            \
+	"\"kind\":{\"enum\":[\"indep\",\"dep\"]},\"from_bytes\":" NUM ",\"to_bytes\":" NUM ","                                   \
 	"\"g1\":{\"type\":\"array\",\"items\":{\"type\":\"number\"},\"description\":\"every size with speed-up 1, ascending\"}," \
-	"\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUMBER ",\"gA2_newton\":" NUMBER           \
-	","                                                                                                                      \
-	"\"klass\":{\"enum\":[\"compute-bound\",\"latency-bound\"]},\"peak\":{\"type\":\"array\",\"items\":" NUMBER              \
+	"\"gA2\":{\"type\":\"array\",\"items\":{\"type\":\"number\"}},\"g1_newton\":" NUM ",\"gA2_newton\":" NUM ","             \
+	"\"klass\":{\"enum\":[\"compute-bound\",\"latency-bound\"]},\"peak\":{\"type\":\"array\",\"items\":" NUM                 \
 	",\"description\":\"[size, speed-up] within the range\"},"                                                               \
-	"\"g_half_peak\":" NUMBER ",\"limit\":" NUMBER ",\"cannot_tell\":{\"type\":[\"string\",\"null\"]},"                      \
+	"\"g_half_peak\":" NUM ",\"limit\":" NUM ",\"cannot_tell\":{\"type\":[\"string\",\"null\"]},"                            \
 	"\"pays\":{\"enum\":[\"always\",\"never\",\"from\",\"until\",\"between\",\"outside\",null]},"                            \
-	"\"pays_from\":" NUMBER ",\"pays_to\":" NUMBER ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS              \
+	"\"pays_from\":" NUM ",\"pays_to\":" NUM ",\"cut\":{\"type\":\"object\",\"properties\":{\"L\":" PAIRS                    \
 	",\"o\":" PAIRS ",\"C\":" PAIRS ",\"A\":" PAIRS "}},"                                                                    \
 	"\"regions\":" PAIRS                                                                                                     \
 	",\"speedup\":{\"type\":\"object\",\"description\":\"by size\",\"propertyNames\":{\"pattern\":\"^[0-9]+$\"},"            \
-	"\"additionalProperties\":" NUMBER "},\"fit\":" FIT ","                                                                  \
+	"\"additionalProperties\":" NUM "},\"fit\":" FIT ","                                                                     \
 	"\"notes\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 #define DESIGNS                                                                                                        \
 	"{\"type\":[\"object\",\"null\"],\"description\":\"by threading design\","                                     \
-	"\"propertyNames\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},\"additionalProperties\":" NUMBER "}"
+	"\"propertyNames\":{\"enum\":[\"sync\",\"sync-os\",\"async\"]},\"additionalProperties\":" NUM "}"
 #define WHATIF                                                                                                         \
-	"{\"type\":\"object\",\"properties\":{" DEVICE ",\"at\":" NUMBER ",\"speedup_at\":" NUMBER                     \
+	"{\"type\":\"object\",\"properties\":{" DEVICE ",\"at\":" NUM ",\"speedup_at\":" NUM                           \
 	",\"program\":{\"type\":[\"object\",\"null\"],"                                                                \
 	"\"description\":\"speed-ups of the threading designs\",\"properties\":{\"break_even\":" DESIGNS               \
 	"},\"numbers\":[\"sync\",\"sync-os\",\"async\",\"amdahl\",\"amdahl_limit\",\"transfer_every_call\",\"transfer_once\"]}}}"
@@ -49,11 +47,11 @@ const char logca_schema[] =
 
 const char logca_predict_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-predict/1\",\"type\":\"object\",\"required\":[\"schema\",\"sizes\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"batch\":" NUMBER
+	"\"schema\":{\"const\":\"accperf.logca-predict/1\"},\"name\":{\"type\":[\"string\",\"null\"]},\"unit\":{\"type\":[\"string\",\"null\"]},\"batch\":" NUM
 	",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{"
-	"\"g\":" NUMBER ",\"host\":" NUMBER ",\"accelerated\":" NUMBER ",\"speedup\":" NUMBER ",\"bound\":" NUMBER
+	"\"g\":" NUM ",\"host\":" NUM ",\"accelerated\":" NUM ",\"speedup\":" NUM ",\"bound\":" NUM
 	",\"improve\":{\"type\":\"string\"},"
-	"\"batch_to_pay\":" NUMBER ",\"extrapolated\":{\"type\":\"boolean\"}}}}}}";
+	"\"batch_to_pay\":" NUM ",\"extrapolated\":{\"type\":\"boolean\"}}}}}}";
 
 const char logca_whatif_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.logca-whatif/1\",\"type\":\"object\",\"required\":[\"schema\",\"now\",\"changed\"],"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "view/object_map.h"
 
+#include "view/schema.h"
 #include "view/svg.h"
 
 #include <math.h>
@@ -170,7 +171,6 @@ void object_map_svg(const struct flow_input *in, struct buf *out)
 	svg_end(out);
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
 const char object_map_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.object-map/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"cells\"],\"additionalProperties\":false,\"properties\":{\"schema\":{\"const\":\"accperf.object-map/1\"},"

@@ -8,6 +8,7 @@
 #include "profile/time_shares.h"
 #include "util/json.h"
 #include "view/objects.h"
+#include "view/schema.h"
 #include "view/svg_bars.h"
 
 static void add_ratio(struct buf *out, double v, const char *format)
@@ -412,7 +413,6 @@ void objects_json(const struct objects_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
 #define USERS                                                                                                                  \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"properties\":{\"function\":{\"type\":\"string\"},\"bytes\":" NUM \
 	"}}}"

@@ -11,6 +11,7 @@
 #include "util/json.h"
 #include "view/report_flow.h"
 #include "view/run_time_code.h"
+#include "view/schema.h"
 
 #define WORTH_TELLING 0.005 /* of the CPU time: less is no line of the head; by hand */
 
@@ -668,7 +669,6 @@ void report_json(const struct report *r, struct buf *out)
 }
 
 #define SHARE "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
-#define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
 
 const char report_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.report/1\",\"type\":\"object\","

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 #include "view/svg.h"
 
 #define CURVE 49  /* points of a roof's line, evenly in the logarithm; by hand */
@@ -221,12 +222,10 @@ void roofline_json(const struct roofline_view *v, struct buf *out)
 	buf_addch(out, '\n');
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
-#define TEXT "{\"type\":[\"string\",\"null\"]}"
 const char roofline_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.roofline/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"machine\",\"ops_per_s\",\"levels\",\"functions\"],\"additionalProperties\":false,\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.roofline/1\"},\"machine\":" TEXT ",\"why_no_roof\":" TEXT ",\"ops_per_s\":" NUM
+	"\"schema\":{\"const\":\"accperf.roofline/1\"},\"machine\":" STR ",\"why_no_roof\":" STR ",\"ops_per_s\":" NUM
 	",\"usual_ops_per_s\":" NUM ","
 	"\"levels\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"bytes\",\"bytes_per_s\"],\"properties\":{\"bytes\":" NUM
 	",\"bytes_per_s\":" NUM ",\"usual_bytes_per_s\":" NUM

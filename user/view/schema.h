@@ -8,6 +8,16 @@
 
 #include "util/buf.h"
 
+/* Of a value. COUNT: unknown is null. */
+#define NUM "{\"type\":[\"number\",\"null\"]}"
+#define NUMS "{\"type\":\"array\",\"items\":" NUM "}"
+#define INT "{\"type\":\"integer\"}"
+#define UINT "{\"type\":\"integer\",\"minimum\":0}"
+#define COUNT "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+#define TEXT "{\"type\":\"string\"}"
+#define STR "{\"type\":[\"string\",\"null\"]}"
+#define BOOL "{\"type\":\"boolean\"}"
+
 /* Appends `schema` with such lists written out, and additionalProperties false wherever it is not told. False: it is no
  * JSON. */
 bool schema_closed(const char *schema, struct buf *out);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 
 const char *const top_figures[TOP_FIGURES] = {
 	[TOP_SELF] = "self",
@@ -180,10 +181,6 @@ int top_complete(struct top_moment *m, const struct top_moment *earlier)
 
 /* Nested as the document is. */
 /* clang-format off */
-#define N "{\"type\":[\"number\",\"null\"]}"
-#define S "{\"type\":[\"string\",\"null\"]}"
-#define NAME "{\"type\":\"string\"}"
-#define COUNT "{\"type\":\"integer\",\"minimum\":0}"
 #define LIST(required)                                                                                                 \
 	"{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[" required    \
 	"],\"properties\":{"
@@ -192,21 +189,21 @@ const char top_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.top/1\",\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"schema\",\"seconds\",\"samples\",\"lost\",\"cpus\",\"slowdown\",\"complete\","
 	"\"full_at\",\"note\",\"functions_in_all\",\"functions\",\"calls\",\"flows\",\"threads\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.top/1\"},\"seconds\":" N ",\"samples\":" N ",\"lost\":" N ",\"cpus\":" N
-	",\"slowdown\":" N ",\"complete\":{\"type\":\"boolean\"},\"full_at\":" N ",\"note\":" S ",\"functions_in_all\":" N
+	"\"schema\":{\"const\":\"accperf.top/1\"},\"seconds\":" NUM ",\"samples\":" NUM ",\"lost\":" NUM ",\"cpus\":" NUM
+	",\"slowdown\":" NUM ",\"complete\":{\"type\":\"boolean\"},\"full_at\":" NUM ",\"note\":" STR ",\"functions_in_all\":" NUM
 	",\"functions\":" LIST("\"name\",\"object\",\"self\",\"verdict\"")
-		"\"name\":" NAME ",\"object\":" NAME ",\"self\":" N ",\"self_low\":" N ",\"self_high\":" N
-		",\"inclusive\":" N ",\"samples\":" N ",\"in_per_s\":" N ",\"in_low\":" N ",\"in_high\":" N
-		",\"out_per_s\":" N ",\"out_low\":" N ",\"out_high\":" N ",\"in_share\":" N ",\"out_share\":" N
-		",\"instructions_per_s\":" N ",\"ops_per_byte\":" N ",\"calls_per_s\":" N ",\"calls_low\":" N
-		",\"calls_high\":" N ",\"offload_calls_per_s\":" N ",\"verdict\":" S ",\"why\":" S
+		"\"name\":" TEXT ",\"object\":" TEXT ",\"self\":" NUM ",\"self_low\":" NUM ",\"self_high\":" NUM
+		",\"inclusive\":" NUM ",\"samples\":" NUM ",\"in_per_s\":" NUM ",\"in_low\":" NUM ",\"in_high\":" NUM
+		",\"out_per_s\":" NUM ",\"out_low\":" NUM ",\"out_high\":" NUM ",\"in_share\":" NUM ",\"out_share\":" NUM
+		",\"instructions_per_s\":" NUM ",\"ops_per_byte\":" NUM ",\"calls_per_s\":" NUM ",\"calls_low\":" NUM
+		",\"calls_high\":" NUM ",\"offload_calls_per_s\":" NUM ",\"verdict\":" STR ",\"why\":" STR
 	"}}},\"calls\":" LIST("\"caller\",\"callee\",\"share\"")
-		"\"caller\":" COUNT ",\"callee\":" COUNT ",\"share\":" N ",\"samples\":" N
+		"\"caller\":" UINT ",\"callee\":" UINT ",\"share\":" NUM ",\"samples\":" NUM
 	"}}},\"flows\":" LIST("\"producer\",\"consumer\",\"share\"")
-		"\"producer\":" NAME ",\"consumer\":" NAME ",\"share\":" N ",\"low\":" N ",\"high\":" N ",\"samples\":" N
-		",\"bytes_per_s\":" N
+		"\"producer\":" TEXT ",\"consumer\":" TEXT ",\"share\":" NUM ",\"low\":" NUM ",\"high\":" NUM ",\"samples\":" NUM
+		",\"bytes_per_s\":" NUM
 	"}}},\"threads\":" LIST("\"comm\",\"pid\",\"tid\",\"share\"")
-		"\"comm\":" NAME ",\"pid\":" COUNT ",\"tid\":" COUNT ",\"share\":" N ",\"low\":" N ",\"high\":" N
-		",\"samples\":" N
+		"\"comm\":" TEXT ",\"pid\":" UINT ",\"tid\":" UINT ",\"share\":" NUM ",\"low\":" NUM ",\"high\":" NUM
+		",\"samples\":" NUM
 	"}}}}}";
 /* clang-format on */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "util/json.h"
+#include "view/schema.h"
 #include "view/svg.h"
 #include "view/wall.h"
 
@@ -198,7 +199,6 @@ void wall_svg(const struct wall_shown *v, struct buf *out)
 	svg_end(out);
 }
 
-#define NUM "{\"type\":[\"number\",\"null\"]}"
 #define RANGE                                                                                                                          \
 	"{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"value\",\"low\",\"high\"],\"properties\":{\"value\":" NUM \
 	",\"low\":" NUM ",\"high\":" NUM "}}"
