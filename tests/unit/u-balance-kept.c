@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "flow/balance_kept.h"
+#include "volume/balance_kept.h"
 
 #define NODES 3000
 #define EDGES 6000 /* more than what is not worth keeping */

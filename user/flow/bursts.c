@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/bursts.h"
+#include "volume/block_balance.h"
 
 #include <errno.h>
 #include <stdlib.h>

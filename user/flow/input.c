@@ -10,6 +10,7 @@
 #include "flow/input_priv.h"
 #include "flow/shared_priv.h"
 #include "flow/sysname.h"
+#include "volume/block_balance.h"
 
 /* Sites are kept by (address, module, function given) until names are known. 0: out of memory. */
 static uint32_t load_site_of(struct raw *r, uint64_t ip, uint32_t module, uint32_t function)
@@ -292,7 +293,7 @@ static int fold_cells(struct raw *r)
 	for (size_t i = 0; i < p->cell_count; i++) {
 		const struct profile_cell *c = &p->cells[i];
 		const struct profile_thread *t = &p->threads[c->thread];
-		struct raw_sample_cell *out = &r->cell[p->stack_seen[c->stack] - 1];
+		struct sampled_stack *out = &r->cell[p->stack_seen[c->stack] - 1];
 
 		if (!input_wants(r, t->pid, t->tid))
 			continue;

@@ -124,10 +124,7 @@ struct in_part_runs {
 	double runs;
 };
 
-struct in_burst_block {
-	uint32_t function;         /* a number that blocks of one have in common: below blocks */
-	double instructions, runs; /* of one execution; in all bursts */
-};
+struct burst_block; /* volume/block_balance.h */
 
 struct in_parts {
 	uint64_t *begin; /* by part: time of its first burst */
@@ -135,8 +132,8 @@ struct in_parts {
 	struct in_part_pair *pair;
 	struct in_part_site *site;
 	struct in_part_runs *runs;
-	struct in_burst_block *block;
-	size_t pairs, sites, runs_count, blocks, block_cap;
+	struct burst_block *block;
+	size_t pairs, sites, runs_count, blocks;
 };
 
 /* One burst's items: reads of what had been written before it, then what it wrote and left. */

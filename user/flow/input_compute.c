@@ -13,6 +13,7 @@
 #include "proc/module.h"
 #include "flow/input_priv.h"
 #include "util/grow.h"
+#include "volume/block_balance.h"
 
 struct leaf {
 	uint64_t addr;
@@ -92,7 +93,7 @@ static bool kernel_leaf(const struct raw *r, const struct fmt_frame *leaf)
 	return m && m->kind == FMT_MOD_KERNEL;
 }
 
-static void add_computing(struct reader *x, const struct raw_sample_cell *c, uint32_t func, bool counted, double ns)
+static void add_computing(struct reader *x, const struct sampled_stack *c, uint32_t func, bool counted, double ns)
 {
 	struct flow_input *in = x->r->in;
 	const struct fmt_frame leaf = raw_frame(x->r, c->stack, 0);

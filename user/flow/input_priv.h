@@ -8,13 +8,6 @@
 #include "profile/profile.h"
 #include "util/grow.h"
 
-/* Time samples of one stack, in the order in which the file tells of them. */
-struct raw_sample_cell {
-	uint32_t stack; /* the profile's; 0 unknown */
-	double ns, instructions;
-	uint64_t samples;
-};
-
 struct raw_part_site {
 	uint32_t part;
 	struct fmt_burst_part_site s;
@@ -83,7 +76,7 @@ struct raw {
 	struct fmt_object *object;
 	size_t object_count, object_cap;
 	struct heap_raw heap;
-	struct raw_sample_cell *cell;
+	struct sampled_stack *cell; /* in the order in which the file tells of them */
 	size_t cell_count;
 	struct raw_calls *calls;
 	size_t calls_count, calls_cap;
@@ -119,18 +112,13 @@ static inline uint64_t input_code_key(uint32_t module, uint64_t ip)
 
 static inline uint32_t raw_frames(const struct raw *r, uint32_t stack)
 {
-	return r->p->stacks[stack].count;
+	return profile_stack_frames(r->p, stack);
 }
 
 /* Leaf first; its module by the file's id. */
 static inline struct fmt_frame raw_frame(const struct raw *r, uint32_t stack, uint32_t i)
 {
-	size_t at = r->p->stacks[stack].first + i;
-	const struct profile_frame *f = &r->p->frames[r->p->stack_frames[at]];
-
-	return (struct fmt_frame){ .addr = f->addr,
-				   .module = r->p->modules[f->module].id,
-				   .flags = at < r->p->stack_flag_cap ? r->p->stack_frame_flags[at] : 0 };
+	return profile_stack_frame(r->p, stack, i);
 }
 
 /* Of memory that an access may reach; what claims more is damaged. */

@@ -8,6 +8,7 @@
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
 #include "util/buf.h"
+#include "volume/block_balance.h"
 
 static int by_access_time(const void *a, const void *b)
 {
@@ -130,7 +131,7 @@ static int resolve_cells(struct raw *r)
 		return err_set(r->e, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < r->cell_count; i++) {
-		const struct raw_sample_cell *c = &r->cell[i];
+		const struct sampled_stack *c = &r->cell[i];
 		uint32_t f, m;
 
 		func_of_cell[i] = FLOW_NONE;

@@ -185,4 +185,20 @@ uint32_t profile_counts_frame(const struct profile *p, uint32_t id);
 /* Which unit the shares should use: time where there are time samples. */
 enum profile_unit profile_unit(const struct profile *p);
 
+static inline uint32_t profile_stack_frames(const struct profile *p, uint32_t stack)
+{
+	return p->stacks[stack].count;
+}
+
+/* Leaf first; its module by the file's id. */
+static inline struct fmt_frame profile_stack_frame(const struct profile *p, uint32_t stack, uint32_t i)
+{
+	size_t at = p->stacks[stack].first + i;
+	const struct profile_frame *f = &p->frames[p->stack_frames[at]];
+
+	return (struct fmt_frame){ .addr = f->addr,
+				   .module = p->modules[f->module].id,
+				   .flags = at < p->stack_flag_cap ? p->stack_frame_flags[at] : 0 };
+}
+
 #endif

@@ -5,8 +5,8 @@
  * solved it.
  * Included by user/flow and tests.
  */
-#ifndef ACCPERF_FLOW_BALANCE_KEPT_H
-#define ACCPERF_FLOW_BALANCE_KEPT_H
+#ifndef ACCPERF_VOLUME_BALANCE_KEPT_H
+#define ACCPERF_VOLUME_BALANCE_KEPT_H
 
 #include "volume/flow_balance.h"
 

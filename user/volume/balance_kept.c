@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "flow/balance_kept.h"
+#include "volume/balance_kept.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/block_priv.h"
+#include "volume/block_balance.h"
 #include "util/bisect.h"
-#include "util/normal.h"
 
 #define MAX_FUNCTIONS 4096   /* whose graphs are drawn; by hand */
 #define MAX_NODES (1u << 16) /* blocks solved together; by hand */
@@ -16,23 +15,22 @@
 #define UNLIKELY 0.02
 #define NEVER_SEEN 100.0 /* weight against flow from outside; by hand */
 #define BURSTS_MIN 5     /* that met a function, for its blocks to be weighed by them */
-#define LOW_LEAST 1e-3   /* of a figure: an interval down to nothing says no more than one down to there */
 
 /* ---- functions ---- */
 
-static struct code_module *code_module_of(struct runs *rs, uint32_t id)
+static struct balanced_module *code_module_of(struct block_balance *rs, uint32_t id)
 {
 	for (uint32_t i = 0; i < rs->modules; i++)
 		if (rs->module[i].id == id)
 			return &rs->module[i];
-	if (rs->modules == rs->r->p->module_count)
+	if (rs->modules == rs->from.profile->module_count)
 		return NULL;
-	rs->module[rs->modules] = (struct code_module){ .id = id, .m = raw_open_module(rs->r, id) };
+	rs->module[rs->modules] = (struct balanced_module){ .id = id, .m = rs->from.open(rs->from.ctx, id) };
 	return &rs->module[rs->modules++];
 }
 
 /* What an execution takes, in usual instructions. */
-static double block_cost(const struct function *f, const struct cfg_block *b)
+static double block_cost(const struct balanced_function *f, const struct cfg_block *b)
 {
 	const struct cfg *c = &f->cfg;
 	bool repeats = false;
@@ -53,51 +51,51 @@ static double block_cost(const struct function *f, const struct cfg_block *b)
 	return repeats ? 0 : cost; /* then it takes as long as its operand */
 }
 
-static void add_nodes(struct runs *rs, struct function *f)
+static void add_nodes(struct block_balance *rs, struct balanced_function *f)
 {
 	f->first_node = rs->s.nodes;
 	f->touches = calloc(f->cfg.insns + 1, sizeof(*f->touches));
 	rs->failed |= !f->touches;
 	for (uint32_t b = 0; b < f->cfg.blocks && f->touches; b++)
-		ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
-		    ((struct flow_balance_node){ .cost = block_cost(f, &f->cfg.block[b]) }));
+		BLOCKS_ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap,
+			   ((struct flow_balance_node){ .cost = block_cost(f, &f->cfg.block[b]) }));
 }
 
-/* Index of the function around an address, FLOW_NONE if its code is not known. */
-uint32_t blocks_function_around(struct runs *rs, uint32_t module, uint64_t addr)
+/* Index of the function around an address, BLOCKS_NONE if its code is not known. */
+uint32_t blocks_function_around(struct block_balance *rs, uint32_t module, uint64_t addr)
 {
-	struct code_module *m = code_module_of(rs, module);
+	struct balanced_module *m = code_module_of(rs, module);
 	struct block_code code = { .read = module_code_read, .bounds = module_code_bounds };
-	struct function f = { 0 };
+	struct balanced_function f = { 0 };
 	uint64_t start, end, *at;
 	bool added;
 
 	if (!m || !m->m || !module_code_bounds(m->m, addr, &start, &end))
-		return FLOW_NONE;
+		return BLOCKS_NONE;
 	at = map_put(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ start, &added);
 	if (!at) {
 		rs->failed = true;
-		return FLOW_NONE;
+		return BLOCKS_NONE;
 	}
 	if (!added)
 		return (uint32_t)*at;
-	*at = FLOW_NONE;
+	*at = BLOCKS_NONE;
 	if (rs->functions == MAX_FUNCTIONS)
-		return FLOW_NONE;
+		return BLOCKS_NONE;
 	code.id = (uint64_t)(m - rs->module) + 1;
 	code.ctx = m->m;
 	code.spoils = &m->spoils;
 	f.module = (uint32_t)(m - rs->module);
 	if (cfg_build(&code, start, end, &f.cfg))
-		return FLOW_NONE;
+		return BLOCKS_NONE;
 	f.usable = f.cfg.blocks && rs->s.nodes + f.cfg.blocks <= MAX_NODES && rs->s.edges + f.cfg.edges <= MAX_EDGES;
 	if (!f.usable) {
 		cfg_release(&f.cfg);
-		return FLOW_NONE;
+		return BLOCKS_NONE;
 	}
 	add_nodes(rs, &f);
 	*at = rs->functions;
-	ADD(rs, rs->function, rs->functions, rs->function_cap, f);
+	BLOCKS_ADD(rs, rs->function, rs->functions, rs->function_cap, f);
 	return (uint32_t)*at;
 }
 
@@ -115,18 +113,18 @@ uint32_t blocks_block_around(const struct cfg *c, uint64_t addr, uint32_t *insn)
 
 /* ---- the flow ---- */
 
-static uint32_t add_balance_group(struct runs *rs, uint32_t from)
+static uint32_t add_balance_group(struct block_balance *rs, uint32_t from)
 {
-	ADD(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
+	BLOCKS_ADD(rs, rs->s.group, rs->s.groups, rs->group_cap, ((struct flow_balance_group){ from }));
 	return rs->s.groups - 1;
 }
 
-static void add_balance_edge(struct runs *rs, uint32_t to, uint32_t group, double against)
+static void add_balance_edge(struct block_balance *rs, uint32_t to, uint32_t group, double against)
 {
-	ADD(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
+	BLOCKS_ADD(rs, rs->s.edge, rs->s.edges, rs->edge_cap, ((struct flow_balance_edge){ to, group, against }));
 }
 
-static void add_function_flow(struct runs *rs, const struct function *f)
+static void add_function_flow(struct block_balance *rs, const struct balanced_function *f)
 {
 	for (uint32_t b = 0; b < f->cfg.blocks && !rs->failed; b++) {
 		const struct cfg_block *k = &f->cfg.block[b];
@@ -146,14 +144,14 @@ static void add_function_flow(struct runs *rs, const struct function *f)
 }
 
 /* Calls whose callee is known before anything was seen. */
-static void add_direct_calls(struct runs *rs, uint32_t fi)
+static void add_direct_calls(struct block_balance *rs, uint32_t fi)
 {
 	for (uint32_t i = 0; i < rs->function[fi].cfg.calls && !rs->failed; i++) {
 		const struct cfg_call *c = &rs->function[fi].cfg.call[i];
 		const uint64_t *at =
 			c->target ? map_get(&rs->function_at, (uint64_t)rs->function[fi].module << 48 ^ c->target)
 				  : NULL;
-		struct function *callee = at && *at != FLOW_NONE ? &rs->function[*at] : NULL;
+		struct balanced_function *callee = at && *at != BLOCKS_NONE ? &rs->function[*at] : NULL;
 		uint64_t *call;
 
 		if (!callee || c->tail || c->target != callee->cfg.start)
@@ -183,13 +181,13 @@ static uint32_t call_before(const struct cfg *c, uint64_t in_call)
 }
 
 /* A caller and a callee that stood next to each other on a stack. */
-static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t callee)
+static void add_pair(struct block_balance *rs, const struct fmt_frame *caller, uint32_t callee)
 {
 	uint32_t fi = blocks_function_around(rs, caller->module, caller->addr), call;
 	uint64_t *group, *pair;
 	bool added;
 
-	if (fi == FLOW_NONE || callee == FLOW_NONE || rs->failed)
+	if (fi == BLOCKS_NONE || callee == BLOCKS_NONE || rs->failed)
 		return;
 	call = call_before(&rs->function[fi].cfg, caller->addr);
 	if (call == CFG_NONE)
@@ -212,33 +210,23 @@ static void add_pair(struct runs *rs, const struct fmt_frame *caller, uint32_t c
 	}
 }
 
-static bool frame_in_stub(struct runs *rs, const struct fmt_frame *f)
+static bool in_function(struct block_balance *rs, const struct fmt_frame *f)
 {
-	uint32_t id = func_of_code(rs->r, f->addr, f->module, 0);
-
-	return id != FLOW_NONE && rs->r->in->funcs[id].stub;
-}
-
-/* A stub stands for what it jumps to, and its samples belong nowhere. */
-static bool in_function(struct runs *rs, const struct fmt_frame *f)
-{
-	const struct profile_module *m = raw_module(rs->r, f->module);
-
-	return m && m->kind == FMT_MOD_FILE && !frame_in_stub(rs, f);
+	return rs->from.is_code(rs->from.ctx, f);
 }
 
 /* Time into blocks, functions of all frames. */
-static void spread_time(struct runs *rs, uint32_t stack, double ns)
+static void spread_time(struct block_balance *rs, uint32_t stack, double ns)
 {
-	for (uint32_t i = 0; i < raw_frames(rs->r, stack) && !rs->failed; i++) {
-		const struct fmt_frame f = raw_frame(rs->r, stack, i);
-		uint32_t fi = in_function(rs, &f) ? blocks_function_around(rs, f.module, f.addr) : FLOW_NONE, block,
+	for (uint32_t i = 0; i < profile_stack_frames(rs->from.profile, stack) && !rs->failed; i++) {
+		const struct fmt_frame f = profile_stack_frame(rs->from.profile, stack, i);
+		uint32_t fi = in_function(rs, &f) ? blocks_function_around(rs, f.module, f.addr) : BLOCKS_NONE, block,
 			 insn;
 
-		if (fi == FLOW_NONE)
+		if (fi == BLOCKS_NONE)
 			continue;
 		if (!rs->function[fi].name)
-			rs->function[fi].name = profile_symbol_of(rs->r->p, f.module, f.addr);
+			rs->function[fi].name = profile_symbol_of(rs->from.profile, f.module, f.addr);
 		if (i)
 			continue;
 		block = blocks_block_around(&rs->function[fi].cfg, f.addr, &insn);
@@ -249,10 +237,11 @@ static void spread_time(struct runs *rs, uint32_t stack, double ns)
 	}
 }
 
-static void count_calls_of_stack(struct runs *rs, uint32_t stack)
+static void count_calls_of_stack(struct block_balance *rs, uint32_t stack)
 {
-	for (uint32_t i = 0; i + 1 < raw_frames(rs->r, stack) && !rs->failed; i++) {
-		const struct fmt_frame f = raw_frame(rs->r, stack, i), caller = raw_frame(rs->r, stack, i + 1);
+	for (uint32_t i = 0; i + 1 < profile_stack_frames(rs->from.profile, stack) && !rs->failed; i++) {
+		const struct fmt_frame f = profile_stack_frame(rs->from.profile, stack, i),
+				       caller = profile_stack_frame(rs->from.profile, stack, i + 1);
 
 		if ((caller.flags & FMT_FRAME_RETURN) && !(f.flags & FMT_FRAME_SIGNAL) && in_function(rs, &f) &&
 		    in_function(rs, &caller))
@@ -261,7 +250,7 @@ static void count_calls_of_stack(struct runs *rs, uint32_t stack)
 }
 
 /* What one of a function's instructions takes by the costs of its blocks, where its time was sampled. */
-static double cost_per_insn(const struct runs *rs, const struct function *f)
+static double cost_per_insn(const struct block_balance *rs, const struct balanced_function *f)
 {
 	double time = 0, instructions = 0;
 
@@ -278,23 +267,23 @@ static double cost_per_insn(const struct runs *rs, const struct function *f)
 
 /* What took a function's time, where execution counts know better than its samples (counts.h): what its
  * instructions would take at the pace of their costs, in all functions. */
-static void take_counts(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
+static void take_counts(struct block_balance *rs, const struct counts_record *c, const struct counts_tree *t)
 {
 	double *time = calloc(t->groups + 1, sizeof(*time)), all = 0, instructions = 0;
 	uint32_t *at = malloc((t->groups + 1) * sizeof(*at));
 
 	for (size_t i = 0; time && at && i < t->groups; i++) {
-		const struct code_module *m = code_module_of(rs, c->func[i].module);
+		const struct balanced_module *m = code_module_of(rs, c->func[i].module);
 		const uint64_t *fi =
 			m ? map_get(&rs->function_at, (uint64_t)(m - rs->module) << 48 ^ c->func[i].start) : NULL;
 		double n = t->group[i].instructions;
 
-		at[i] = fi ? (uint32_t)*fi : FLOW_NONE;
-		if (at[i] != FLOW_NONE && n > 0 && n < MOST_RUNS) {
+		at[i] = fi ? (uint32_t)*fi : BLOCKS_NONE;
+		if (at[i] != BLOCKS_NONE && n > 0 && n < MOST_RUNS) {
 			rs->function[at[i]].counted = n;
 			rs->function[at[i]].by_segments = t->group[i].by_segments;
 		}
-		for (uint32_t b = 0; at[i] != FLOW_NONE && b < rs->function[at[i]].cfg.blocks; b++)
+		for (uint32_t b = 0; at[i] != BLOCKS_NONE && b < rs->function[at[i]].cfg.blocks; b++)
 			time[i] += rs->s.node[rs->function[at[i]].first_node + b].time;
 		if (!(n > 0 && n < MOST_RUNS) || !(time[i] > 0)) {
 			time[i] = 0;
@@ -319,60 +308,31 @@ static void take_counts(struct runs *rs, const struct counts_record *c, const st
 	free(at);
 }
 
-/* How far off a function's part of all that ran may be. */
-static void keep_errors(struct runs *rs, const struct counts_record *c, const struct counts_tree *t)
-{
-	for (size_t i = 0; i < t->groups && !rs->failed; i++) {
-		const struct counts_group *g = &t->group[i];
-		double sd = log(g->high / fmax(g->low, g->instructions * LOW_LEAST)) / (2 * Z95);
-		uint32_t id =
-			g->instructions > 0 ? func_of_code(rs->r, c->func[i].start, c->func[i].module, 0) : FLOW_NONE;
-
-		if (id != FLOW_NONE && isfinite(sd))
-			rs->r->in->funcs[id].executed_sd = fmax(rs->r->in->funcs[id].executed_sd, sd);
-	}
-}
-
-static void use_counts(struct runs *rs)
-{
-	const struct counts_built *built;
-	int err;
-
-	if (!rs->r->counts.funcs)
-		return;
-	err = input_counts_solved(rs->r, &built);
-	if (built) {
-		take_counts(rs, &rs->r->counts, &built->tree);
-		keep_errors(rs, &rs->r->counts, &built->tree);
-	}
-	rs->failed |= err == -ENOMEM;
-}
-
 /* ---- bursts ---- */
 
-/* The function of a site; FLOW_NONE: none, or one without a usable graph. */
-static uint32_t burst_function(struct runs *rs, const struct fmt_burst_site *s)
+/* The function of a site; BLOCKS_NONE: none, or one without a usable graph. */
+static uint32_t burst_function(struct block_balance *rs, const struct fmt_burst_site *s)
 {
 	const struct fmt_frame at = { .addr = s->ip, .module = s->module };
 
-	return s->runs > 0 && in_function(rs, &at) ? blocks_function_around(rs, s->module, s->ip) : FLOW_NONE;
+	return s->runs > 0 && in_function(rs, &at) ? blocks_function_around(rs, s->module, s->ip) : BLOCKS_NONE;
 }
 
 /* Functions that bursts met, but no sample. */
-static void add_burst_functions(struct runs *rs)
+static void add_burst_functions(struct block_balance *rs)
 {
-	const struct raw_bursts *b = &rs->r->bursts;
+	const struct block_evidence *b = &rs->from;
 
 	for (size_t i = 0; i < b->sites && !rs->failed; i++) {
 		uint32_t fi = burst_function(rs, &b->site[i]);
 
-		if (fi != FLOW_NONE && !rs->function[fi].name)
-			rs->function[fi].name = profile_symbol_of(rs->r->p, b->site[i].module, b->site[i].ip);
+		if (fi != BLOCKS_NONE && !rs->function[fi].name)
+			rs->function[fi].name = profile_symbol_of(rs->from.profile, b->site[i].module, b->site[i].ip);
 	}
 }
 
 /* Executions of a function's blocks, times their instructions. */
-static double work_of_blocks(const struct function *f, const double *runs)
+static double work_of_blocks(const struct balanced_function *f, const double *runs)
 {
 	double sum = 0;
 
@@ -383,7 +343,8 @@ static double work_of_blocks(const struct function *f, const double *runs)
 
 /* How a function's work is parted among its blocks bursts tell; how much work it is they do not: they begin by time,
  * and those that lose their way end early. */
-static void part_by_bursts(struct runs *rs, const struct function *f, const double *seen, double *runs)
+static void part_by_bursts(struct block_balance *rs, const struct balanced_function *f, const double *seen,
+			   double *runs)
 {
 	double by_bursts = work_of_blocks(f, seen), work;
 
@@ -395,36 +356,36 @@ static void part_by_bursts(struct runs *rs, const struct function *f, const doub
 }
 
 /* Which site tells how often a block ran: so that can be asked of parts of the bursts, too. */
-static void keep_blocks(struct runs *rs, const struct function *f, const double *seen, const uint32_t *told_by)
+static void keep_blocks(struct block_balance *rs, const struct balanced_function *f, const double *seen,
+			const uint32_t *told_by)
 {
-	struct in_parts *p = &rs->r->in->parts;
-	uint32_t first = (uint32_t)p->blocks;
+	uint32_t first = (uint32_t)rs->burst_blocks;
 
 	for (uint32_t k = 0; k < f->cfg.blocks && !rs->failed; k++) {
 		uint32_t node = f->first_node + k;
 
-		if (told_by[node] != FLOW_NONE)
-			rs->r->bursts.block[told_by[node]] = (uint32_t)p->blocks;
-		rs->block[node] = (uint32_t)p->blocks;
-		ADD(rs, p->block, p->blocks, p->block_cap,
-		    ((struct in_burst_block){
-			    .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
+		if (told_by[node] != BLOCKS_NONE)
+			rs->site_tells[told_by[node]] = (uint32_t)rs->burst_blocks;
+		rs->block[node] = (uint32_t)rs->burst_blocks;
+		BLOCKS_ADD(rs, rs->burst_block, rs->burst_blocks, rs->burst_block_cap,
+			   ((struct burst_block){
+				   .function = first, .instructions = f->cfg.block[k].insns, .runs = seen[node] }));
 	}
 }
 
-void blocks_use_bursts(struct runs *rs)
+void blocks_use_bursts(struct block_balance *rs)
 {
-	struct raw_bursts *b = &rs->r->bursts;
+	const struct block_evidence *b = &rs->from;
 	double *seen = calloc(rs->s.nodes + 1, sizeof(*seen)), *runs = calloc(rs->s.nodes + 1, sizeof(*runs));
 	uint32_t *met = calloc(rs->functions + 1, sizeof(*met)), functions = rs->functions;
 	uint32_t *told_by = malloc((rs->s.nodes + 1) * sizeof(*told_by));
 
-	b->block = malloc((b->sites + 1) * sizeof(*b->block));
+	rs->site_tells = malloc((b->sites + 1) * sizeof(*rs->site_tells));
 	rs->block = malloc((rs->s.nodes + 1) * sizeof(*rs->block));
 	rs->blocks = rs->s.nodes;
-	rs->failed |= !seen || !runs || !met || !told_by || !b->block || !rs->block;
+	rs->failed |= !seen || !runs || !met || !told_by || !rs->site_tells || !rs->block;
 	if (!rs->failed) {
-		memset(b->block, 0xff, (b->sites + 1) * sizeof(*b->block));
+		memset(rs->site_tells, 0xff, (b->sites + 1) * sizeof(*rs->site_tells));
 		memset(rs->block, 0xff, (rs->s.nodes + 1) * sizeof(*rs->block));
 		memset(told_by, 0xff, (rs->s.nodes + 1) * sizeof(*told_by));
 	}
@@ -456,14 +417,14 @@ void blocks_use_bursts(struct runs *rs)
 
 /* ---- counts ---- */
 
-static void scale_blocks(struct runs *rs, const struct function *f, double by)
+static void scale_blocks(struct block_balance *rs, const struct balanced_function *f, double by)
 {
 	for (uint32_t k = 0; k < f->cfg.blocks; k++)
 		rs->s.node[f->first_node + k].runs *= by;
 }
 
 /* The part of a function's time that says nothing of how often it ran: of blocks that repeat something. */
-static double silent_part(const struct runs *rs, const struct function *f)
+static double silent_part(const struct block_balance *rs, const struct balanced_function *f)
 {
 	double silent = 0, all = 0;
 
@@ -478,7 +439,7 @@ static double silent_part(const struct runs *rs, const struct function *f)
 
 /* How much work a function had segments tell without time, and of what repeats time tells nothing at all: the balance
  * may part it among blocks, as bursts may, but has no more to say of how much it is. */
-void blocks_hold_to_counts(struct runs *rs)
+void blocks_hold_to_counts(struct block_balance *rs)
 {
 	double counted = 0, all = 0;
 	double *work = calloc(rs->functions + 1, sizeof(*work)), *runs = malloc((rs->s.nodes + 1) * sizeof(*runs));
@@ -487,7 +448,7 @@ void blocks_hold_to_counts(struct runs *rs)
 	for (uint32_t k = 0; k < rs->s.nodes && !rs->failed; k++)
 		runs[k] = rs->s.node[k].runs;
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++) {
-		const struct function *f = &rs->function[i];
+		const struct balanced_function *f = &rs->function[i];
 
 		work[i] = f->usable ? work_of_blocks(f, runs + f->first_node) : 0;
 		if (!(work[i] > 0 && work[i] < MOST_RUNS) || !(f->counted > 0))
@@ -496,7 +457,7 @@ void blocks_hold_to_counts(struct runs *rs)
 		counted += f->counted;
 	}
 	for (uint32_t i = 0; i < rs->functions && !rs->failed && counted > 0; i++) {
-		const struct function *f = &rs->function[i];
+		const struct balanced_function *f = &rs->function[i];
 		double part = f->counted > 0 ? fmax(f->by_segments, silent_part(rs, f)) : 0;
 
 		if (work[i] > 0 && work[i] < MOST_RUNS && part > 0)
@@ -506,28 +467,52 @@ void blocks_hold_to_counts(struct runs *rs)
 	free(runs);
 }
 
-void blocks_build_balance(struct runs *rs)
+void blocks_build(struct block_balance *rs)
 {
-	struct raw *r = rs->r;
+	const struct block_evidence *r = &rs->from;
 	double ns = 0, samples = 0;
 
-	ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
+	rs->module = calloc(r->profile->module_count + 1, sizeof(*rs->module));
+	rs->failed |= !rs->module;
+	BLOCKS_ADD(rs, rs->s.node, rs->s.nodes, rs->node_cap, ((struct flow_balance_node){ 0 }));
 
-	for (size_t i = 0; i < r->cell_count && !rs->failed; i++) {
-		if (!raw_frames(r, r->cell[i].stack) || !(r->cell[i].ns > 0))
+	for (size_t i = 0; i < r->cells && !rs->failed; i++) {
+		if (!profile_stack_frames(rs->from.profile, r->cell[i].stack) || !(r->cell[i].ns > 0))
 			continue;
 		spread_time(rs, r->cell[i].stack, r->cell[i].ns);
 		ns += r->cell[i].ns;
 		samples += (double)r->cell[i].samples;
 	}
 	add_burst_functions(rs);
-	use_counts(rs);
+	if (rs->from.tree)
+		take_counts(rs, rs->from.counts, rs->from.tree);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_direct_calls(rs, i);
-	for (size_t i = 0; i < r->cell_count && !rs->failed; i++)
+	for (size_t i = 0; i < r->cells && !rs->failed; i++)
 		if (r->cell[i].ns > 0)
 			count_calls_of_stack(rs, r->cell[i].stack);
 	for (uint32_t i = 0; i < rs->functions && !rs->failed; i++)
 		add_function_flow(rs, &rs->function[i]);
 	rs->s.period = samples > 0 ? ns / samples : 0;
+}
+
+void blocks_release(struct block_balance *rs)
+{
+	for (uint32_t i = 0; i < rs->functions; i++) {
+		cfg_release(&rs->function[i].cfg);
+		free(rs->function[i].touches);
+	}
+	for (uint32_t i = 0; i < rs->modules; i++)
+		map_release(&rs->module[i].spoils);
+	free(rs->module);
+	free(rs->function);
+	free(rs->s.node);
+	free(rs->s.edge);
+	free(rs->s.group);
+	free(rs->burst_block);
+	free(rs->site_tells);
+	free(rs->block);
+	map_release(&rs->function_at);
+	map_release(&rs->call_at);
+	map_release(&rs->pair_at);
 }
