@@ -88,7 +88,7 @@ static __always_inline bool on_turn(void)
 }
 
 /* A block that was told of is no more. again: its address is given out anew, so it ended at some time before. */
-static __always_inline void forget(__u32 pid, __u64 addr, bool again)
+static __always_inline void heap_forget_one(__u32 pid, __u64 addr, bool again)
 {
 	struct block_key key = { .addr = addr, .pid = pid };
 	__u64 *born = bpf_map_lookup_elem(&blocks, &key), id = bpf_get_current_pid_tgid();
@@ -121,12 +121,12 @@ struct arguments {
 };
 
 /* Constants name a context's registers, so they are copied before one is chosen. */
-static __always_inline __u64 argument(const struct arguments *a, __u32 n)
+static __always_inline __u64 heap_argument(const struct arguments *a, __u32 n)
 {
 	return a->of[n & 7];
 }
 
-static __always_inline int enters(struct pt_regs *r, __u64 cookie)
+static __always_inline int heap_enters(struct pt_regs *r, __u64 cookie)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)id, role = HEAP_COOKIE_ROLE(cookie), arg = HEAP_COOKIE_ARG(cookie);
@@ -135,7 +135,7 @@ static __always_inline int enters(struct pt_regs *r, __u64 cookie)
 
 	if (role == HEAP_FREE) {
 		count(HC_FREES);
-		forget(id >> 32, argument(&a, arg), false);
+		heap_forget_one(id >> 32, heap_argument(&a, arg), false);
 		return 0;
 	}
 	open = bpf_map_lookup_elem(&calls, &tid);
@@ -146,20 +146,20 @@ static __always_inline int enters(struct pt_regs *r, __u64 cookie)
 	}
 	if (open)
 		count(HC_ABANDONED);
-	c.bytes = argument(&a, arg);
+	c.bytes = heap_argument(&a, arg);
 	if (role == HEAP_CALLOC)
-		c.bytes *= argument(&a, arg + 1);
+		c.bytes *= heap_argument(&a, arg + 1);
 	else if (role == HEAP_REALLOC)
-		c.block = argument(&a, arg - 1);
+		c.block = heap_argument(&a, arg - 1);
 	else if (role == HEAP_POSIX)
-		c.block = argument(&a, 0);
+		c.block = heap_argument(&a, 0);
 	if (bpf_map_update_elem(&calls, &tid, &c, BPF_ANY))
 		count(HC_CALLS_FULL);
 	return 0;
 }
 
 /* Whether chance has it that one of so many bytes is told. Distances have no memory: each CPU may count by itself. */
-static __always_inline bool drawn(__u64 bytes)
+static __always_inline bool heap_drawn(__u64 bytes)
 {
 	__u32 zero = 0;
 	struct distance *d = bpf_map_lookup_elem(&distance, &zero);
@@ -183,7 +183,7 @@ struct told {
 	__u8 stack[SNAPSHOT];
 };
 
-static __always_inline void tell(struct pt_regs *r, const struct call *c, __u64 addr, __u64 id)
+static __always_inline void heap_tell(struct pt_regs *r, const struct call *c, __u64 addr, __u64 id)
 {
 	struct block_key key = { .addr = addr, .pid = id >> 32 };
 	__u64 now = bpf_ktime_get_ns();
@@ -218,7 +218,7 @@ static __always_inline void tell(struct pt_regs *r, const struct call *c, __u64 
 	bpf_ringbuf_submit(t, BPF_RB_NO_WAKEUP);
 }
 
-static __always_inline int leaves(struct pt_regs *r, __u64 addr)
+static __always_inline int heap_leaves(struct pt_regs *r, __u64 addr)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)id;
@@ -237,7 +237,7 @@ static __always_inline int leaves(struct pt_regs *r, __u64 addr)
 	if (!addr || addr >= FAILED_FROM) {
 		/* resized to nothing: freed */
 		if (c.role == HEAP_REALLOC && !c.bytes)
-			forget(id >> 32, c.block, false);
+			heap_forget_one(id >> 32, c.block, false);
 		else
 			count(HC_FAILED);
 		return 0;
@@ -245,22 +245,22 @@ static __always_inline int leaves(struct pt_regs *r, __u64 addr)
 	count(HC_ALLOCS);
 	count_n(HC_BYTES, c.bytes);
 	if (c.role == HEAP_REALLOC && c.block)
-		forget(id >> 32, c.block, false);
-	forget(id >> 32, addr, true);
-	if (drawn(c.bytes))
-		tell(r, &c, addr, id);
+		heap_forget_one(id >> 32, c.block, false);
+	heap_forget_one(id >> 32, addr, true);
+	if (heap_drawn(c.bytes))
+		heap_tell(r, &c, addr, id);
 	return 0;
 }
 
-static __always_inline int reached(struct pt_regs *ctx)
+static __always_inline int heap_reached(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
 	if (!on_turn() || !entitled())
 		return 0;
 	if (!cookie)
-		return leaves(ctx, ctx->rax);
-	return HEAP_COOKIE_ROLE(cookie) == HEAP_HANDED ? leaves(ctx, ctx->rdi) : enters(ctx, cookie);
+		return heap_leaves(ctx, ctx->rax);
+	return HEAP_COOKIE_ROLE(cookie) == HEAP_HANDED ? heap_leaves(ctx, ctx->rdi) : heap_enters(ctx, cookie);
 }
 
 /* One program, and so one link for all places of a file: removing a link waits for the kernel, and what is still
@@ -268,5 +268,5 @@ static __always_inline int reached(struct pt_regs *ctx)
 SEC("uprobe")
 int heap_place(struct pt_regs *ctx)
 {
-	return HELD(reached(ctx));
+	return HELD(heap_reached(ctx));
 }

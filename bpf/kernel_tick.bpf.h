@@ -42,7 +42,7 @@ static __always_inline int take_timer(struct bpf_raw_tracepoint_args *ctx)
 	began = bpf_ktime_get_ns();
 	count(CTR_KERNEL_TICKS);
 	user = interrupted_user(bpf_get_current_task_btf());
-	take_tick(id, 0, both_period, WIRE_F_KERNEL_TICK | (user ? 0 : WIRE_F_KERNEL));
+	sampler_take_tick(id, 0, both_period, WIRE_F_KERNEL_TICK | (user ? 0 : WIRE_F_KERNEL));
 	count_n(CTR_KERNEL_TICK_NS, bpf_ktime_get_ns() - began);
 	return 0;
 }

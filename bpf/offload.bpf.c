@@ -212,7 +212,7 @@ static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 
 	return true;
 }
 
-static __always_inline struct probe_total *total_of(__u32 pid, __u32 probe, __u64 site)
+static __always_inline struct probe_total *offload_total_of(__u32 pid, __u32 probe, __u64 site)
 {
 	struct probe_total_key key = { .pid = pid, .probe = probe, .site = site };
 	struct probe_total *t = bpf_map_lookup_elem(&totals, &key);
@@ -396,7 +396,7 @@ static __always_inline __u32 forget_value(struct probe_thread *t, __u32 value)
 	return *(volatile __u32 *)&t->begins;
 }
 
-static __always_inline __u64 faults_of(struct task_struct___off *task)
+static __always_inline __u64 offload_faults_of(struct task_struct___off *task)
 {
 	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
 }
@@ -481,7 +481,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	read_args(&args, s, spec);
 	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
 		now = bpf_ktime_get_ns();
-		total = total_of(pid, probe, s->site);
+		total = offload_total_of(pid, probe, s->site);
 		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
 		    send_stack(r, t, now, pid, tid)) {
 			total->stack_time = now;
@@ -493,7 +493,7 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	s->involuntary = BPF_CORE_READ(task, nivcsw);
 	s->sum_exec = BPF_CORE_READ(task, se.sum_exec_runtime);
 	s->on_cpu = bpf_get_smp_processor_id();
-	s->faults = faults_of(task);
+	s->faults = offload_faults_of(task);
 	/* Last, so that little of the entry's own work falls between the stamps. */
 	now = bpf_ktime_get_ns();
 	s->cpu = cpu_clock(task, now);
@@ -607,7 +607,7 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (act)
 		ADD(act->calls, 1);
-	t = total_of(pid, s->probe, s->site);
+	t = offload_total_of(pid, s->probe, s->site);
 	if (t)
 		add_total(t, s, ns);
 	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
@@ -644,7 +644,7 @@ static __always_inline void job_returned(struct probe_slot *s, __u64 job)
 }
 
 /* Slot s is complete: count it and perhaps send it. */
-static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe_spec *spec, __u64 now)
+static __noinline int offload_finish(regs_t *r, struct probe_slot *s, const struct probe_spec *spec, __u64 now)
 {
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	__u64 ret, ns;
@@ -662,7 +662,7 @@ static __noinline int finish(regs_t *r, struct probe_slot *s, const struct probe
 		s->cpu = (__s64)s->cpu < 0 ? 0 : ns;
 	s->voluntary = (__u32)BPF_CORE_READ(task, nvcsw) - s->voluntary;
 	s->involuntary = (__u32)BPF_CORE_READ(task, nivcsw) - s->involuntary;
-	s->faults = faults_of(task) - s->faults;
+	s->faults = offload_faults_of(task) - s->faults;
 	if (!(s->flags & WO_MARKER)) {
 		if ((s->flags & WO_IN) && !expr_return(&spec->in, ret, s->in_at, &s->in))
 			s->flags &= ~WO_IN;
@@ -697,7 +697,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
 		if (s->used && s->probe == probe && s->sp == sp) {
-			finish(r, s, spec, now);
+			offload_finish(r, s, spec, now);
 			return 0;
 		}
 	}
@@ -709,7 +709,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
  * ends, of several that were handed on (tail calls) all. An exit that ends none is of a nested call, or of a function
  * that is called by others, too: every second one is booked as a hit, as an entry's hit stands for a pair.
  */
-static __always_inline int left(regs_t *r, __u32 probe)
+static __always_inline int offload_left_one(regs_t *r, __u32 probe)
 {
 	__u64 now = bpf_ktime_get_ns(), sp = REG_SP(r);
 	struct probe_activity *act;
@@ -733,7 +733,7 @@ static __always_inline int left(regs_t *r, __u32 probe)
 		key = s->probe;
 		spec = bpf_map_lookup_elem(&specs, &key);
 		if (spec)
-			finish(r, s, spec, now);
+			offload_finish(r, s, spec, now);
 		ended = true;
 	}
 	key = probe;
@@ -773,7 +773,7 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 			s->flags |= WO_OUT;
 			s->out = e.v;
 		}
-		finish(r, s, spec, now);
+		offload_finish(r, s, spec, now);
 		return 1;
 	}
 	return 1;
@@ -823,7 +823,7 @@ int offload_return(regs_t *ctx)
 SEC("uprobe")
 int offload_left(regs_t *ctx)
 {
-	HELD(left(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx))));
+	HELD(offload_left_one(ctx, PROBE_INDEX(bpf_get_attach_cookie(ctx))));
 	return 0;
 }
 
@@ -849,7 +849,7 @@ static __always_inline int thread_ended(void)
 			count(PC_CUT);
 			continue;
 		}
-		total = total_of(pid, s->probe, s->site);
+		total = offload_total_of(pid, s->probe, s->site);
 		if (total)
 			ADD(total->open, 1);
 		s->flags |= WO_OPEN;

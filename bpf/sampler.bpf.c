@@ -97,7 +97,7 @@ static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, _
  * snapshot nor ends it: a failed read leaves zeros. What is done is kept in memory: of that the verifier knows
  * nothing, so all ways through a turn look the same to it. From a register it would follow each way out of each turn
  * to the end of the program, 80 ms of every start. */
-static __always_inline __u32 take_stack(struct scratch *x, __u64 sp, __u32 want)
+static __always_inline __u32 sampler_take_stack(struct scratch *x, __u64 sp, __u32 want)
 {
 	volatile __u32 *done = &x->s.stack_bytes, *absent = &x->s.absent, *present = &x->s.pad;
 
@@ -145,7 +145,7 @@ static __always_inline long send_sample(struct scratch *x, struct task_struct *t
 		x->s.h.flags |= WIRE_F_STACK_CUT;
 		want = most;
 	}
-	len = take_stack(x, x->s.regs[WREG_SP], want);
+	len = sampler_take_stack(x, x->s.regs[WREG_SP], want);
 	if (len > STACK_MAX)
 		len = STACK_MAX;
 	true_returns(x->stack, STACK_MAX, len, x->s.regs[WREG_SP], tid);
@@ -157,7 +157,7 @@ static __always_inline long send_sample(struct scratch *x, struct task_struct *t
 }
 
 /* Of a timer, or of the kernel: the thread that runs, with what a sample stands for. */
-static __always_inline void take_tick(__u64 id, __u64 kernel_ip, __u64 period, __u32 flags)
+static __always_inline void sampler_take_tick(__u64 id, __u64 kernel_ip, __u64 period, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs user, *r;
@@ -225,7 +225,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	count(CTR_TICKS);
-	take_tick(id, in_kernel ? ip : 0, ctx->sample_period, in_kernel ? WIRE_F_KERNEL : 0);
+	sampler_take_tick(id, in_kernel ? ip : 0, ctx->sample_period, in_kernel ? WIRE_F_KERNEL : 0);
 	return 0;
 }
 

@@ -65,7 +65,7 @@ __u32 kept_below[WIRE_CALLS];     /* of those to be carried on, by the call that
 /* Read by user space, which zeroes it for each stretch: when the limit was reached. */
 __u64 over_at;
 
-static __always_inline __u64 faults_of(struct task_struct *task)
+static __always_inline __u64 segment_faults_of(struct task_struct *task)
 {
 	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
 }
@@ -99,7 +99,8 @@ static __always_inline bool too_many(void)
 }
 
 /* Its end, as far as it is known. */
-static __always_inline void tell_end(struct wire_segment *s, const struct pt_regs *regs, __s64 nr, __u64 id, __u64 now)
+static __always_inline void segment_tell_end(struct wire_segment *s, const struct pt_regs *regs, __s64 nr, __u64 id,
+					     __u64 now)
 {
 	struct wire_entry *w = bpf_ringbuf_reserve(&ring, sizeof(*w), 0);
 
@@ -119,7 +120,7 @@ static __always_inline void tell_end(struct wire_segment *s, const struct pt_reg
 	/* nothing is surer than the clock while the thread keeps its CPU */
 	w->s.switches = switches_of(bpf_get_current_task_btf()) - s->switches;
 	w->s.ran = w->s.switches ? thread_clock_ns(now) - s->ran : now - s->from;
-	w->s.faults = faults_of(bpf_get_current_task_btf()) - s->faults;
+	w->s.faults = segment_faults_of(bpf_get_current_task_btf()) - s->faults;
 	w->nr = nr;
 	TAKE_REGS(w->regs, regs);
 	w->regs[WREG_AX] = nr;
@@ -128,9 +129,9 @@ static __always_inline void tell_end(struct wire_segment *s, const struct pt_reg
 }
 
 /* From here on it is the thread's time. */
-static __always_inline void let_go(struct wire_segment *s, __u32 tid)
+static __always_inline void segment_let_go(struct wire_segment *s, __u32 tid)
 {
-	s->faults = faults_of(bpf_get_current_task_btf());
+	s->faults = segment_faults_of(bpf_get_current_task_btf());
 	s->switches = switches_of(bpf_get_current_task_btf());
 	s->from = bpf_ktime_get_ns();
 	s->ran = thread_clock_ns(s->from);
@@ -180,7 +181,7 @@ static __always_inline bool begin_carried(struct wire_segment *s, const struct p
 	return true;
 }
 
-static __always_inline void draw(struct wire_segment *s, const struct pt_regs *regs, __u64 id)
+static __always_inline void segment_draw(struct wire_segment *s, const struct pt_regs *regs, __u64 id)
 {
 	__u32 chance = bpf_get_prandom_u32(), kept = kept_below[s->nr & (WIRE_CALLS - 1)];
 
@@ -190,10 +191,10 @@ static __always_inline void draw(struct wire_segment *s, const struct pt_regs *r
 			return;
 		s->flags = WIRE_F_CARRIED;
 		if (begin_carried(s, regs, id))
-			let_go(s, (__u32)id);
+			segment_let_go(s, (__u32)id);
 	} else if (chance - carried_below < timed_below) {
 		count(GC_TIMED);
-		let_go(s, (__u32)id);
+		segment_let_go(s, (__u32)id);
 	}
 }
 
@@ -217,7 +218,7 @@ static __always_inline int comes_back(struct bpf_raw_tracepoint_args *ctx)
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
 	if (open) {
-		tell_end(open, &regs, -1, id, now);
+		segment_tell_end(open, &regs, -1, id, now);
 		bpf_map_delete_elem(&under_way, &tid);
 	}
 	if (now < from || now >= until || over_at || too_many())
@@ -232,7 +233,7 @@ static __always_inline int comes_back(struct bpf_raw_tracepoint_args *ctx)
 	}
 	s.begun = now;
 	s.nr = (__s32)regs.orig_rax;
-	draw(&s, &regs, id);
+	segment_draw(&s, &regs, id);
 	return 0;
 }
 
@@ -242,7 +243,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	return HELD(comes_back(ctx));
 }
 
-static __always_inline int enters(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int segment_enters(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
 	__u32 tid = (__u32)id;
@@ -253,7 +254,7 @@ static __always_inline int enters(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx->args[0]))
 		return 0;
-	tell_end(open, &regs, (__s64)ctx->args[1], id, now);
+	segment_tell_end(open, &regs, (__s64)ctx->args[1], id, now);
 	bpf_map_delete_elem(&under_way, &tid);
 	return 0;
 }
@@ -261,5 +262,5 @@ static __always_inline int enters(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sys_enter")
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
-	return HELD(enters(ctx));
+	return HELD(segment_enters(ctx));
 }

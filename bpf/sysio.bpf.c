@@ -184,7 +184,7 @@ static __always_inline bool send(struct record *x, const struct sysio_call *c, c
 }
 
 /* True if the call was reported. */
-static __always_inline bool observe(struct bpf_raw_tracepoint_args *ctx, __u64 id, __u64 now)
+static __always_inline bool sysio_observe(struct bpf_raw_tracepoint_args *ctx, __u64 id, __u64 now)
 {
 	__s64 ret = (__s64)ctx->args[1];
 	__u32 zero = 0, nr, step;
@@ -247,7 +247,7 @@ static __always_inline void charge(__u64 ns)
 	bpf_ringbuf_output(&ring, &wake, sizeof(wake), BPF_RB_FORCE_WAKEUP);
 }
 
-static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
+static __always_inline int sysio_left(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u64 id = bpf_get_current_pid_tgid(), now, took;
 
@@ -257,7 +257,7 @@ static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 	}
 	count(SC_PASSED);
 	now = bpf_ktime_get_ns();
-	if (now < from || over_at || !observe(ctx, id, now)) {
+	if (now < from || over_at || !sysio_observe(ctx, id, now)) {
 		charge(pass_ns);
 		return 0;
 	}
@@ -270,7 +270,7 @@ static __always_inline int left(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sys_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	return HELD(left(ctx));
+	return HELD(sysio_left(ctx));
 }
 
 /* What followed() says, of another than the current thread. */

@@ -34,7 +34,7 @@ struct call_segments {
 	uint64_t given_up; /* segments that did not end */
 };
 
-static int take_end(struct call_segments *s, const struct wire_entry *w)
+static int call_segments_take_end(struct call_segments *s, const struct wire_entry *w)
 {
 	uint64_t regs[WREG_MAX];
 	struct call_segment_end end = { .pid = w->h.pid,
@@ -53,7 +53,7 @@ static int take_end(struct call_segments *s, const struct wire_entry *w)
 	return s->to->ended(s->to->ctx, &end);
 }
 
-static int take_record(void *ctx, void *data, size_t size)
+static int call_segments_take_record(void *ctx, void *data, size_t size)
 {
 	struct call_segments *s = ctx;
 	const struct wire_head *h = data;
@@ -61,14 +61,14 @@ static int take_record(void *ctx, void *data, size_t size)
 	if (size >= sizeof(*h) && !h->kind)
 		return 0; /* only wakes us */
 	if (size == sizeof(struct wire_entry) && h->kind == WIRE_ENTRY)
-		return take_end(s, data);
+		return call_segments_take_end(s, data);
 	s->feed.fn = s->to->begun;
 	s->feed.ctx = s->to->ctx;
 	s->feed.left = UINT32_MAX;
 	return sampler_record(&s->feed, data, size);
 }
 
-static int open_program(struct call_segments *s, int targets_fd, uint32_t most)
+static int call_segments_open_program(struct call_segments *s, int targets_fd, uint32_t most)
 {
 	int err = 0;
 
@@ -85,7 +85,7 @@ static int open_program(struct call_segments *s, int targets_fd, uint32_t most)
 	if (err)
 		return err;
 	s->feed.pages = calloc(1, sizeof(*s->feed.pages));
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), take_record, s, NULL);
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), call_segments_take_record, s, NULL);
 	return s->feed.pages && s->ring ? 0 : -ENOMEM;
 }
 
@@ -100,7 +100,7 @@ struct call_segments *call_segments_new(int targets_fd, uint32_t most, struct er
 		return NULL;
 	}
 	s = calloc(1, sizeof(*s));
-	err = s ? open_program(s, targets_fd, most) : -ENOMEM;
+	err = s ? call_segments_open_program(s, targets_fd, most) : -ENOMEM;
 	if (!err)
 		return s;
 	err_set(e, err,

@@ -21,7 +21,7 @@ struct image {
 };
 
 /* Of a file only what it can honestly hold is read. */
-static Elf_Data *data_of(const struct image *im, Elf_Scn *scn, uint64_t max)
+static Elf_Data *elfsym_data_of(const struct image *im, Elf_Scn *scn, uint64_t max)
 {
 	return im->fd < 0 ? elf_getdata(scn, NULL) : elffile_data(im->fd, scn, max);
 }
@@ -95,7 +95,7 @@ static bool file_offset(const struct image *im, uint64_t addr, uint64_t *offset)
 static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool dynamic,
 		      int (*fn)(void *ctx, const struct elfsym *s), void *ctx, unsigned *functions)
 {
-	Elf_Data *data = strings_of(im, sh->sh_link) ? data_of(im, scn, ELFFILE_TABLE) : NULL;
+	Elf_Data *data = strings_of(im, sh->sh_link) ? elfsym_data_of(im, scn, ELFFILE_TABLE) : NULL;
 	size_t n;
 	int r;
 
@@ -121,8 +121,8 @@ static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool 
 	return 0;
 }
 
-static int walk(struct image *im, int (*fn)(void *ctx, const struct elfsym *s), void *ctx, struct elfsym_info *info,
-		struct err *e)
+static int elfsym_walk_one(struct image *im, int (*fn)(void *ctx, const struct elfsym *s), void *ctx,
+			   struct elfsym_info *info, struct err *e)
 {
 	struct elfsym_info mine = { .is_static = !im->interp };
 	int r = 0;
@@ -160,7 +160,7 @@ int elfsym_walk(int fd, int (*fn)(void *ctx, const struct elfsym *s), void *ctx,
 	int r = image_open(&im, fd, NULL, 0, e);
 
 	if (!r)
-		r = walk(&im, fn, ctx, info, e);
+		r = elfsym_walk_one(&im, fn, ctx, info, e);
 	image_close(&im);
 	return r;
 }
@@ -172,7 +172,7 @@ int elfsym_walk_memory(const void *image, uint64_t size, int (*fn)(void *ctx, co
 	int r = image_open(&im, -1, image, size, e);
 
 	if (!r)
-		r = walk(&im, fn, ctx, info, e);
+		r = elfsym_walk_one(&im, fn, ctx, info, e);
 	image_close(&im);
 	return r;
 }
@@ -232,7 +232,8 @@ static int markers(struct image *im, int (*fn)(void *ctx, const struct elfsym_ma
 		GElf_Shdr sh;
 		GElf_Nhdr nh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || !(data = data_of(im, scn, ELFFILE_SMALL)))
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE ||
+		    !(data = elfsym_data_of(im, scn, ELFFILE_SMALL)))
 			continue;
 		while (!r && off < data->d_size && (off = gelf_getnote(data, off, &nh, &name_off, &desc_off)) > 0) {
 			const uint8_t *buf = data->d_buf;
@@ -274,7 +275,7 @@ int elfsym_markers_memory(const void *image, uint64_t size, int (*fn)(void *ctx,
 /* Of the table of dynamic symbols in this section. */
 static bool variable_in(const struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, uint64_t *vaddr)
 {
-	Elf_Data *data = strings_of(im, sh->sh_link) ? data_of(im, scn, ELFFILE_TABLE) : NULL;
+	Elf_Data *data = strings_of(im, sh->sh_link) ? elfsym_data_of(im, scn, ELFFILE_TABLE) : NULL;
 	size_t n = data && data->d_buf ? data->d_size / sizeof(Elf64_Sym) : 0;
 
 	for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
@@ -329,7 +330,7 @@ int elfsym_runpath(int fd, char *text, size_t size)
 		GElf_Shdr sh;
 
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_DYNAMIC || !strings_of(&im, sh.sh_link) ||
-		    !(data = data_of(&im, scn, ELFFILE_SMALL)))
+		    !(data = elfsym_data_of(&im, scn, ELFFILE_SMALL)))
 			continue;
 		for (size_t i = 0; i < data->d_size / sizeof(Elf64_Dyn); i++) {
 			const char *s;

@@ -87,7 +87,7 @@ static void switch_groups(const struct execbp *x, unsigned long what)
 }
 
 /* The leader first: with it, all stop at once. */
-static void disarm(struct execbp *x)
+static void execbp_disarm(struct execbp *x)
 {
 	switch_groups(x, PERF_EVENT_IOC_DISABLE);
 	for (unsigned i = 0; i < x->groups; i++) {
@@ -178,7 +178,7 @@ unsigned execbp_cpus(const struct execbp *x)
 	return x->stats.crowded < MOST_CROWDED && clock_now() >= x->off_cpus_until ? x->cpus : 0;
 }
 
-static void prepare(struct execbp *x)
+static void execbp_prepare(struct execbp *x)
 {
 	struct execwin *w = &x->bpf->bss->win;
 
@@ -201,7 +201,7 @@ static void prepare(struct execbp *x)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-static void set_timer(struct execbp *x, uint64_t when)
+static void execbp_set_timer(struct execbp *x, uint64_t when)
 {
 	struct itimerspec t = { .it_value = { (time_t)(when / 1000000000u), (long)(when % 1000000000u) } };
 
@@ -229,7 +229,7 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 	if (!valid(x, req))
 		return err_set(e, -EINVAL, "execute breakpoints: 1 to %d slots with limits", EXECWIN_SLOTS);
 	x->req = *req;
-	prepare(x);
+	execbp_prepare(x);
 	if (req->on_cpus)
 		err = -clock_getcpuclockid(req->pid, &x->clock);
 	err = err ? err : open_events(x);
@@ -238,7 +238,7 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 	if (!err)
 		switch_groups(x, PERF_EVENT_IOC_ENABLE);
 	if (err) {
-		disarm(x);
+		execbp_disarm(x);
 		if (err == -ENOSPC && req->on_cpus) {
 			/* one breakpoint on any thread of the machine takes one of every CPU's */
 			x->off_cpus_until = now + BACK_OFF_NS;
@@ -260,7 +260,7 @@ int execbp_open(struct execbp *x, const struct exec_request *req, uint64_t now, 
 		x->armed + (req->within_ns && req->within_ns + LATE_NS < req->time_limit_ns ? req->within_ns + LATE_NS
 											    : req->time_limit_ns);
 	x->open = true;
-	set_timer(x, x->deadline);
+	execbp_set_timer(x, x->deadline);
 	return 0;
 }
 
@@ -358,7 +358,7 @@ int execbp_record(struct execwin *w, struct exec_window *out)
 	return err;
 }
 
-static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
+static void execbp_finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 {
 	struct execwin *w = &x->bpf->bss->win;
 	uint64_t cpu;
@@ -369,7 +369,7 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	};
 	if (cpu_time(x, &cpu))
 		out->cpu_ns = cpu;
-	disarm(x);
+	execbp_disarm(x);
 	x->open = false;
 	x->stats.malformed += execbp_record(w, out) != 0;
 	x->stats.windows++;
@@ -378,14 +378,14 @@ static void finish(struct execbp *x, enum exec_end end, struct exec_window *out)
 	x->stats.late += out->end == EXEC_LATE;
 	x->stats.crowded += w->foreign >= EXECWIN_FOREIGN;
 	x->stats.armed_ns += out->ended - out->armed;
-	set_timer(x, 0);
+	execbp_set_timer(x, 0);
 }
 
 bool execbp_end(struct execbp *x, uint64_t now, struct exec_window *out)
 {
 	if (!x->open)
 		return false;
-	finish(x, EXEC_CUT, out);
+	execbp_finish(x, EXEC_CUT, out);
 	return true;
 }
 
@@ -397,7 +397,7 @@ static bool prolong(struct execbp *x, uint64_t now)
 	if (x->deadline < x->armed + x->req.time_limit_ns && now < x->armed + x->req.time_limit_ns &&
 	    x->bpf->bss->win.logged) {
 		x->deadline = x->armed + x->req.time_limit_ns;
-		set_timer(x, x->deadline);
+		execbp_set_timer(x, x->deadline);
 		return true;
 	}
 	if (x->req.longest_ns <= x->req.time_limit_ns || now >= last || !cpu_time(x, &cpu) ||
@@ -405,7 +405,7 @@ static bool prolong(struct execbp *x, uint64_t now)
 		return false;
 	left = x->req.time_limit_ns - cpu;
 	x->deadline = left < last - now ? now + left : last;
-	set_timer(x, x->deadline);
+	execbp_set_timer(x, x->deadline);
 	return true;
 }
 
@@ -416,7 +416,7 @@ bool execbp_poll(struct execbp *x, uint64_t now, struct exec_window *out)
 	/* the timer is not read, hundreds of times a second: setting it anew, as all ways from here do, clears it */
 	if (!x->open || (!closed && (now < x->deadline || prolong(x, now))))
 		return false;
-	finish(x, closed ? EXEC_HITS : EXEC_TIME, out);
+	execbp_finish(x, closed ? EXEC_HITS : EXEC_TIME, out);
 	return true;
 }
 
@@ -455,7 +455,7 @@ void execbp_free(struct execbp *x)
 {
 	if (!x)
 		return;
-	disarm(x);
+	execbp_disarm(x);
 	execbp_bpf__destroy(x->bpf);
 	if (x->timer >= 0)
 		close(x->timer);

@@ -18,7 +18,7 @@
 #define RESTS 20 /* times what looking took: 5 % of a CPU at most; by hand */
 
 /* A number that came back meanwhile is its successor's, and stays. */
-static void take_out(int fd, uint32_t key, uint64_t state)
+static void followed_take_out(int fd, uint32_t key, uint64_t state)
 {
 	uint64_t taken;
 
@@ -31,7 +31,7 @@ static bool exists_no_more(uint32_t id, uint64_t state)
 	return state == FOLLOW_GONE || (kill((pid_t)id, 0) && errno == ESRCH);
 }
 
-static void make_room(int targets_fd)
+static void followed_make_room(int targets_fd)
 {
 	struct entry {
 		uint32_t key;
@@ -49,7 +49,7 @@ static void make_room(int targets_fd)
 		    !PUSH(gone, n, cap, 64, (struct entry){ key, state }))
 			break;
 	for (size_t i = 0; i < n; i++)
-		take_out(targets_fd, gone[i].key, gone[i].state);
+		followed_take_out(targets_fd, gone[i].key, gone[i].state);
 	free(gone);
 }
 
@@ -61,6 +61,6 @@ void followed_if_short(int targets_fd, const struct counter_row *rows, struct fo
 		return;
 	r->seen = count;
 	if (targets_first_pid_namespace())
-		make_room(targets_fd);
+		followed_make_room(targets_fd);
 	r->rest = clock_now() + RESTS * (clock_now() - began);
 }

@@ -51,7 +51,7 @@ struct heap_probes {
 
 /* ---- life ---- */
 
-static int take_record(void *ctx, void *data, size_t size)
+static int heap_probes_take_record(void *ctx, void *data, size_t size)
 {
 	struct heap_probes *h = ctx;
 	int err = heap_probes_record(data, size, h->to);
@@ -73,7 +73,7 @@ static int open_programs(struct heap_probes *h)
 	err = kernel_btf_load(h->bpf->skeleton);
 	if (err)
 		return err;
-	h->ring = ring_buffer__new(bpf_map__fd(h->bpf->maps.ring), take_record, h, NULL);
+	h->ring = ring_buffer__new(bpf_map__fd(h->bpf->maps.ring), heap_probes_take_record, h, NULL);
 	return h->ring ? 0 : -ENOMEM;
 }
 
@@ -167,7 +167,7 @@ void heap_probes_file_end(struct heap_probes *h, int file)
 
 /* ---- planting ---- */
 
-static int plant(const struct bpf_program *prog, const struct file *f, pid_t pid)
+static int heap_probes_plant(const struct bpf_program *prog, const struct file *f, pid_t pid)
 {
 	char path[64];
 	struct {
@@ -206,7 +206,7 @@ static void *plant_all(void *arg)
 	for (unsigned i = 0; i < h->wanted_cnt && err >= 0; i++) {
 		const struct file *f = &h->file[h->wanted[i]];
 
-		err = plant(h->bpf->progs.heap_place, f, h->pid);
+		err = heap_probes_plant(h->bpf->progs.heap_place, f, h->pid);
 		if (err < 0)
 			break;
 		h->links[h->links_cnt++] = err;

@@ -168,7 +168,7 @@ static int open_one(struct sampling *s, struct pmu_event *ev, pid_t tid, struct 
 	return 0;
 }
 
-static int add_event(struct sampling *s, unsigned i, pid_t tid, struct err *e)
+static int hw_add_event(struct sampling *s, unsigned i, pid_t tid, struct err *e)
 {
 	struct pmu_event *ev = &s->event[i];
 	struct opened o = {
@@ -195,7 +195,7 @@ static int add_event(struct sampling *s, unsigned i, pid_t tid, struct err *e)
 			o.leader = -1;
 			ev->attr.use_clockid = 1;
 			ev->attr.clockid = CLOCK_MONOTONIC;
-			return add_event(s, i, tid, e);
+			return hw_add_event(s, i, tid, e);
 		}
 	}
 	s->open[s->open_cnt++] = o;
@@ -229,7 +229,7 @@ int hw_add_task(struct sampling *s, pid_t tid, struct err *e)
 	unsigned from = s->open_cnt;
 
 	for (int i = 0; i < s->event_cnt; i++) {
-		int err = add_event(s, (unsigned)i, tid, e);
+		int err = hw_add_event(s, (unsigned)i, tid, e);
 
 		/* totals are a bonus */
 		if (err && is_counting(&s->event[i]))
@@ -358,7 +358,7 @@ static int deliver_held(struct sampling *s, const struct opened *o)
 	return rc;
 }
 
-static int on_record(void *ctx, const struct sample *in)
+static int hw_on_record(void *ctx, const struct sample *in)
 {
 	struct sampling *s = ctx;
 
@@ -424,7 +424,7 @@ static int add_direction(void *ctx, const struct sample *in)
 	if (m.kind == SAMPLE_ACCESS && !(m.flags & (SF_LOAD | SF_STORE)))
 		m.flags |= d->flags;
 	m.time += d->clock_offset;
-	return on_record(d->s, &m);
+	return hw_on_record(d->s, &m);
 }
 
 int hw_read(struct sampling *s, sample_fn fn, void *ctx)

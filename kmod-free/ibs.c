@@ -8,7 +8,7 @@
 
 static const struct hw_filter filter = { .need_mem_op = true, .user_by_hand = true };
 
-static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
+static int ibs_encode_one(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {
 	static const enum pmu_what totals[] = { PMU_COUNT_LOADS, PMU_COUNT_STORES };
 	struct pmu_opts o = { .period = cfg->period,
@@ -30,21 +30,21 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 	return n;
 }
 
-static int probe(char *text, size_t size, struct err *e)
+static int ibs_probe(char *text, size_t size, struct err *e)
 {
-	return hw_probe(encode, 20000, &filter, text, size, e);
+	return hw_probe(ibs_encode_one, 20000, &filter, text, size, e);
 }
 
-static int open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
+static int ibs_open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
 {
-	return hw_open(encode, &filter, out, cfg, e);
+	return hw_open(ibs_encode_one, &filter, out, cfg, e);
 }
 
 static const struct source_driver driver = {
 	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY | SOURCE_PROMPT,
-	.probe = probe,
-	.open = open_source,
+	.probe = ibs_probe,
+	.open = ibs_open_source,
 	HW_OPERATIONS,
 };
 

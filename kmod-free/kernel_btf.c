@@ -79,12 +79,12 @@ static const struct btf_type *type_of(const struct view *v, uint32_t id)
 	return id && id <= v->count ? (const void *)(v->types + v->at[id]) : NULL;
 }
 
-static const char *name_at(const struct view *v, uint32_t off)
+static const char *kernel_btf_name_at(const struct view *v, uint32_t off)
 {
 	return off < v->strings_size ? v->strings + off : "";
 }
 
-static int look(struct view *v, const void *data, size_t size)
+static int kernel_btf_look(struct view *v, const void *data, size_t size)
 {
 	const struct btf_header *h = data;
 	uint32_t at = 0;
@@ -124,7 +124,7 @@ struct copy {
 
 static uint32_t copy_name(struct copy *c, uint32_t off)
 {
-	const char *name = name_at(c->from, off);
+	const char *name = kernel_btf_name_at(c->from, off);
 	uint32_t at = (uint32_t)c->strings.len;
 
 	if (!*name)
@@ -275,7 +275,7 @@ static int copy_named(struct copy *c, const struct names *n, struct buf *out)
 	for (uint32_t id = 1; id <= c->from->count; id++) {
 		const struct btf_type *t = type_of(c->from, id);
 
-		if (can_be_sought(t) && is_named(n, name_at(c->from, t->name_off)))
+		if (can_be_sought(t) && is_named(n, kernel_btf_name_at(c->from, t->name_off)))
 			copy_type(c, id, 0);
 	}
 	h.type_len = h.str_off = (uint32_t)c->types.len;
@@ -307,7 +307,7 @@ static int pick(const struct view *v, const struct bpf_object *like, struct buf 
 int kernel_btf_pick(const void *all, size_t size, const struct bpf_object *like, struct buf *out)
 {
 	struct view v;
-	int err = look(&v, all, size);
+	int err = kernel_btf_look(&v, all, size);
 
 	if (!err)
 		err = pick(&v, like, out);
@@ -337,7 +337,7 @@ static bool map_or_read(void)
 	return kernel.data && (kernel.mapped || have == kernel.size);
 }
 
-/* From an image of the kernel, where libbpf finds one. It may know kinds of types that look() does not: then it fits
+/* From an image of the kernel, where libbpf finds one. It may know kinds of types that kernel_btf_look() does not: then it fits
  * accesses by itself, and functions are known all the same. */
 static bool ask_libbpf(void)
 {
@@ -370,14 +370,14 @@ void kernel_btf_release(void)
 	kernel.all = (struct view){ 0 };
 }
 
-static void find_functions(void)
+static void kernel_btf_find_functions(void)
 {
 	const struct view *v = &kernel.all;
 
 	memset(kernel.function, 0, sizeof(kernel.function));
 	for (uint32_t id = 1; id <= v->count; id++) {
 		const struct btf_type *t = type_of(v, id);
-		const char *name = btf_is_func(t) ? name_at(v, t->name_off) : "";
+		const char *name = btf_is_func(t) ? kernel_btf_name_at(v, t->name_off) : "";
 
 		if (strncmp(name, "bpf_", 4))
 			continue;
@@ -391,12 +391,12 @@ static bool have_types(void)
 {
 	if (kernel.data)
 		return true;
-	if (map_or_read() && !look(&kernel.all, kernel.data, kernel.size)) {
-		find_functions();
+	if (map_or_read() && !kernel_btf_look(&kernel.all, kernel.data, kernel.size)) {
+		kernel_btf_find_functions();
 		return true;
 	}
 	kernel_btf_release();
-	if (ask_libbpf() && !look(&kernel.all, kernel.data, kernel.size))
+	if (ask_libbpf() && !kernel_btf_look(&kernel.all, kernel.data, kernel.size))
 		return true;
 	kernel_btf_release();
 	return false;
@@ -466,7 +466,7 @@ static int place_functions(struct bpf_program *prog)
 	return err;
 }
 
-static int fit(struct bpf_object *obj)
+static int kernel_btf_fit(struct bpf_object *obj)
 {
 	struct bpf_program *prog;
 	AUTO_BUF(types);
@@ -484,7 +484,7 @@ static int fit(struct bpf_object *obj)
 
 int kernel_btf_load(struct bpf_object_skeleton *s)
 {
-	int err = fit(*s->obj);
+	int err = kernel_btf_fit(*s->obj);
 
 	return err ? err : bpf_object__load_skeleton(s);
 }

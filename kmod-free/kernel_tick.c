@@ -17,7 +17,7 @@ uint64_t kernel_tick_ns(void)
 }
 
 /* "ADDRESS T NAME", perhaps with a module behind. */
-static bool is_symbol(const char *line, const char *name)
+static bool kernel_tick_is_symbol(const char *line, const char *name)
 {
 	const char *at = strchr(line, ' ');
 	size_t len = strlen(name);
@@ -34,10 +34,11 @@ bool kernel_tick_read(FILE *symbols, struct kernel_tick_code *code)
 	while ((!code->handler || !code->entry_end) && fgets(line, sizeof(line), symbols)) {
 		if (code->entry && !code->entry_end && strtoull(line, NULL, 16) > code->entry)
 			code->entry_end = strtoull(line, NULL, 16);
-		if (is_symbol(line, "asm_sysvec_apic_timer_interrupt"))
+		if (kernel_tick_is_symbol(line, "asm_sysvec_apic_timer_interrupt"))
 			code->entry = strtoull(line, NULL, 16);
 		/* so from Linux 6.10 on, and before */
-		else if (is_symbol(line, "tick_nohz_handler") || is_symbol(line, "tick_sched_timer"))
+		else if (kernel_tick_is_symbol(line, "tick_nohz_handler") ||
+			 kernel_tick_is_symbol(line, "tick_sched_timer"))
 			code->handler = strtoull(line, NULL, 16);
 	}
 	return code->handler && code->entry_end;

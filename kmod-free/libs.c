@@ -123,7 +123,7 @@ static bool wanted(const struct maps_walk *w, const struct mapped *m)
 	return false;
 }
 
-static int one_mapping(int pid, const struct maps_walk *w, const struct mapped *m, uint64_t pgoff)
+static int libs_one_mapping(int pid, const struct maps_walk *w, const struct mapped *m, uint64_t pgoff)
 {
 	struct lib_file f = {
 		.path = m->path, .base = basename(m->path), .mapped = true, .start = m->start, .pgoff = pgoff
@@ -179,7 +179,7 @@ static int walk_maps(int pid, const struct maps_walk *w, struct err *e)
 		if (!wanted(w, &m))
 			continue;
 		last_ino = ino;
-		r = one_mapping(pid, w, &m, pgoff);
+		r = libs_one_mapping(pid, w, &m, pgoff);
 	}
 	free(line);
 	fclose(f);

@@ -8,7 +8,7 @@
 
 static const struct hw_filter filter = { .exact_ip = true };
 
-static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
+static int pebs_encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {
 	static const enum pmu_what wanted[] = { PMU_LOADS, PMU_STORES, PMU_INSTRUCTIONS, PMU_COUNT_LOADS,
 						PMU_COUNT_STORES };
@@ -36,21 +36,21 @@ static int encode(const struct source_config *cfg, struct pmu_event *ev, int max
 	return n;
 }
 
-static int probe(char *text, size_t size, struct err *e)
+static int pebs_probe(char *text, size_t size, struct err *e)
 {
-	return hw_probe(encode, 10007, &filter, text, size, e);
+	return hw_probe(pebs_encode, 10007, &filter, text, size, e);
 }
 
-static int open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
+static int pebs_open_source(struct sampling **out, const struct source_config *cfg, struct err *e)
 {
-	return hw_open(encode, &filter, out, cfg, e);
+	return hw_open(pebs_encode, &filter, out, cfg, e);
 }
 
 static const struct source_driver driver = {
 	.bias = SOURCE_BY_RANDOM,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_INSNS | SOURCE_LATENCY | SOURCE_PROMPT,
-	.probe = probe,
-	.open = open_source,
+	.probe = pebs_probe,
+	.open = pebs_open_source,
 	HW_OPERATIONS,
 };
 

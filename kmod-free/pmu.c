@@ -245,7 +245,7 @@ int pmu_libpfm(const char *event, struct perf_event_attr *attr, struct err *e)
 }
 
 /* What every sampled memory event asks for. */
-static void common(struct perf_event_attr *a, const struct pmu_opts *o, const uint32_t *choice)
+static void pmu_common(struct perf_event_attr *a, const struct pmu_opts *o, const uint32_t *choice)
 {
 	a->size = sizeof(*a);
 	a->sample_period = o->period ? o->period : choice[o->salt % 8];
@@ -262,7 +262,7 @@ static void common(struct perf_event_attr *a, const struct pmu_opts *o, const ui
 
 static void memory(struct perf_event_attr *a, const struct pmu_opts *o)
 {
-	common(a, o, primes);
+	pmu_common(a, o, primes);
 	a->sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT_STRUCT;
 	if (o->phys)
 		a->sample_type |= PERF_SAMPLE_PHYS_ADDR;
@@ -365,7 +365,7 @@ static int intel_one(const char *sysfs, const char *pmu, const struct encoding *
 			ev->from = PMU_FROM_SYSFS;
 		break;
 	case PMU_INSTRUCTIONS:
-		common(a, o, instruction_primes);
+		pmu_common(a, o, instruction_primes);
 		a->precise_ip = 3; /* the opener steps down */
 		a->type = PERF_TYPE_HARDWARE;
 		a->config = PERF_COUNT_HW_INSTRUCTIONS | (strcmp(pmu, "cpu") ? (uint64_t)type << 32 : 0);

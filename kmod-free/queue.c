@@ -68,7 +68,7 @@ int queue_push(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int queue_by_time(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -92,7 +92,7 @@ static struct sample *sample_at(struct queue *q, size_t at)
 }
 
 /* The first `n` of the sorted entries go; what is too young moves to the front of the other buffer. */
-static int deliver(struct queue *q, size_t n, sample_fn fn, void *ctx)
+static int queue_deliver(struct queue *q, size_t n, sample_fn fn, void *ctx)
 {
 	size_t i, kept = 0;
 	struct buf swap;
@@ -120,7 +120,7 @@ static int deliver(struct queue *q, size_t n, sample_fn fn, void *ctx)
 static void sort(struct queue *q)
 {
 	if (q->count) /* qsort takes no NULL, not even for nothing */
-		qsort(q->entries, q->count, sizeof(*q->entries), by_time);
+		qsort(q->entries, q->count, sizeof(*q->entries), queue_by_time);
 }
 
 int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
@@ -130,19 +130,19 @@ int queue_flush(struct queue *q, uint64_t until, sample_fn fn, void *ctx)
 	sort(q);
 	while (n < q->count && q->entries[n].time < until)
 		n++;
-	return deliver(q, n, fn, ctx);
+	return queue_deliver(q, n, fn, ctx);
 }
 
 int queue_flush_half(struct queue *q, sample_fn fn, void *ctx)
 {
 	sort(q);
-	return deliver(q, (q->count + 1) / 2, fn, ctx);
+	return queue_deliver(q, (q->count + 1) / 2, fn, ctx);
 }
 
 void queue_fit(struct queue *q)
 {
 	buf_release(&q->spare);
-	deliver(q, 0, NULL, NULL);
+	queue_deliver(q, 0, NULL, NULL);
 	buf_release(&q->spare);
 }
 

@@ -114,7 +114,7 @@ static void read_regs(struct cur *c, uint64_t mask, struct sample *s)
 		s->valid |= SV_REGS;
 }
 
-static enum sample_kind kind_of(const struct perf_event_attr *attr)
+static enum sample_kind ring_kind_of(const struct perf_event_attr *attr)
 {
 	if (attr->type == PERF_TYPE_BREAKPOINT)
 		return attr->bp_type == 4 /* HW_BREAKPOINT_X */ ? SAMPLE_EXEC_BP : SAMPLE_WATCH;
@@ -168,7 +168,7 @@ static void parse_sample(const struct perf_event_attr *attr, uint16_t misc, stru
 {
 	uint64_t t = attr->sample_type, n;
 
-	s->kind = kind_of(attr);
+	s->kind = ring_kind_of(attr);
 	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
 		s->flags |= SF_KERNEL;
 	if (misc & PERF_RECORD_MISC_EXACT_IP)

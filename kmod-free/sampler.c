@@ -75,7 +75,7 @@ static int explain_load(int code, struct err *e)
 		       strerror(-code));
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static int sampler_on_record(void *ctx, void *data, size_t size)
 {
 	struct sampler *s = ctx;
 
@@ -83,7 +83,7 @@ static int on_record(void *ctx, void *data, size_t size)
 }
 
 /* Without the program that some kernels may refuse; both for what the verifier says of the rest. */
-static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
+static int sampler_load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 {
 	struct pid_namespace own = targets_pid_namespace();
 	int err;
@@ -104,7 +104,7 @@ static int load(struct sampler *s, bool kernel_tick, int cpus, struct err *e)
 	if (!kernel_tick)
 		return explain_load(err, e);
 	sampler_bpf__destroy(s->bpf);
-	return load(s, false, cpus, e);
+	return sampler_load(s, false, cpus, e);
 }
 
 struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
@@ -125,12 +125,12 @@ struct sampler *sampler_new(const struct sampler_opts *o, struct err *e)
 		err_set(e, cpus, "cannot tell how many CPUs there may be: %s", strerror(-cpus));
 		goto fail;
 	}
-	if (load(s, o->kernel_tick, cpus, e))
+	if (sampler_load(s, o->kernel_tick, cpus, e))
 		goto fail;
 	s->may_tick = o->kernel_tick && o->timers != TIMERS_OF_THREADS &&
 		      bpf_program__fd(s->bpf->progs.on_kernel_tick) >= 0 &&
 		      kernel_tick_find(&s->bpf->bss->tick_code, &why);
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), sampler_on_record, s, NULL);
 	if (!s->ring) {
 		err_set(e, -errno, "the sample ring cannot be mapped: %s", strerror(errno));
 		goto fail;
@@ -141,8 +141,8 @@ fail:
 	return NULL;
 }
 
-static int add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags,
-		     struct err *e)
+static int sampler_add_event(struct sampler *s, struct perf_event_attr *attr, int pid, int cpu, unsigned long flags,
+			     struct err *e)
 {
 	int fd = perfev_open(attr, pid, cpu, -1, flags, "the cpu-clock timer", e);
 
@@ -195,7 +195,7 @@ static int attach_process(struct sampler *s, int pid, bool inherit_children, str
 				known = seen[j] == tids[i];
 			if (known)
 				continue;
-			err = add_event(s, &attr, tids[i], -1, 0, e);
+			err = sampler_add_event(s, &attr, tids[i], -1, 0, e);
 			if (err == -ESRCH) {
 				err = 0;
 				continue;
@@ -219,7 +219,7 @@ static int add_cpu(struct sampler *s, int cpu, struct err *e)
 {
 	struct perf_event_attr attr = clock_attr(s);
 
-	return add_event(s, &attr, s->cgroup_fd, cpu, s->cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
+	return sampler_add_event(s, &attr, s->cgroup_fd, cpu, s->cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0, e);
 }
 
 static int attach_cpus(struct sampler *s, struct err *e)
@@ -312,14 +312,14 @@ static int attach_threads(struct sampler *s, struct targets *t, struct err *e)
 		struct perf_event_attr attr = clock_attr(s);
 
 		for (size_t i = 0; i < t->tid_count && !err; i++)
-			err = add_event(s, &attr, t->tids[i], -1, 0, e);
+			err = sampler_add_event(s, &attr, t->tids[i], -1, 0, e);
 	} else if (t->child) {
 		struct perf_event_attr attr = clock_attr(s);
 
 		attr.inherit = 1;
 		attr.inherit_thread = s->o.no_inherit;
 		attr.enable_on_exec = 1;
-		return add_event(s, &attr, t->child, -1, 0, e);
+		return sampler_add_event(s, &attr, t->child, -1, 0, e);
 	} else {
 		for (size_t i = 0; i < t->count && !err; i++) {
 			struct err gone = { 0 };
@@ -488,7 +488,7 @@ int sampler_attach_self(struct sampler *s, uint64_t period_ns, struct err *e)
 	int err;
 
 	attr.sample_period = period_ns;
-	err = add_event(s, &attr, 0, -1, 0, e);
+	err = sampler_add_event(s, &attr, 0, -1, 0, e);
 	if (!err)
 		ioctl(s->timers[s->count - 1].fd, PERF_EVENT_IOC_ENABLE, 0);
 	return err;

@@ -27,7 +27,7 @@ struct sideband {
 	struct kept *kept;       /* NULL: nothing is kept */
 };
 
-static int hear(struct sideband *s, int cpu, struct err *e)
+static int sideband_hear(struct sideband *s, int cpu, struct err *e)
 {
 	int fd = perfev_open(&s->attr, -1, cpu, -1, 0, "the process-life event", NULL);
 	int err;
@@ -121,7 +121,7 @@ struct sideband *sideband_new(const struct targets *t, struct err *e)
 		.exclude_kernel = 1,
 	};
 	for (int i = 0; i < n && !err; i++)
-		err = hear(s, cpus[i], e);
+		err = sideband_hear(s, cpus[i], e);
 	/* without a thread what rings do not hold is lost, and told */
 	if (!err)
 		s->kept = kept_begin(empty_rings, s);
@@ -161,7 +161,7 @@ void sideband_second(struct sideband *s)
 			hear_no_more(s, i--);
 	}
 	for (int k = 0; k < n; k++)
-		s->returned += cpus[k] >= 0 && !hear(s, cpus[k], NULL);
+		s->returned += cpus[k] >= 0 && !sideband_hear(s, cpus[k], NULL);
 }
 
 uint64_t sideband_returned(const struct sideband *s)

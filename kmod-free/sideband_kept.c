@@ -40,7 +40,7 @@ static int keep_wanted(void *ctx, const struct sample *m)
 	return map_get(&k->followed, m->pid) ? queue_push(k->wanted, m) : 0;
 }
 
-static void look(struct kept *k)
+static void sideband_kept_look(struct kept *k)
 {
 	uint64_t now = clock_now();
 
@@ -51,7 +51,7 @@ static void look(struct kept *k)
 		k->err = queue_flush(k->raw, now - SETTLE_NS, keep_wanted, k);
 }
 
-static void *look_in_turns(void *arg)
+static void *sideband_kept_look_in_turns(void *arg)
 {
 	struct kept *k = arg;
 
@@ -61,13 +61,13 @@ static void *look_in_turns(void *arg)
 		struct timespec at = { .tv_sec = (time_t)(next / 1000000000), .tv_nsec = (long)(next % 1000000000) };
 
 		pthread_cond_timedwait(&k->over, &k->lock, &at);
-		look(k);
+		sideband_kept_look(k);
 	}
 	pthread_mutex_unlock(&k->lock);
 	return NULL;
 }
 
-static void release(struct kept *k)
+static void sideband_kept_release(struct kept *k)
 {
 	queue_free(k->raw);
 	queue_free(k->wanted);
@@ -88,7 +88,7 @@ static int start(struct kept *k)
 	pthread_attr_setstacksize(&small, STACK);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&k->thread, &small, look_in_turns, k);
+	err = pthread_create(&k->thread, &small, sideband_kept_look_in_turns, k);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&small);
 	return err;
@@ -111,7 +111,7 @@ struct kept *kept_begin(kept_empty_fn empty, void *rings)
 	k->raw = queue_new();
 	k->wanted = queue_new();
 	if (!k->raw || !k->wanted || start(k)) {
-		release(k);
+		sideband_kept_release(k);
 		return NULL;
 	}
 	return k;
@@ -144,6 +144,6 @@ int kept_end(struct kept *k, sample_fn fn, void *ctx)
 	/* whose the last moment's are is not known yet: a fork may still be in a ring that was emptied before it */
 	if (fn && err >= 0)
 		err = queue_flush(k->raw, UINT64_MAX, fn, ctx);
-	release(k);
+	sideband_kept_release(k);
 	return err < 0 ? err : 0;
 }

@@ -42,7 +42,7 @@ struct sampling {
 	void *ctx;
 };
 
-static int encode(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
+static int spe_encode_one(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {
 	struct pmu_opts o = { .period = cfg->period, .ldlat = cfg->ldlat, .kernel = cfg->kernel, .phys = cfg->phys };
 	struct pmu_cpu cpu;
@@ -79,7 +79,7 @@ static int spe_open(struct sampling **out, const struct source_config *cfg, stru
 	s->cfg = *cfg;
 	s->stats.per_second = NAN;
 	s->stats.counted_loads = s->stats.counted_stores = ~0ull;
-	n = s->event_cnt = encode(cfg, s->event, HW_MAX_EVENTS, e);
+	n = s->event_cnt = spe_encode_one(cfg, s->event, HW_MAX_EVENTS, e);
 	if (n < 0) {
 		spe_close(s);
 		return n;
@@ -147,7 +147,7 @@ static int on_access(void *ctx, const struct sample *m)
 	return s->fn(s->ctx, m);
 }
 
-static int on_record(void *ctx, const struct sample *m)
+static int spe_on_record(void *ctx, const struct sample *m)
 {
 	struct sampling *s = ctx;
 	struct traced *t = s->current;
@@ -186,7 +186,7 @@ static int spe_read(struct sampling *s, sample_fn fn, void *ctx)
 		int rc;
 
 		s->current = &s->t[i];
-		rc = ring_read(&s->t[i].ring, on_record, s);
+		rc = ring_read(&s->t[i].ring, spe_on_record, s);
 		if (rc < 0)
 			return rc;
 	}
@@ -204,12 +204,12 @@ static int spe_set_rate(struct sampling *s, double factor)
 	return -EOPNOTSUPP; /* the period is fixed when the event is opened */
 }
 
-static int probe(char *text, size_t size, struct err *e)
+static int spe_probe(char *text, size_t size, struct err *e)
 {
 	struct source_config cfg = { .period = 4096 };
 	struct pmu_event ev[HW_MAX_EVENTS];
 	struct sampling *s;
-	int n = encode(&cfg, ev, HW_MAX_EVENTS, e), err;
+	int n = spe_encode_one(&cfg, ev, HW_MAX_EVENTS, e), err;
 
 	if (n < 0)
 		return n;
@@ -226,7 +226,7 @@ static int probe(char *text, size_t size, struct err *e)
 static const struct source_driver driver = {
 	.bias = SOURCE_BY_COUNT,
 	.gives = SOURCE_LOADS | SOURCE_STORES | SOURCE_LATENCY,
-	.probe = probe,
+	.probe = spe_probe,
 	.open = spe_open,
 	.add_task = spe_add_task,
 	.start = spe_start,

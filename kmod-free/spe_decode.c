@@ -108,7 +108,8 @@ static void take_packet(struct record *r, const struct packet *k)
 	}
 }
 
-static int deliver(const struct record *r, const struct sample *base, struct spe_stats *st, sample_fn fn, void *ctx)
+static int spe_decode_deliver(const struct record *r, const struct sample *base, struct spe_stats *st, sample_fn fn,
+			      void *ctx)
 {
 	struct sample s = *base;
 
@@ -169,7 +170,7 @@ int64_t spe_decode(const uint8_t *data, size_t size, const struct sample *base, 
 		if (k.header != END)
 			take_packet(&r, &k);
 		if (k.header == END || k.header == TIMESTAMP) { /* either ends a record */
-			int err = r.open ? deliver(&r, base, st, fn, ctx) : 0;
+			int err = r.open ? spe_decode_deliver(&r, base, st, fn, ctx) : 0;
 
 			if (err < 0)
 				return err;

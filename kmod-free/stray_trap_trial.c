@@ -37,7 +37,7 @@ struct stray_trial {
 	int lock; /* the cache's folder; -1: there is none, and nothing to lock */
 };
 
-static __attribute__((noinline, noclone)) void reached(void)
+static __attribute__((noinline, noclone)) void stray_trap_trial_reached(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
@@ -50,7 +50,7 @@ static int arm(void)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = (uintptr_t)reached,
+		.bp_addr = (uintptr_t)stray_trap_trial_reached,
 		.bp_len = sizeof(long),
 	};
 
@@ -72,7 +72,7 @@ static void hit_piece(struct stray_trial *t, struct idle_cpu *idle)
 				if (over(t))
 					return;
 			while (!idle_cpu_wait(idle, &t->stop));
-		reached();
+		stray_trap_trial_reached();
 	}
 }
 

@@ -70,7 +70,7 @@ int sysio_record(const void *data, size_t size, sample_fn fn, void *ctx)
 	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static int sysio_on_record(void *ctx, void *data, size_t size)
 {
 	struct sysio *s = ctx;
 	int err = sysio_record(data, size, s->fn, s->ctx);
@@ -80,7 +80,7 @@ static int on_record(void *ctx, void *data, size_t size)
 }
 
 /* Whose calls are reported is told later; nobody's until then. */
-static int prepare(struct sysio_bpf *b, const struct sysio_opts *o)
+static int sysio_prepare(struct sysio_bpf *b, const struct sysio_opts *o)
 {
 	b->bss->follow = FOLLOW_PROCESSES;
 	b->bss->from = UINT64_MAX;
@@ -106,7 +106,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 	}
 	counters_prepare();
 	s->bpf = sysio_bpf__open_opts(kernel_btf_options());
-	err = s->bpf ? prepare(s->bpf, o) : -errno;
+	err = s->bpf ? sysio_prepare(s->bpf, o) : -errno;
 	err = err ? err : kernel_btf_load(s->bpf->skeleton);
 	if (err) {
 		err_set(e, err,
@@ -122,7 +122,7 @@ struct sysio *sysio_new(const struct sysio_opts *o, struct err *e)
 
 		bpf_map_update_elem(bpf_map__fd(s->bpf->maps.calls), &key, &c, BPF_ANY);
 	}
-	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), on_record, s, NULL);
+	s->ring = ring_buffer__new(bpf_map__fd(s->bpf->maps.ring), sysio_on_record, s, NULL);
 	if (!s->ring) {
 		err_set(e, -errno, "the ring for system calls cannot be mapped: %s", strerror(errno));
 		sysio_free(s);

@@ -166,7 +166,7 @@ static bool is_target(const struct targets *t, int pid)
 }
 
 /* One look at /proc. Parents mostly have the lower number and come first, so that one is enough for most trees. */
-static int add_children(struct targets *t, DIR *proc, size_t *added, struct err *e)
+static int targets_add_children(struct targets *t, DIR *proc, size_t *added, struct err *e)
 {
 	struct dirent *d;
 	int err = 0;
@@ -205,7 +205,7 @@ int targets_add_descendants(struct targets *t, struct err *e)
 		return err_set(e, -errno, "cannot look for child processes in /proc: %s", strerror(errno));
 	do {
 		rewinddir(proc);
-		err = add_children(t, proc, &added, e);
+		err = targets_add_children(t, proc, &added, e);
 	} while (!err && added);
 	closedir(proc);
 	return err;

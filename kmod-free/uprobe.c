@@ -629,7 +629,7 @@ static bool has_uring(const char *tracepoint)
 	return !access(path, R_OK);
 }
 
-static int load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
+static int uprobe_load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
 {
 	struct offload_bpf *s = offload_bpf__open_opts(kernel_btf_options());
 	struct pid_namespace own = targets_pid_namespace();
@@ -723,7 +723,7 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 			err_set(e, -ENODEV, "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)");
 			break;
 		}
-		r = load(u, modes[i], e);
+		r = uprobe_load(u, modes[i], e);
 		if (r)
 			unload(u);
 		if (r == -EPERM)

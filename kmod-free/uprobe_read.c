@@ -71,7 +71,7 @@ int uprobe_record(const void *data, size_t size, const struct uprobe_sink *sink)
 	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static int uprobe_read_on_record(void *ctx, void *data, size_t size)
 {
 	struct uprobe *u = ctx;
 
@@ -82,7 +82,7 @@ static int on_record(void *ctx, void *data, size_t size)
 
 int uprobe_read_open(struct uprobe *u, struct err *e)
 {
-	u->ring = ring_buffer__new(bpf_map__fd(u->skel->maps.ring), on_record, u, NULL);
+	u->ring = ring_buffer__new(bpf_map__fd(u->skel->maps.ring), uprobe_read_on_record, u, NULL);
 	if (!u->ring)
 		return err_set(e, -errno, "cannot map the ring: %s", strerror(errno));
 	u->activity_size = PROBE_MAX * sizeof(struct probe_activity);

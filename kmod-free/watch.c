@@ -86,7 +86,7 @@ static void set_slot(struct watch *w, unsigned i, uint64_t generation, const str
 
 /* Disabling before closing would interrupt each running thread twice. Instead the slot turns invalid,
  * so that an event that fires until its turn comes stops itself at once. */
-static void disarm(struct watch *w, struct slot *s)
+static void watch_disarm(struct watch *w, struct slot *s)
 {
 	if (!s->event_cnt)
 		return;
@@ -172,7 +172,7 @@ static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
 		if (err == -ESRCH || err == -ENODEV)
 			continue;
 		if (err) {
-			disarm(w, s);
+			watch_disarm(w, s);
 			return err;
 		}
 	}
@@ -181,13 +181,13 @@ static int arm_all(struct watch *w, unsigned index, const int *tids, int n)
 	set_slot(w, index, s->generation, s, false);
 	/* some events have stopped themselves */
 	if (is_crowded(w, index)) {
-		disarm(w, s);
+		watch_disarm(w, s);
 		return -EBUSY;
 	}
 	return 0;
 }
 
-static void set_timer(struct watch *w, uint64_t now)
+static void watch_set_timer(struct watch *w, uint64_t now)
 {
 	struct itimerspec t = { 0 };
 	uint64_t next = UINT64_MAX;
@@ -205,11 +205,11 @@ static void set_timer(struct watch *w, uint64_t now)
 	timerfd_settime(w->timer, TFD_TIMER_ABSTIME, &t, NULL);
 }
 
-static void finish(struct watch *w, unsigned index, uint32_t reason, uint64_t now)
+static void watch_finish(struct watch *w, unsigned index, uint32_t reason, uint64_t now)
 {
 	struct slot *s = &w->slot[index];
 
-	disarm(w, s);
+	watch_disarm(w, s);
 	if (!s->active)
 		return;
 	s->active = false;
@@ -229,8 +229,8 @@ void watch_end(struct watch *w, int slot, uint32_t reason, uint64_t now)
 {
 	/* hits that wait belong to the window */
 	ring_buffer__consume(w->ring);
-	finish(w, (unsigned)slot, reason, now);
-	set_timer(w, now);
+	watch_finish(w, (unsigned)slot, reason, now);
+	watch_set_timer(w, now);
 }
 
 static void give_way(struct watch *w, uint64_t now)
@@ -239,7 +239,7 @@ static void give_way(struct watch *w, uint64_t now)
 		if (!w->slot[i].active)
 			continue;
 		w->stats.stolen++;
-		finish(w, i, FMT_W_STOLEN, now);
+		watch_finish(w, i, FMT_W_STOLEN, now);
 	}
 	w->stay_away_until = now + BACK_OFF_NS;
 }
@@ -299,7 +299,7 @@ int watch_record(struct watch *w, const void *data, size_t size)
 	return 0;
 }
 
-static int on_record(void *ctx, void *data, size_t size)
+static int watch_on_record(void *ctx, void *data, size_t size)
 {
 	return watch_record(ctx, data, size);
 }
@@ -362,7 +362,7 @@ struct watch *watch_new(const struct watch_opts *o, watch_decide_fn decide, watc
 			strerror(-err));
 		goto fail;
 	}
-	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), on_record, w, NULL);
+	w->ring = ring_buffer__new(bpf_map__fd(w->bpf->maps.ring), watch_on_record, w, NULL);
 	w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	w->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (!w->ring || w->timer < 0 || w->epoll < 0 || epoll_ctl(w->epoll, EPOLL_CTL_ADD, w->timer, &ev) ||
@@ -443,7 +443,7 @@ int watch_arm(struct watch *w, const struct watch_request *req, const int *tids,
 	s->win.phases = 1;
 	if (!w->active++)
 		w->armed_since = now;
-	set_timer(w, now);
+	watch_set_timer(w, now);
 	return index;
 }
 
@@ -484,7 +484,7 @@ static int rearm(struct watch *w, unsigned index, uint64_t now)
 	struct slot *s = &w->slot[index];
 	int tids[WATCH_THREADS], n;
 
-	disarm(w, s);
+	watch_disarm(w, s);
 	/* CPUs do not tell that it has ended */
 	n = watch_threads(s->win.req.pid, tids, WATCH_THREADS);
 	if (n <= 0)
@@ -535,21 +535,21 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 
 	if (is_crowded(w, i)) {
 		w->stats.crowded++;
-		finish(w, i, FMT_W_STOLEN, now);
+		watch_finish(w, i, FMT_W_STOLEN, now);
 		return;
 	}
 	if (!full && !late && !(s->write_only && !w->o.read_again && s->writes_after_switch >= w->o.write_limit))
 		return;
 	if (!alternates && (s->win.req.execute || s->write_only || s->again || seen >= w->o.hit_limit ||
 			    !w->o.switch_after || (s->win.req.write_time_ns == 1 && !s->writes))) {
-		finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
+		watch_finish(w, i, full || s->write_only ? (late && !full ? FMT_W_TIME : FMT_W_HITS) : FMT_W_TIME, now);
 		return;
 	}
 	if (alternates) {
 		alternate(w, s);
 	} else if (s->writes || !seen) {
 		if (!full) {
-			finish(w, i, FMT_W_TIME, now);
+			watch_finish(w, i, FMT_W_TIME, now);
 			return;
 		}
 		/* reads and writes mix: go on as before until the whole limit */
@@ -565,7 +565,7 @@ static void check_slot(struct watch *w, unsigned i, uint64_t now)
 	if (err == -ENOSPC && !s->win.req.on_cpus) {
 		give_way(w, now);
 	} else if (err) {
-		finish(w, i, err == -ENOSPC || err == -EBUSY ? FMT_W_STOLEN : FMT_W_EXIT, now);
+		watch_finish(w, i, err == -ENOSPC || err == -EBUSY ? FMT_W_STOLEN : FMT_W_EXIT, now);
 	}
 }
 
@@ -575,7 +575,7 @@ void watch_poll(struct watch *w, uint64_t now)
 	for (unsigned i = 0; i < w->o.slots && w->active; i++)
 		if (w->slot[i].active)
 			check_slot(w, i, now);
-	set_timer(w, now);
+	watch_set_timer(w, now);
 }
 
 void watch_wake_each(struct watch *w, bool each)
@@ -588,7 +588,7 @@ int watch_fd(const struct watch *w)
 	return w->epoll;
 }
 
-static uint64_t draw(uint64_t *x)
+static uint64_t watch_draw(uint64_t *x)
 {
 	return random_next(x) >> 16; /* the low bits are the weakest */
 }
@@ -598,13 +598,13 @@ int watch_victim(const uint64_t *since, unsigned slots, uint64_t *random)
 	unsigned order[WATCH_SLOTS];
 
 	for (unsigned i = 0; i < slots; i++) {
-		unsigned k = (unsigned)(draw(random) % (i + 1));
+		unsigned k = (unsigned)(watch_draw(random) % (i + 1));
 
 		order[i] = order[k];
 		order[k] = i;
 	}
 	for (unsigned i = 0; i < slots; i++)
-		if (draw(random) % (1 + since[order[i]]) == 0)
+		if (watch_draw(random) % (1 + since[order[i]]) == 0)
 			return (int)order[i];
 	return -1;
 }
@@ -635,7 +635,7 @@ void watch_free(struct watch *w)
 		if (w->slot[i].active) {
 			if (w->ring)
 				ring_buffer__consume(w->ring);
-			finish(w, i, FMT_W_EXIT, now);
+			watch_finish(w, i, FMT_W_EXIT, now);
 		}
 		free(w->slot[i].events);
 	}

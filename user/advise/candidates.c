@@ -553,7 +553,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 					 .other_load = NAN };
 }
 
-static struct candidate *add_one(const struct tree *t, struct candidates *out, uint32_t f)
+static struct candidate *candidates_add_one(const struct tree *t, struct candidates *out, uint32_t f)
 {
 	const struct advise_function *fn = &t->in->function[f];
 	struct candidate *c = add_candidate(out, fn->offload ? CANDIDATE_OFFLOAD : CANDIDATE_FUNCTION, fn->name, 1);
@@ -609,7 +609,7 @@ static void trim(const struct tree *t, struct candidates *out, uint8_t *state)
 		}
 		if (!large)
 			continue;
-		c = add_one(t, out, t->large[i]);
+		c = candidates_add_one(t, out, t->large[i]);
 		if (!c)
 			return;
 		memcpy(c->reason, why, sizeof(why));
@@ -806,7 +806,7 @@ int candidates_find(const struct advise_input *in, const struct advise_set *set,
 	/* offloads made already are told of whatever time they take: most of it is not the processor's */
 	for (size_t i = 0; i < in->functions && !err && !out->failed; i++)
 		if (in->function[i].offload && !is_large(&in->function[i]))
-			add_one(&t, out, (uint32_t)i);
+			candidates_add_one(&t, out, (uint32_t)i);
 	if (out->failed)
 		err = -ENOMEM;
 	if (!err && out->count)

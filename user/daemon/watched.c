@@ -157,7 +157,7 @@ static bool look_at_process(struct watched *w, const struct daemon_config *c, in
 }
 
 /* Ourselves and our recorders are nobody's service. */
-static bool is_ours(const struct watched *w, int pid)
+static bool watched_is_ours(const struct watched *w, int pid)
 {
 	int self = getpid();
 	const struct watched_process *p;
@@ -179,7 +179,7 @@ static void find_roots(struct watched *w)
 		struct watched_process *p = &w->at[i], *a;
 		int pid = p->parent;
 
-		p->root = p->service != WATCHED_NONE && !is_ours(w, p->pid);
+		p->root = p->service != WATCHED_NONE && !watched_is_ours(w, p->pid);
 		for (int k = 0; k < MOST_ANCESTORS && p->root && pid > 1; k++) {
 			a = watched_find(w, pid);
 			if (!a)

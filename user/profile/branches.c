@@ -26,7 +26,7 @@ static int by_way(const void *a, const void *b)
 }
 
 /* Those of one place become one; in order afterwards. */
-static void add_up(struct branches *b)
+static void branches_add_up(struct branches *b)
 {
 	size_t kept = 0;
 
@@ -53,7 +53,7 @@ static int take_branch(void *ctx, const void *rec, size_t size)
 		return 0;
 	/* A recording of days tells each way many times over. */
 	if (b->count == MOST_WAYS) {
-		add_up(b);
+		branches_add_up(b);
 		/* Of damage few are alike: the next records would each be sorted in, for nothing. */
 		if (b->count > MOST_WAYS / 2)
 			return -E2BIG;
@@ -116,7 +116,7 @@ static void use_indexes(struct branches *b, const struct profile *p)
 void branches_sum(struct branches *b, const struct profile *p)
 {
 	use_indexes(b, p);
-	add_up(b);
+	branches_add_up(b);
 }
 
 uint64_t branches_taken(const struct branches *b, uint32_t module)

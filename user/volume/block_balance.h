@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How often the blocks of sampled functions ran: their control flow and the calls between them, as flow_balance.h solves
- * it, then what bursts and execution counts say of it. What that means for accesses is flow's (flow/block_executions.c).
+ * How often the blocks of sampled functions ran: their control flow and the calls between them, as flow_balance.h
+ * solves it, then what bursts and execution counts say of it. What that means for accesses is flow's
+ * (flow/block_executions.c).
  * A module whose file is not here, or is another build, has no blocks. Included by user/flow.
  *
- *     blocks_build(&b);  balance_solve_kept(&b.s);  blocks_use_bursts(&b);  blocks_hold_to_counts(&b);  blocks_release(&b);
+ *     blocks_build(&b);
+ *     balance_solve_kept(&b.s);
+ *     blocks_use_bursts(&b);
+ *     blocks_hold_to_counts(&b);
+ *     blocks_release(&b);
  *
  * To tell it of another kind of evidence: a member of block_evidence, and a step behind these.
  */

@@ -221,7 +221,7 @@ static Int by_set(const void *a, const void *b)
 	return by_block(a, b);
 }
 
-static UInt count(const ULong *b)
+static UInt x_reach_count(const ULong *b)
 {
 	UInt n = 0;
 
@@ -239,9 +239,9 @@ static void sum_block(const Ref *r, ULong n, Sum *sum)
 	for (ULong i = 0; i < n; i++)
 		for (UInt k = 0; k < UBLK_WORDS; k++)
 			bits[sets[r[i].set].what][k] |= r[i].bits[k];
-	sum->written += count(bits[SET_WRITTEN]);
-	sum->read += count(bits[SET_READ]);
-	sum->allocated += count(bits[SET_ALLOCATED]);
+	sum->written += x_reach_count(bits[SET_WRITTEN]);
+	sum->read += x_reach_count(bits[SET_READ]);
+	sum->allocated += x_reach_count(bits[SET_ALLOCATED]);
 	for (UInt k = 0; k < UBLK_WORDS; k++)
 		sum->unread += __builtin_popcountll(bits[SET_WRITTEN][k] & ~bits[SET_READ][k]);
 }
@@ -317,7 +317,7 @@ void reach_write(const ObjectReach *(*nth)(UInt i), UInt objects)
 	Ref *r = collect(&n, True);
 
 	for (ULong i = 0; i < n; i++)
-		size[r[i].set] += count(r[i].bits);
+		size[r[i].set] += x_reach_count(r[i].bits);
 	VG_(free)(r);
 	write_reaches(size);
 	VG_(free)(size);
