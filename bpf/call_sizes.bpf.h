@@ -103,7 +103,7 @@ static __always_inline __u64 job_of(const struct args *r, const struct probe_exp
 	return read_field(ring - 4, 4, &at) ? ring + at : 0;
 }
 
-struct seen {
+struct size_seen {
 	__u64 v;  /* the value, or what it was before */
 	__u64 at; /* where to look at return; 0: nothing to do there */
 };
@@ -142,7 +142,7 @@ static __always_inline bool add_up(struct summed *s, __u64 n, __u32 most)
 }
 
 /* The entry's half of an expression. False: not known. */
-static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct seen *e)
+static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct size_seen *e)
 {
 	__u64 p, n, item;
 	__u32 i;

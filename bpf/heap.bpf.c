@@ -39,7 +39,7 @@ struct {
 	__type(value, struct call);
 } calls SEC(".maps");
 
-struct block_key {
+struct heap_block_key {
 	__u64 addr;
 	__u32 pid, pad;
 };
@@ -49,7 +49,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, BLOCKS_MOST);
-	__type(key, struct block_key);
+	__type(key, struct heap_block_key);
 	__type(value, __u64);
 } blocks SEC(".maps");
 
@@ -90,7 +90,7 @@ static __always_inline bool on_turn(void)
 /* A block that was told of is no more. again: its address is given out anew, so it ended at some time before. */
 static __always_inline void heap_forget_one(__u32 pid, __u64 addr, bool again)
 {
-	struct block_key key = { .addr = addr, .pid = pid };
+	struct heap_block_key key = { .addr = addr, .pid = pid };
 	__u64 *born = bpf_map_lookup_elem(&blocks, &key), id = bpf_get_current_pid_tgid();
 	struct wire_freed *w;
 
@@ -178,16 +178,16 @@ static __always_inline bool heap_drawn(__u64 bytes)
 	return true;
 }
 
-struct told {
+struct heap_told {
 	struct wire_block b;
 	__u8 stack[SNAPSHOT];
 };
 
 static __always_inline void heap_tell(struct pt_regs *r, const struct call *c, __u64 addr, __u64 id)
 {
-	struct block_key key = { .addr = addr, .pid = id >> 32 };
+	struct heap_block_key key = { .addr = addr, .pid = id >> 32 };
 	__u64 now = bpf_ktime_get_ns();
-	struct told *t;
+	struct heap_told *t;
 
 	if (bpf_map_update_elem(&blocks, &key, &now, BPF_ANY)) {
 		count(HC_BLOCKS_FULL);

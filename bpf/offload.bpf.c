@@ -301,7 +301,7 @@ static __always_inline struct probe_thread *thread_of(__u32 tid)
 /* What the arguments tell at entry. */
 static __noinline int read_args(const struct args *r, struct probe_slot *s, const struct probe_spec *spec)
 {
-	struct seen e;
+	struct size_seen e;
 	__u64 at;
 	__u32 n;
 
@@ -750,7 +750,7 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 	struct probe_spec *spec;
 	struct args args;
 	struct probe_thread *t;
-	struct seen e;
+	struct size_seen e;
 	struct probe_slot *s;
 	__u32 tid, i, key;
 

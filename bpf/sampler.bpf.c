@@ -52,7 +52,7 @@ struct {
 	__type(value, __u64);
 } stack_end SEC(".maps");
 
-struct scratch {
+struct sampler_scratch {
 	struct wire_sample s;
 	__u8 stack[STACK_MAX + PAGE];
 	__u64 last; /* tick */
@@ -63,7 +63,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1); /* number of CPUs, set before load */
 	__type(key, __u32);
-	__type(value, struct scratch);
+	__type(value, struct sampler_scratch);
 } scratch SEC(".maps");
 
 /* samples come first: half of the ring is theirs */
@@ -97,7 +97,7 @@ static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, _
  * snapshot nor ends it: a failed read leaves zeros. What is done is kept in memory: of that the verifier knows
  * nothing, so all ways through a turn look the same to it. From a register it would follow each way out of each turn
  * to the end of the program, 80 ms of every start. */
-static __always_inline __u32 sampler_take_stack(struct scratch *x, __u64 sp, __u32 want)
+static __always_inline __u32 sampler_take_stack(struct sampler_scratch *x, __u64 sp, __u32 want)
 {
 	volatile __u32 *done = &x->s.stack_bytes, *absent = &x->s.absent, *present = &x->s.pad;
 
@@ -127,7 +127,7 @@ static __always_inline __u32 sampler_take_stack(struct scratch *x, __u64 sp, __u
 }
 
 /* What the thread had in the processor's registers when it entered the kernel. */
-static __always_inline void take_registers(struct scratch *x, struct task_struct *task, struct pt_regs *user)
+static __always_inline void take_registers(struct sampler_scratch *x, struct task_struct *task, struct pt_regs *user)
 {
 	__u64 code[WIRE_CODE_WORDS];
 
@@ -137,7 +137,8 @@ static __always_inline void take_registers(struct scratch *x, struct task_struct
 }
 
 /* With the used part of the stack, into the ring. */
-static __always_inline long send_sample(struct scratch *x, struct task_struct *task, __u32 tid, __u32 most, __u64 flag)
+static __always_inline long send_sample(struct sampler_scratch *x, struct task_struct *task, __u32 tid, __u32 most,
+					__u64 flag)
 {
 	__u32 len, want = wanted_bytes(task, tid, x->s.regs[WREG_SP], &x->s.h.flags);
 
@@ -161,7 +162,7 @@ static __always_inline void sampler_take_tick(__u64 id, __u64 kernel_ip, __u64 p
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs user, *r;
-	struct scratch *x;
+	struct sampler_scratch *x;
 	__u32 cpu = bpf_get_smp_processor_id();
 	__u64 waiting;
 

@@ -31,7 +31,7 @@ struct {
 	__uint(max_entries, RING_BYTES);
 } ring SEC(".maps");
 
-struct record {
+struct sysio_record {
 	struct wire_sysio s;
 	struct wire_range range[MAX_RANGES];
 	__u32 busy; /* a task that was preempted while it fills this has not come back */
@@ -41,7 +41,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct record);
+	__type(value, struct sysio_record);
 } scratch SEC(".maps");
 
 struct msghdr { /* user space's */
@@ -50,7 +50,7 @@ struct msghdr { /* user space's */
 	__u64 iov, iov_len;
 };
 
-struct share {
+struct stretch_share {
 	__u64 stretch, ns;
 };
 
@@ -59,7 +59,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct share);
+	__type(value, struct stretch_share);
 } shares SEC(".maps");
 
 /* Set by user space while running. */
@@ -100,7 +100,7 @@ static __always_inline __u64 arg(const struct pt_regs *r, __u32 i)
 }
 
 /* An iovec array has the layout of our ranges. The last ones are cut to what was moved. */
-static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __u64 left)
+static __always_inline __u32 take_iov(struct sysio_record *x, __u64 iov, __u64 cnt, __u64 left)
 {
 	if (cnt > MAX_RANGES) {
 		count(SC_CUT);
@@ -119,7 +119,7 @@ static __always_inline __u32 take_iov(struct record *x, __u64 iov, __u64 cnt, __
 	return cnt;
 }
 
-static __always_inline __u32 take_ranges(struct record *x, const struct sysio_call *c, const struct pt_regs *r,
+static __always_inline __u32 take_ranges(struct sysio_record *x, const struct sysio_call *c, const struct pt_regs *r,
 					 __s64 ret)
 {
 	__u64 addr = arg(r, c->addr), cnt;
@@ -158,8 +158,8 @@ static __always_inline __u32 take_ranges(struct record *x, const struct sysio_ca
 
 /* Fills x and sends it; true if the call was reported.
  * shape: inlined; pointers to parts would cost the verifier what it knows of them. */
-static __always_inline bool send(struct record *x, const struct sysio_call *c, const struct pt_regs *regs, __s64 ret,
-				 __u64 id, __u64 now, __u32 step)
+static __always_inline bool send(struct sysio_record *x, const struct sysio_call *c, const struct pt_regs *regs,
+				 __s64 ret, __u64 id, __u64 now, __u32 step)
 {
 	__u32 n = take_ranges(x, c, regs, ret);
 
@@ -189,7 +189,7 @@ static __always_inline bool sysio_observe(struct bpf_raw_tracepoint_args *ctx, _
 	__s64 ret = (__s64)ctx->args[1];
 	__u32 zero = 0, nr, step;
 	struct pt_regs regs;
-	struct record *x;
+	struct sysio_record *x;
 	struct sysio_call *c;
 	bool sent;
 
@@ -231,7 +231,7 @@ static __always_inline void charge(__u64 ns)
 {
 	struct wire_head wake = { 0 };
 	__u32 zero = 0;
-	struct share *here = bpf_map_lookup_elem(&shares, &zero);
+	struct stretch_share *here = bpf_map_lookup_elem(&shares, &zero);
 
 	if (!here)
 		return;

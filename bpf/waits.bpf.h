@@ -54,7 +54,7 @@ static __always_inline void came_back(struct task_struct *next)
 	count_n(CTR_OFF_NS, bpf_ktime_get_ns() - r.h.time);
 }
 
-static __always_inline void tell_leaving(struct scratch *x, struct task_struct *task, __u64 id, bool ready,
+static __always_inline void tell_leaving(struct sampler_scratch *x, struct task_struct *task, __u64 id, bool ready,
 					 __u32 one_in)
 {
 	struct pt_regs user, *r = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -106,7 +106,7 @@ static __always_inline int take_switch(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 one_in = off_one_in, cpu;
-	struct scratch *x;
+	struct sampler_scratch *x;
 	__u64 id;
 
 	came_back((void *)ctx->args[2]);

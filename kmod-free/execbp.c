@@ -27,7 +27,7 @@
 #define LEAST_LEFT_NS 50000 /* of CPU time: not worth waiting for */
 
 /* Events of one thread, or of one CPU. */
-struct group {
+struct execbp_group {
 	int leader; /* counts the thread's CPU time; enabling it arms all */
 	int fd[EXECWIN_SLOTS], link[EXECWIN_SLOTS];
 	unsigned events;
@@ -38,7 +38,7 @@ struct execbp {
 	int timer;
 	bool open;
 	uint64_t generation, armed, deadline, away_until, off_cpus_until;
-	struct group group[EXECBP_CPUS];
+	struct execbp_group group[EXECBP_CPUS];
 	unsigned groups, cpus;
 	clockid_t clock; /* of the process, and what it said when all was armed */
 	uint64_t clock_armed;
@@ -91,7 +91,7 @@ static void execbp_disarm(struct execbp *x)
 {
 	switch_groups(x, PERF_EVENT_IOC_DISABLE);
 	for (unsigned i = 0; i < x->groups; i++) {
-		struct group *g = &x->group[i];
+		struct execbp_group *g = &x->group[i];
 
 		for (unsigned k = 0; k < g->events; k++) {
 			if (g->link[k] >= 0)
@@ -103,7 +103,7 @@ static void execbp_disarm(struct execbp *x)
 	x->groups = 0;
 }
 
-static int add_slot(struct execbp *x, struct group *g, unsigned i, pid_t tid, int cpu)
+static int add_slot(struct execbp *x, struct execbp_group *g, unsigned i, pid_t tid, int cpu)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
@@ -137,10 +137,11 @@ static int open_group(struct execbp *x, pid_t tid, int cpu)
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .size = sizeof(attr), .disabled = 1
 	};
-	struct group *g = &x->group[x->groups];
+	struct execbp_group *g = &x->group[x->groups];
 	int err = 0;
 
-	*g = (struct group){ .leader = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC) };
+	*g = (struct execbp_group){ .leader = (int)syscall(SYS_perf_event_open, &attr, tid, cpu, -1,
+							   PERF_FLAG_FD_CLOEXEC) };
 	if (g->leader < 0)
 		return -errno;
 	x->groups++;

@@ -21,25 +21,25 @@
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
-struct file {
+struct heap_probes_file {
 	int fd; /* -1: free */
 	unsigned count;
 	unsigned long *offset;
 	uint64_t *cookie;
 };
 
-enum state { IDLE, ATTACHING, ATTACHED, FAILED, DETACHING };
+enum heap_probes_state { IDLE, ATTACHING, ATTACHED, FAILED, DETACHING };
 
 struct heap_probes {
 	struct heap_bpf *bpf;
 	struct ring_buffer *ring;
 	const struct heap_reader *to;
 	uint64_t malformed;
-	struct file file[HEAP_FILES_MOST];
+	struct heap_probes_file file[HEAP_FILES_MOST];
 	/* of the thread that plants and removes */
 	pthread_t thread;
 	bool threaded; /* to be joined */
-	enum state state;
+	enum heap_probes_state state;
 	int failed;
 	pid_t pid;
 	int wanted[HEAP_FILES_MOST];
@@ -124,7 +124,7 @@ void heap_probes_free(struct heap_probes *h)
 
 int heap_probes_file(struct heap_probes *h, int fd, const struct heap_place *places, unsigned count)
 {
-	struct file *f;
+	struct heap_probes_file *f;
 	int at = 0;
 	unsigned n = 0;
 
@@ -133,7 +133,7 @@ int heap_probes_file(struct heap_probes *h, int fd, const struct heap_place *pla
 	if (at == HEAP_FILES_MOST || count > HEAP_PLACES_MOST)
 		return -ENOSPC;
 	f = &h->file[at];
-	*f = (struct file){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3) };
+	*f = (struct heap_probes_file){ .fd = fcntl(fd, F_DUPFD_CLOEXEC, 3) };
 	if (f->fd < 0)
 		return -errno;
 	f->offset = calloc(count + 1, sizeof(*f->offset));
@@ -156,18 +156,18 @@ int heap_probes_file(struct heap_probes *h, int fd, const struct heap_place *pla
 
 void heap_probes_file_end(struct heap_probes *h, int file)
 {
-	struct file *f = &h->file[file];
+	struct heap_probes_file *f = &h->file[file];
 
 	free(f->offset);
 	free(f->cookie);
 	if (f->fd >= 0)
 		close(f->fd);
-	*f = (struct file){ .fd = -1 };
+	*f = (struct heap_probes_file){ .fd = -1 };
 }
 
 /* ---- planting ---- */
 
-static int heap_probes_plant(const struct bpf_program *prog, const struct file *f, pid_t pid)
+static int heap_probes_plant(const struct bpf_program *prog, const struct heap_probes_file *f, pid_t pid)
 {
 	char path[64];
 	struct {
@@ -204,7 +204,7 @@ static void *plant_all(void *arg)
 	int err = 0;
 
 	for (unsigned i = 0; i < h->wanted_cnt && err >= 0; i++) {
-		const struct file *f = &h->file[h->wanted[i]];
+		const struct heap_probes_file *f = &h->file[h->wanted[i]];
 
 		err = heap_probes_plant(h->bpf->progs.heap_place, f, h->pid);
 		if (err < 0)
@@ -229,7 +229,7 @@ static void *remove_all(void *arg)
 	return NULL;
 }
 
-static enum state state_of(struct heap_probes *h)
+static enum heap_probes_state state_of(struct heap_probes *h)
 {
 	return __atomic_load_n(&h->state, __ATOMIC_ACQUIRE);
 }
@@ -254,7 +254,7 @@ int heap_probes_attach(struct heap_probes *h, pid_t pid, const int *files, unsig
 
 int heap_probes_attached(struct heap_probes *h)
 {
-	enum state s = state_of(h);
+	enum heap_probes_state s = state_of(h);
 
 	if (s == FAILED) {
 		join(h);
@@ -266,7 +266,7 @@ int heap_probes_attached(struct heap_probes *h)
 
 void heap_probes_detach(struct heap_probes *h)
 {
-	enum state s = state_of(h);
+	enum heap_probes_state s = state_of(h);
 
 	if (s == IDLE || s == DETACHING)
 		return;

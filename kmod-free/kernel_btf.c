@@ -115,14 +115,14 @@ static int kernel_btf_look(struct view *v, const void *data, size_t size)
 }
 
 /* What is copied, as its own BTF. */
-struct copy {
+struct kernel_btf_copy {
 	const struct view *from;
 	uint32_t *to; /* the new number of each type; 0: not copied */
 	uint32_t count;
 	struct buf types, strings;
 };
 
-static uint32_t copy_name(struct copy *c, uint32_t off)
+static uint32_t copy_name(struct kernel_btf_copy *c, uint32_t off)
 {
 	const char *name = kernel_btf_name_at(c->from, off);
 	uint32_t at = (uint32_t)c->strings.len;
@@ -133,10 +133,10 @@ static uint32_t copy_name(struct copy *c, uint32_t off)
 	return at;
 }
 
-static uint32_t copy_type(struct copy *c, uint32_t id, unsigned depth);
+static uint32_t copy_type(struct kernel_btf_copy *c, uint32_t id, unsigned depth);
 
 /* The types of members and elements; names of what follows a type's head. All lie in `t`, which is a copy. */
-static bool copy_parts(struct copy *c, struct btf_type *t, unsigned depth)
+static bool copy_parts(struct kernel_btf_copy *c, struct btf_type *t, unsigned depth)
 {
 	struct btf_member *m = btf_members(t);
 	struct btf_array *a = btf_array(t);
@@ -178,7 +178,7 @@ static bool copy_parts(struct copy *c, struct btf_type *t, unsigned depth)
 }
 
 /* Its new number; 0: void, or what no field can be of. */
-static uint32_t copy_type(struct copy *c, uint32_t id, unsigned depth)
+static uint32_t copy_type(struct kernel_btf_copy *c, uint32_t id, unsigned depth)
 {
 	const struct btf_type *t = type_of(c->from, id);
 	struct btf_type *copy;
@@ -204,7 +204,7 @@ static uint32_t copy_type(struct copy *c, uint32_t id, unsigned depth)
 }
 
 /* Names of a set of types, found fast: most of the kernel's begin with two letters that none of these does. */
-struct names {
+struct kernel_btf_names {
 	struct name {
 		const char *name;
 		size_t len;
@@ -234,7 +234,7 @@ static bool can_be_sought(const struct btf_type *t)
 	return btf_is_composite(t) || btf_is_typedef(t) || btf_is_any_enum(t);
 }
 
-static int names_of(struct names *n, const struct btf *b)
+static int names_of(struct kernel_btf_names *n, const struct btf *b)
 {
 	uint32_t count = b ? btf__type_cnt(b) : 0;
 
@@ -254,7 +254,7 @@ static int names_of(struct names *n, const struct btf *b)
 	return 0;
 }
 
-static bool is_named(const struct names *n, const char *name)
+static bool is_named(const struct kernel_btf_names *n, const char *name)
 {
 	size_t len;
 
@@ -267,7 +267,7 @@ static bool is_named(const struct names *n, const char *name)
 	return false;
 }
 
-static int copy_named(struct copy *c, const struct names *n, struct buf *out)
+static int copy_named(struct kernel_btf_copy *c, const struct kernel_btf_names *n, struct buf *out)
 {
 	struct btf_header h = { .magic = BTF_MAGIC, .version = BTF_VERSION, .hdr_len = sizeof(h) };
 
@@ -289,8 +289,8 @@ static int copy_named(struct copy *c, const struct names *n, struct buf *out)
 
 static int pick(const struct view *v, const struct bpf_object *like, struct buf *out)
 {
-	struct names *n = calloc(1, sizeof(*n));
-	struct copy c = { .from = v, .to = calloc(v->count + 1, sizeof(*c.to)) };
+	struct kernel_btf_names *n = calloc(1, sizeof(*n));
+	struct kernel_btf_copy c = { .from = v, .to = calloc(v->count + 1, sizeof(*c.to)) };
 	int err = n && c.to ? names_of(n, bpf_object__btf(like)) : -ENOMEM;
 
 	if (!err)
@@ -337,8 +337,8 @@ static bool map_or_read(void)
 	return kernel.data && (kernel.mapped || have == kernel.size);
 }
 
-/* From an image of the kernel, where libbpf finds one. It may know kinds of types that kernel_btf_look() does not: then it fits
- * accesses by itself, and functions are known all the same. */
+/* From an image of the kernel, where libbpf finds one. It may know kinds of types that kernel_btf_look() does not:
+ * then it fits accesses by itself, and functions are known all the same. */
 static bool ask_libbpf(void)
 {
 	struct btf *b = btf__load_vmlinux_btf();

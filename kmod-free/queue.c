@@ -8,14 +8,14 @@
 #include "util/buf.h"
 #include "util/grow.h"
 
-struct entry {
+struct queue_entry {
 	uint64_t time;
 	uint64_t order; /* of arrival: equal times keep it */
 	size_t at;      /* of the copied sample in bytes */
 };
 
 struct queue {
-	struct entry *entries;
+	struct queue_entry *entries;
 	size_t count, cap;
 	uint64_t arrivals;
 	struct buf bytes;
@@ -61,7 +61,7 @@ int queue_push(void *ctx, const struct sample *s)
 
 	if (!GROW(q->entries, q->count, q->cap, 256))
 		return -ENOMEM;
-	q->entries[q->count] = (struct entry){ s->time, q->arrivals++, copy_in(&q->bytes, s) };
+	q->entries[q->count] = (struct queue_entry){ s->time, q->arrivals++, copy_in(&q->bytes, s) };
 	if (buf_failed(&q->bytes))
 		return -ENOMEM;
 	q->count++;
@@ -70,7 +70,7 @@ int queue_push(void *ctx, const struct sample *s)
 
 static int queue_by_time(const void *a, const void *b)
 {
-	const struct entry *x = a, *y = b;
+	const struct queue_entry *x = a, *y = b;
 
 	if (x->time != y->time)
 		return x->time < y->time ? -1 : 1;
@@ -105,7 +105,7 @@ static int queue_deliver(struct queue *q, size_t n, sample_fn fn, void *ctx)
 	}
 	buf_clear(&q->spare);
 	for (; i < q->count; i++) {
-		struct entry e = q->entries[i];
+		struct queue_entry e = q->entries[i];
 
 		e.at = copy_in(&q->spare, sample_at(q, e.at));
 		q->entries[kept++] = e;

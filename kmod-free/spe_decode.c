@@ -13,7 +13,7 @@
 #define COUNTER_TOTAL 0
 #define OP_LOAD_STORE 1
 
-struct record {
+struct spe_decode_record {
 	bool open; /* a packet has been seen */
 	bool load_store, store, atomic, has_pc, has_addr, has_phys, has_latency, has_time;
 	uint64_t pc, addr, phys, time, events, source;
@@ -78,7 +78,7 @@ static uint64_t virtual(uint64_t payload)
 	return a >> 55 & 1 ? a | 0xffull << 56 : a;
 }
 
-static void take_packet(struct record *r, const struct packet *k)
+static void take_packet(struct spe_decode_record *r, const struct packet *k)
 {
 	r->open = true;
 	if (k->header == TIMESTAMP) {
@@ -108,8 +108,8 @@ static void take_packet(struct record *r, const struct packet *k)
 	}
 }
 
-static int spe_decode_deliver(const struct record *r, const struct sample *base, struct spe_stats *st, sample_fn fn,
-			      void *ctx)
+static int spe_decode_deliver(const struct spe_decode_record *r, const struct sample *base, struct spe_stats *st,
+			      sample_fn fn, void *ctx)
 {
 	struct sample s = *base;
 
@@ -145,7 +145,7 @@ static int spe_decode_deliver(const struct record *r, const struct sample *base,
 int64_t spe_decode(const uint8_t *data, size_t size, const struct sample *base, struct spe_stats *st, sample_fn fn,
 		   void *ctx)
 {
-	struct record r = { 0 };
+	struct spe_decode_record r = { 0 };
 	size_t at = 0, done = 0;
 
 	while (at < size) {

@@ -62,7 +62,7 @@ enum fmt_probe_class uprobe_class(const struct uprobe *u, const uint8_t *bytes, 
 /* ---- links ---- */
 
 /* Places in one file and what a hit on each is told. */
-struct places {
+struct uprobe_places {
 	const unsigned long *offsets;
 	const uint64_t *cookies;
 	unsigned cnt;
@@ -73,7 +73,7 @@ struct attachment {
 	const struct bpf_program *prog;
 	unsigned type; /* ATTACH_*; of perf uprobes: not looked at */
 	const char *path;
-	struct places at;
+	struct uprobe_places at;
 	bool ret; /* at returns of the functions that begin there */
 };
 
@@ -171,9 +171,9 @@ static int add_links(struct uprobe *u, struct link_group *g, struct attachment a
 static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 {
 	const struct offload_bpf *s = u->skel;
-	struct places exits = { l->exit_offsets, l->exit_cookies, l->exits };
-	struct places plain = { l->offsets + l->without, l->cookies + l->without, l->cnt - l->without };
-	struct places without = { l->offsets, g->returns ? l->cookies : l->alone, l->without };
+	struct uprobe_places exits = { l->exit_offsets, l->exit_cookies, l->exits };
+	struct uprobe_places plain = { l->offsets + l->without, l->cookies + l->without, l->cnt - l->without };
+	struct uprobe_places without = { l->offsets, g->returns ? l->cookies : l->alone, l->without };
 	bool session = u->mode == UPROBE_SESSION && g->returns;
 	char path[64];
 	int r;

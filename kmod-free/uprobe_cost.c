@@ -63,14 +63,14 @@ static void measure_marker(struct uprobe *u)
 }
 
 /* Ours that can be probed here; all are armed together. */
-struct tried {
+struct uprobe_cost_tried {
 	struct uprobe_point point;
 	enum self_kind kind;
 	uint32_t probe;
 	double without[ROUNDS], cold_without[ROUNDS];
 };
 
-static int trial_count(struct uprobe *u, const struct tried *t, struct err *e)
+static int trial_count(struct uprobe *u, const struct uprobe_cost_tried *t, struct err *e)
 {
 	uint64_t before = uprobe_activity(u, t->probe).calls, calls;
 
@@ -82,7 +82,7 @@ static int trial_count(struct uprobe *u, const struct tried *t, struct err *e)
 		       (unsigned long)calls);
 }
 
-static void trial_cost(struct uprobe *u, struct tried *t, struct inside *in, struct uprobe_class_cost *c)
+static void trial_cost(struct uprobe *u, struct uprobe_cost_tried *t, struct inside *in, struct uprobe_class_cost *c)
 {
 	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
 	double with[ROUNDS], base = median(t->without, ROUNDS), hot, cold, inside;
@@ -111,10 +111,10 @@ static void trial_cost(struct uprobe *u, struct tried *t, struct inside *in, str
 #define ALIKE 1.4 /* costs this close are of one class */
 
 /* Which of the first two costs as much as t. In turn with them: a machine's speed changes. */
-static enum fmt_probe_class trial_class(struct uprobe *u, const struct tried *trials, const struct tried *t,
-					const struct uprobe_sink *sink)
+static enum fmt_probe_class trial_class(struct uprobe *u, const struct uprobe_cost_tried *trials,
+					const struct uprobe_cost_tried *t, const struct uprobe_sink *sink)
 {
-	const struct tried *three[] = { t, &trials[0], &trials[1] };
+	const struct uprobe_cost_tried *three[] = { t, &trials[0], &trials[1] };
 	double with[3][QUICK_ROUNDS], cost[3], stepped, emulated;
 
 	for (unsigned i = 0; i < QUICK_ROUNDS; i++)
@@ -140,7 +140,7 @@ void uprobe_cost_of_unknown(struct uprobe_cost *c)
 		c->of[FMT_PROBE_UNKNOWN].inside_ns = fmin(stepped->inside_ns, emulated->inside_ns);
 }
 
-static void measure_classes(struct uprobe *u, struct tried *trials, unsigned cnt, struct inside *in)
+static void measure_classes(struct uprobe *u, struct uprobe_cost_tried *trials, unsigned cnt, struct inside *in)
 {
 	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };
 	struct uprobe_class_cost *of = u->cost.of;
@@ -164,7 +164,7 @@ int uprobe_measure(struct uprobe *u, struct err *e)
 	unsigned want_limit = u->skel->data->limit_per_window, cnt = 0;
 	struct uprobe_point points[SELF_KINDS];
 	uint64_t exits[SELF_KINDS];
-	struct tried *trials = calloc(SELF_KINDS, sizeof(*trials));
+	struct uprobe_cost_tried *trials = calloc(SELF_KINDS, sizeof(*trials));
 	struct inside *in = calloc(1, sizeof(*in));
 	int lib, r, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	const struct uprobe_sink sink = { .ctx = in, .event = inside_event };

@@ -99,7 +99,7 @@ static double variation(const struct tree *t, const struct counts_group *g, int 
 static void one(const struct tree *tree, const struct plan *p, unsigned seed, double *out)
 {
 	struct counts_link *link = calloc(tree->links + tree->nodes + 1, sizeof(*link));
-	struct counts_part *part = calloc(tree->parts + 1, sizeof(*part));
+	struct counts_piece *part = calloc(tree->parts + 1, sizeof(*part));
 	struct counts_group *group = calloc(tree->functions + 1, sizeof(*group));
 	struct counts_tree t = { .nodes = tree->nodes + 1,
 				 .link = link,

@@ -127,7 +127,7 @@ static int add_part(struct builder *b, const struct cfg *c, uint32_t object, uin
 	if (ROOM(t, part))
 		return -ENOMEM;
 	t->part[t->parts++] =
-		(struct counts_part){ .node = node, .group = t->functions, .instructions = c->block[block].insns };
+		(struct counts_piece){ .node = node, .group = t->functions, .instructions = c->block[block].insns };
 	for (uint32_t i = 0; i < c->block[block].insns; i++)
 		t->function[t->functions].instructions +=
 			(double)runs_at(b, object, cfg_insn_addr(c, c->block[block].insn + i));

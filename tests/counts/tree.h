@@ -38,7 +38,7 @@ struct tree {
 	uint32_t nodes, node_cap;
 	struct tree_link *link;
 	uint32_t links, link_cap;
-	struct counts_part *part; /* group = function */
+	struct counts_piece *part; /* group = function */
 	uint32_t parts, part_cap;
 	struct tree_function *function;
 	uint32_t functions, function_cap;

@@ -35,7 +35,7 @@ static size_t of_file(const void *ctx, uint64_t addr, void *buf, size_t len)
 	return n;
 }
 
-static void is_as_read(struct code_pieces *c, struct file *f, uint64_t addr, size_t len)
+static void is_as_read(struct code_copies *c, struct file *f, uint64_t addr, size_t len)
 {
 	uint8_t got[32], want[32];
 	unsigned reads = f->reads;
@@ -48,7 +48,7 @@ static void is_as_read(struct code_pieces *c, struct file *f, uint64_t addr, siz
 
 static void anywhere(void **state)
 {
-	struct code_pieces c = { 0 };
+	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 };
 	uint64_t random = 42;
 
@@ -59,7 +59,7 @@ static void anywhere(void **state)
 
 static void one_after_another(void **state)
 {
-	struct code_pieces c = { 0 };
+	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 };
 
 	for (uint64_t at = BEGIN; at < BEGIN + CODE_PIECES * CODE_PIECE; at += 3)
@@ -70,7 +70,7 @@ static void one_after_another(void **state)
 
 static void forgotten(void **state)
 {
-	struct code_pieces c = { 0 };
+	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 }, g = { .salt = 2 };
 
 	is_as_read(&c, &f, BEGIN + 100, 15);

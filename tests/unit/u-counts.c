@@ -265,7 +265,7 @@ static void test_ratio_edges(void **state)
 
 struct program {
 	struct counts_link link[2 * NODES + GROUPS];
-	struct counts_part part[NODES];
+	struct counts_piece part[NODES];
 	struct counts_group group[GROUPS];
 	double truth[GROUPS], ratio[2 * NODES + GROUPS], runs[NODES];
 	struct counts_tree tree;
@@ -299,7 +299,7 @@ static void make_program(struct program *p, double ipc, double samples)
 			p->ratio[p->tree.links++] = ratio;
 			p->runs[v] += ratio * p->runs[from];
 		}
-		p->part[v] = (struct counts_part){ .node = v, .group = group, .instructions = 3 + pick(12) };
+		p->part[v] = (struct counts_piece){ .node = v, .group = group, .instructions = 3 + pick(12) };
 		p->truth[group] += p->part[v].instructions * p->runs[v];
 	}
 	for (uint32_t g = 0; g < GROUPS; g++) {
@@ -529,7 +529,7 @@ static void test_shapes(void **state)
 		{ .parent = 0, .child = 2, .ratio = measured(5, 0.02) },
 		{ .parent = 2, .child = 3, .ratio = measured(3, 0.02) },
 	};
-	struct counts_part part[5] = { { 0, 0, 10 }, { 1, 1, 10 }, { 2, 2, 10 }, { 3, 3, 10 }, { 4, 4, 7 } };
+	struct counts_piece part[5] = { { 0, 0, 10 }, { 1, 1, 10 }, { 2, 2, 10 }, { 3, 3, 10 }, { 4, 4, 7 } };
 	struct counts_group group[6] = {
 		{ .time = 100, .samples = 100 },   { .time = 1000, .samples = 1000 }, { .time = 500, .samples = 500 },
 		{ .time = 1500, .samples = 1500 }, { .time = 50, .samples = 50 },     { .time = 80, .samples = 80 },
@@ -594,7 +594,7 @@ static void test_shapes(void **state)
 /* Functions of ten instructions, one part and one group each; their links and their time are the caller's. */
 struct dozen {
 	struct counts_link link[12];
-	struct counts_part part[12];
+	struct counts_piece part[12];
 	struct counts_group group[12];
 	uint32_t count;
 };
@@ -612,7 +612,7 @@ static double share_of(struct dozen *d, uint32_t i)
 	double all = 0;
 
 	for (uint32_t k = 0; k < d->count; k++)
-		d->part[k] = (struct counts_part){ .node = k + 1, .group = k, .instructions = 10 };
+		d->part[k] = (struct counts_piece){ .node = k + 1, .group = k, .instructions = 10 };
 	assert_int_equal(counts_solve(&t), 0);
 	for (uint32_t k = 0; k < d->count; k++)
 		all += d->group[k].instructions;
@@ -724,8 +724,8 @@ static void test_around(void **state)
 		{ .parent = 2, .child = 1, .ratio = measured(1024, 0.01) },
 		{ .parent = 0, .child = 2, .ratio = measured(600, 0.1) },
 	};
-	struct counts_part part[] = { { .node = 1, .group = 0, .instructions = 10 },
-				      { .node = 2, .group = 0, .instructions = 5 } };
+	struct counts_piece part[] = { { .node = 1, .group = 0, .instructions = 10 },
+				       { .node = 2, .group = 0, .instructions = 5 } };
 	struct counts_group group[] = { { .time = 100, .samples = 100 } };
 	double runs[3];
 	struct counts_tree t = { .nodes = 3,
@@ -755,7 +755,7 @@ static void test_around(void **state)
 static void test_refusals(void **state)
 {
 	struct counts_link link = { .parent = 0, .child = 7, .ratio = counts_ratio_once() };
-	struct counts_part part = { 0, 3, 1 };
+	struct counts_piece part = { 0, 3, 1 };
 	struct counts_group group = { .time = -1 };
 	struct counts_tree t = { .nodes = 2, .link = &link, .links = 1 }, none = { 0 };
 

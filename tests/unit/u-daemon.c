@@ -272,7 +272,7 @@ static void only_our_files_are_ours(void **state)
  * time that it is recorded, and what it cost a second. */
 static double an_age(double rate, double begin, double each, double *cost)
 {
-	struct account a;
+	struct turn_account a;
 	double recorded = 0, spent = 0;
 	bool on = false;
 
@@ -318,7 +318,7 @@ static void what_does_not_fit_is_recorded_by_turns(void **state)
 
 static void idle_time_is_saved_for_ten_minutes(void **state)
 {
-	struct account a;
+	struct turn_account a;
 
 	account_open(&a, 0.1);
 	account_earn(&a, 0.1, 1e6);
@@ -331,7 +331,7 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 static double days_bytes(double daily, double bytes, unsigned days, unsigned begins, double *most)
 {
 	enum { DAY = 86400 };
-	struct account a;
+	struct turn_account a;
 	double rate = account_disk_rate(daily), *sum = calloc(days * (size_t)DAY + 1, sizeof(*sum)), all;
 	bool on = false;
 

@@ -88,9 +88,9 @@ static void run(struct planted *p)
 }
 
 /* The only read's answer. */
-static struct answer answer(struct planted *p)
+static struct last_written answer(struct planted *p)
 {
-	struct answer a;
+	struct last_written a;
 
 	run(p);
 	assert_int_equal(p->c.read_count, 1);
@@ -101,7 +101,7 @@ static struct answer answer(struct planted *p)
 
 static void is(struct planted *p, uint32_t producer, enum near near)
 {
-	struct answer a = answer(p);
+	struct last_written a = answer(p);
 
 	assert_int_equal(a.producer, producer);
 	assert_int_equal(a.near, near);
@@ -110,7 +110,7 @@ static void is(struct planted *p, uint32_t producer, enum near near)
 static void the_newest_store_of_the_granule_wins(void **state)
 {
 	struct planted p;
-	struct answer a;
+	struct last_written a;
 
 	begin(&p);
 	store(&p, 10, F, BASE);
@@ -359,7 +359,7 @@ static void a_burst_reads_before_it_writes(void **state)
 static void who_passed_since_has_overwritten(void **state)
 {
 	struct planted p;
-	struct answer a;
+	struct last_written a;
 
 	begin(&p);
 	store(&p, 10, F, BASE + 4 * 8);

@@ -23,7 +23,7 @@ struct planted {
 	struct read_answer read[256];
 	struct last_writer c;
 	struct rewrite_rate still;
-	struct place place;
+	struct store_places place;
 	double stays[SITES], rate[SITES];
 };
 
@@ -66,7 +66,7 @@ static void store(struct planted *p, uint32_t who, uint64_t addr)
 	p->in.access_count++;
 }
 
-static void reads(struct planted *p, uint64_t addr, struct answer a)
+static void reads(struct planted *p, uint64_t addr, struct last_written a)
 {
 	assert_true(p->c.read_count < 256);
 	p->read[p->c.read_count++] = (struct read_answer){
@@ -94,7 +94,7 @@ static double part(struct planted *p, uint32_t who)
 	return his;
 }
 
-static const struct answer none = { .near = NEAR_NONE, .producer = BEFORE, .site = FLOW_NONE };
+static const struct last_written none = { .near = NEAR_NONE, .producer = BEFORE, .site = FLOW_NONE };
 
 static void the_nearer_a_store_the_more_it_tells(void **state)
 {
@@ -197,7 +197,7 @@ static void what_changes_later_is_not_from_before(void **state)
 
 static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 {
-	struct answer filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
+	struct last_written filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
 	struct call_stretch stretch = { .begin = 1, .end = 1000000 };
 	struct planted p;
 
@@ -291,9 +291,9 @@ static void constants_and_reads_without_an_address(void **state)
 
 	begin(&p);
 	store(&p, F, BASE);
-	reads(&p, BASE, (struct answer){ .near = NEAR_CONSTANT, .producer = OUTSIDE, .site = FLOW_NONE });
+	reads(&p, BASE, (struct last_written){ .near = NEAR_CONSTANT, .producer = OUTSIDE, .site = FLOW_NONE });
 	assert_true(part(&p, OUTSIDE) > 0.999);
-	reads(&p, 0, (struct answer){ .near = NEAR_BLIND, .producer = UNKNOWN, .site = FLOW_NONE });
+	reads(&p, 0, (struct last_written){ .near = NEAR_BLIND, .producer = UNKNOWN, .site = FLOW_NONE });
 	assert_true(part(&p, UNKNOWN) == 0); /* nothing is said */
 }
 

@@ -99,7 +99,7 @@ static struct figure without_inside(struct figure a, double inside)
 /* ---- what lies below what ---- */
 
 /* A square table of the functions of ADVISE_LARGE and more: share of the time of one below another. */
-struct tree {
+struct candidates_tree {
 	const struct advise_input *in;
 	uint32_t *large; /* functions */
 	size_t count;
@@ -112,9 +112,9 @@ static bool is_large(const struct advise_function *f)
 	return f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE;
 }
 
-static int tree_build(struct tree *t, const struct advise_input *in)
+static int tree_build(struct candidates_tree *t, const struct advise_input *in)
 {
-	*t = (struct tree){ .in = in };
+	*t = (struct candidates_tree){ .in = in };
 	t->large = calloc(in->functions + 1, sizeof(*t->large));
 	t->index = calloc(in->functions + 1, sizeof(*t->index));
 	if (!t->large || !t->index)
@@ -138,7 +138,7 @@ static int tree_build(struct tree *t, const struct advise_input *in)
 	return 0;
 }
 
-static void tree_release(struct tree *t)
+static void tree_release(struct candidates_tree *t)
 {
 	free(t->large);
 	free(t->index);
@@ -146,7 +146,7 @@ static void tree_release(struct tree *t)
 }
 
 /* Is most of b's time spent below a? */
-static bool lies_below(const struct tree *t, size_t a, size_t b)
+static bool lies_below(const struct candidates_tree *t, size_t a, size_t b)
 {
 	return a != b && t->below[a * t->count + b] >= ADVISE_BELONGS * t->in->function[t->large[b]].share.value;
 }
@@ -333,7 +333,7 @@ failed:
 }
 
 /* Whether function f is one of the candidate's members or nearly always below one. */
-static bool covers(const struct tree *t, const struct candidate *c, uint32_t f)
+static bool covers(const struct candidates_tree *t, const struct candidate *c, uint32_t f)
 {
 	for (size_t i = 0; i < c->functions; i++) {
 		if (c->function[i] == f)
@@ -353,7 +353,7 @@ struct traffic {
 };
 
 /* Bytes per second from one member's calls to another's, and what crosses the border of all. */
-static struct traffic traffic_of(const struct tree *t, const struct candidate *c)
+static struct traffic traffic_of(const struct candidates_tree *t, const struct candidate *c)
 {
 	const struct advise_input *in = t->in;
 	struct traffic s = { 0 };
@@ -405,7 +405,8 @@ static struct figure unique_per_call(double all, struct figure moved, struct fig
 	return out;
 }
 
-static void flows(const struct tree *t, struct candidate *c, struct figure in, struct figure out, double compute)
+static void flows(const struct candidates_tree *t, struct candidate *c, struct figure in, struct figure out,
+		  double compute)
 {
 	const struct advise_input *input = t->in;
 	struct figure calls = candidate_rate_is_bound(c) ? FIGURE_UNKNOWN : c->calls_per_s;
@@ -469,7 +470,7 @@ static struct figure rate_in_common(const struct advise_input *in, const struct 
 	return (struct figure){ value, value * exp(-narrowest), value * exp(narrowest) };
 }
 
-static void fill_candidate(const struct tree *t, struct candidate *c)
+static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
 	struct figure bytes_in = { 0, 0, 0 }, bytes_out = { 0, 0, 0 }, share = { 0, 0, 0 }, calls = FIGURE_UNKNOWN;
@@ -553,7 +554,7 @@ static void fill_candidate(const struct tree *t, struct candidate *c)
 					 .other_load = NAN };
 }
 
-static struct candidate *candidates_add_one(const struct tree *t, struct candidates *out, uint32_t f)
+static struct candidate *candidates_add_one(const struct candidates_tree *t, struct candidates *out, uint32_t f)
 {
 	const struct advise_function *fn = &t->in->function[f];
 	struct candidate *c = add_candidate(out, fn->offload ? CANDIDATE_OFFLOAD : CANDIDATE_FUNCTION, fn->name, 1);
@@ -567,10 +568,10 @@ static struct candidate *candidates_add_one(const struct tree *t, struct candida
 
 /* ---- functions ---- */
 
-enum state { OUT, ABLE, TAKEN };
+enum candidates_state { OUT, ABLE, TAKEN };
 
 /* Which of the large functions are candidates; reasons of the others. */
-static void trim(const struct tree *t, struct candidates *out, uint8_t *state)
+static void trim(const struct candidates_tree *t, struct candidates *out, uint8_t *state)
 {
 	const struct advise_input *in = t->in;
 	char why[sizeof(out->at->reason)];
@@ -622,12 +623,12 @@ static void trim(const struct tree *t, struct candidates *out, uint8_t *state)
 
 /* Large functions as stages: all that are able, or only too short. */
 struct stages {
-	const struct tree *t;
+	const struct candidates_tree *t;
 	uint32_t *owner; /* by function: stage + 1 */
 	double *flow;    /* [from * count + to] bytes per second */
 };
 
-static bool can_be_stage(const struct tree *t, size_t i)
+static bool can_be_stage(const struct candidates_tree *t, size_t i)
 {
 	const struct advise_input *in = t->in;
 	const struct advise_function *f = &in->function[t->large[i]];
@@ -648,7 +649,7 @@ static bool linked(const struct stages *s, size_t a, size_t b)
 	       !lies_below(s->t, b, a);
 }
 
-static void add_candidate_chain(const struct tree *t, struct candidates *out, const size_t *stage, size_t n)
+static void add_candidate_chain(const struct candidates_tree *t, struct candidates *out, const size_t *stage, size_t n)
 {
 	char name[400] = "";
 	struct candidate *c;
@@ -664,7 +665,7 @@ static void add_candidate_chain(const struct tree *t, struct candidates *out, co
 	fill_candidate(t, c);
 }
 
-static int chains(const struct tree *t, struct candidates *out, const uint8_t *state)
+static int chains(const struct candidates_tree *t, struct candidates *out, const uint8_t *state)
 {
 	const struct advise_input *in = t->in;
 	struct stages s = { t, calloc(in->functions + 1, sizeof(*s.owner)),
@@ -731,7 +732,7 @@ static int find(const struct advise_input *in, const char *name, struct err *e)
 	return err_set(e, -ENOENT, "the profile has no function '%s'; `accperf report` lists them", name);
 }
 
-static int add_set(const struct tree *t, struct candidates *out, const struct advise_set *set, struct err *e)
+static int add_set(const struct candidates_tree *t, struct candidates *out, const struct advise_set *set, struct err *e)
 {
 	const struct advise_input *in = t->in;
 	struct candidate *c = add_candidate(out, CANDIDATE_SET, set->name, set->functions);
@@ -788,7 +789,7 @@ static int by_weight(const void *a, const void *b)
 int candidates_find(const struct advise_input *in, const struct advise_set *set, size_t sets, struct candidates *out,
 		    struct err *e)
 {
-	struct tree t;
+	struct candidates_tree t;
 	uint8_t *state = NULL;
 	int err = tree_build(&t, in);
 

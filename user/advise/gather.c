@@ -289,7 +289,7 @@ static int waiting(struct gathered *g, const struct filter *filter)
 }
 
 /* Shares of the time of one large function below another: a square table, as each stack is walked once. */
-struct walk {
+struct gather_walk {
 	struct gathered *g;
 	uint32_t *index;  /* by function: the how manieth large one, + 1; 0: it is not large */
 	uint32_t *large;  /* functions */
@@ -302,7 +302,7 @@ struct walk {
 	bool failed;
 };
 
-static int walk_begin(struct walk *w, const char *program)
+static int walk_begin(struct gather_walk *w, const char *program)
 {
 	const struct advise_input *in = &w->g->input;
 
@@ -326,7 +326,7 @@ static int walk_begin(struct walk *w, const char *program)
  * Of thousands of functions nearly every pair is nested somewhere, for next to no time. Kept is what a caller asks for:
  * what belongs to what and, where calls were probed, all of it, for the rates of the probed.
  */
-static int walk_end(struct walk *w)
+static int walk_end(struct gather_walk *w)
 {
 	struct advise_input *in = &w->g->input;
 	double belongs = w->g->offload && w->g->offload->items_cnt ? 0 : ADVISE_BELONGS;
@@ -344,7 +344,7 @@ static int walk_end(struct walk *w)
 	return 0;
 }
 
-static void walk_release(struct walk *w)
+static void walk_release(struct gather_walk *w)
 {
 	free(w->index);
 	free(w->large);
@@ -354,7 +354,8 @@ static void walk_release(struct walk *w)
 	map_release(&w->kernel);
 }
 
-static void kernel_part(struct walk *w, struct advise_function *above, size_t row, const char *call, double share)
+static void kernel_part(struct gather_walk *w, struct advise_function *above, size_t row, const char *call,
+			double share)
 {
 	uint32_t id = intern_str(&w->calls, call, NULL);
 	uint64_t *at = id ? map_put(&w->kernel, (uint64_t)row << 32 | id, NULL) : NULL;
@@ -374,7 +375,7 @@ static void kernel_part(struct walk *w, struct advise_function *above, size_t ro
 }
 
 /* One stack, leaf first, each function once. */
-static void walk_stack(struct walk *w, const uint32_t *ids, size_t n, const char *call, double share)
+static void walk_stack(struct gather_walk *w, const uint32_t *ids, size_t n, const char *call, double share)
 {
 	struct advise_function *f = w->g->input.function;
 	uint32_t once[DEEPEST];
@@ -417,7 +418,7 @@ static int nestings(struct gathered *g)
 {
 	const struct profile *p = g->profile;
 	enum profile_unit unit = profile_unit(p);
-	struct walk w = { .g = g, .total = p->weight[unit] };
+	struct gather_walk w = { .g = g, .total = p->weight[unit] };
 	struct share_path path = { 0 };
 	const char *arch = profile_meta(p, "arch");
 	double *weight = calloc(p->stack_count + 1, sizeof(*weight)); /* of each stack, in all threads */

@@ -27,7 +27,7 @@ const char *predict_bound_str(enum predict_bound b)
 }
 
 /* What is drawn: one dimension each. */
-enum input {
+enum predict_input {
 	I_HOST,
 	I_BESIDE,
 	I_COLD,
@@ -49,7 +49,7 @@ struct bin {
 	double part[3]; /* of T1 */
 };
 
-struct job {
+struct predict_job {
 	const struct predict_work *w;
 	const struct predict_device *d;
 	struct bin *bin;
@@ -71,18 +71,18 @@ struct job {
 };
 
 /* One set of inputs: 1 is the value given. */
-struct draw {
+struct predict_draw {
 	double host, beside, cold, beta; /* beside: ns, cold: ns a byte less; beta: what is added to it */
 	double o, L, X;
 	double rate, share, thread, resident;
 	double bytes; /* of the mean call, where the sizes of single ones are not known */
 };
 
-struct sums {
+struct predict_sums {
 	double host, o, lat, x, service, square;
 };
 
-enum drawn {
+enum predict_drawn {
 	D_NS,
 	D_SPEEDUP,
 	D_PROCESS,
@@ -164,22 +164,23 @@ static double shift_at(const struct figure *f, double z)
 	return figure_bounded(f) ? z * (z > 0 ? f->high : -f->low) : 0;
 }
 
-static struct draw draw_of(const struct job *j, unsigned i)
+static struct predict_draw draw_of(const struct predict_job *j, unsigned i)
 {
 	const struct predict_work *w = j->w;
 	const double *z = j->z[i];
 	double both;
-	struct draw r;
+	struct predict_draw r;
 
 	both = exp(j->d->spread * z[I_DEVICE]);
-	r = (struct draw){ .host = factor_at(&j->host_figure, z[I_HOST]),
-			   .o = both * factor_at(&j->d->o, z[I_O]),
-			   .L = both * factor_at(&j->d->L, z[I_L]),
-			   .X = both * factor_at(&j->d->B, z[I_X]) / factor_at(&j->d->A, z[I_X]),
-			   .rate = factor_at(&w->calls_per_s, z[I_RATE]),
-			   .share = factor_at(&w->share_process, z[I_SHARE]),
-			   .thread = factor_at(&w->share_thread, z[I_THREAD]),
-			   .resident = factor_at(&w->resident, z[I_RESIDENT]) / factor_at(&w->bytes_in, z[I_BYTES]) };
+	r = (struct predict_draw){ .host = factor_at(&j->host_figure, z[I_HOST]),
+				   .o = both * factor_at(&j->d->o, z[I_O]),
+				   .L = both * factor_at(&j->d->L, z[I_L]),
+				   .X = both * factor_at(&j->d->B, z[I_X]) / factor_at(&j->d->A, z[I_X]),
+				   .rate = factor_at(&w->calls_per_s, z[I_RATE]),
+				   .share = factor_at(&w->share_process, z[I_SHARE]),
+				   .thread = factor_at(&w->share_thread, z[I_THREAD]),
+				   .resident = factor_at(&w->resident, z[I_RESIDENT]) /
+					       factor_at(&w->bytes_in, z[I_BYTES]) };
 	r.beside = j->by_size ? shift_at(&w->beside, z[I_BESIDE]) : 0;
 	r.cold = j->by_size ? w->cold * fmin(fmax(.5 + z[I_COLD] / Z90 / 2, 0), 1) : 0;
 	r.bytes = j->mean_only ? factor_at(&w->bytes_in, z[I_BYTES]) : 1;
@@ -195,28 +196,28 @@ static struct draw draw_of(const struct job *j, unsigned i)
 	return r;
 }
 
-static const struct draw as_given = { 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
+static const struct predict_draw as_given = { 1, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1 };
 
-static bool probe_drawn(const struct draw *r)
+static bool probe_drawn(const struct predict_draw *r)
 {
 	return r->beside != 0 || r->cold > 0;
 }
 
-static double host_drawn(double ns, double g, const struct draw *r)
+static double host_drawn(double ns, double g, const struct predict_draw *r)
 {
 	return (probe_drawn(r) ? fmax(ns + r->beside - r->cold * g, SHORTEST) : ns) * r->host;
 }
 
 /* ---- the host */
 
-static double curve_at(const struct job *j, double g)
+static double curve_at(const struct predict_job *j, double g)
 {
 	return j->t0 + j->w->C.value * pow(g, j->w->beta.value);
 }
 
 /* Host's time at a size, NaN where nothing tells it: between the sizes seen as they took, beyond them as the curve goes
  * on from there. */
-static double host_at(const struct job *j, double g)
+static double host_at(const struct predict_job *j, double g)
 {
 	const struct bin *first = &j->bin[0], *last = &j->bin[j->bins - 1];
 
@@ -254,7 +255,7 @@ static bool by_bytes(const struct predict_device *d)
 }
 
 /* The bins with their shares and host times; false: *why. */
-static bool prepare_bins(struct job *j, char why[200])
+static bool prepare_bins(struct predict_job *j, char why[200])
 {
 	const struct predict_work *w = j->w;
 	double calls = 0, mean = 0;
@@ -298,7 +299,7 @@ static bool prepare_bins(struct job *j, char why[200])
 	return true;
 }
 
-static void prepare_times(struct job *j)
+static void prepare_times(struct predict_job *j)
 {
 	double own = 0, sum = 0;
 
@@ -321,7 +322,7 @@ static void prepare_times(struct job *j)
 	j->compute = sum;
 }
 
-static double median_size_of_calls(const struct job *j)
+static double median_size_of_calls(const struct predict_job *j)
 {
 	double seen = 0;
 
@@ -333,7 +334,7 @@ static double median_size_of_calls(const struct job *j)
 	return j->bin[j->bins - 1].g;
 }
 
-static void prepare_grid(struct job *j)
+static void prepare_grid(struct predict_job *j)
 {
 	const struct predict_device *d = j->d;
 	bool any = !j->mean_only;
@@ -366,9 +367,9 @@ static void prepare_grid(struct job *j)
 
 /* ---- one set of inputs */
 
-static struct sums sums_of(const struct job *j, const struct draw *r)
+static struct predict_sums sums_of(const struct predict_job *j, const struct predict_draw *r)
 {
-	struct sums s = { .host = probe_drawn(r) ? 0 : j->host * r->host };
+	struct predict_sums s = { .host = probe_drawn(r) ? 0 : j->host * r->host };
 
 	for (size_t i = 0; i < j->bins; i++) {
 		const struct bin *b = &j->bin[i];
@@ -392,15 +393,15 @@ static struct sums sums_of(const struct job *j, const struct draw *r)
 }
 
 /* The device's queue as these calls find it. */
-struct queue {
+struct predict_queue {
 	double per_s, service, scv; /* of one engine */
 	double utilisation, mean;   /* mean: NaN unknown */
 };
 
-static struct queue queue_of(const struct job *j, const struct sums *s, const struct draw *r,
-			     enum catalogue_design design)
+static struct predict_queue queue_of(const struct predict_job *j, const struct predict_sums *s,
+				     const struct predict_draw *r, enum catalogue_design design)
 {
-	struct queue q = { NAN, s->service, NAN, NAN, 0 };
+	struct predict_queue q = { NAN, s->service, NAN, NAN, 0 };
 	double per_s = j->w->calls_per_s.value * r->rate, n = j->threads;
 
 	if (isnan(j->engines))
@@ -416,7 +417,8 @@ static struct queue queue_of(const struct job *j, const struct sums *s, const st
 	return q;
 }
 
-static double wait_of(const struct job *j, const struct queue *q, enum catalogue_design design, double quantile)
+static double wait_of(const struct predict_job *j, const struct predict_queue *q, enum catalogue_design design,
+		      double quantile)
 {
 	double t;
 
@@ -433,7 +435,7 @@ static double wait_of(const struct job *j, const struct queue *q, enum catalogue
  * a caller that waits; elsewhere the processor does something else meanwhile (Accelerometer counts it there, too: as
  * its authors' queue is filled by the processor).
  */
-static double caller_time(const struct job *j, enum catalogue_design design, double o, double lat, double x,
+static double caller_time(const struct predict_job *j, enum catalogue_design design, double o, double lat, double x,
 			  double wait)
 {
 	double turn = j->d->o_alone ? x : o + lat + x; /* latency is the caller's here, as Accelerometer has it */
@@ -450,7 +452,8 @@ static double caller_time(const struct job *j, enum catalogue_design design, dou
 	return NAN;
 }
 
-static double grid_ratio(const struct job *j, const struct draw *r, enum catalogue_design design, double wait, int k)
+static double grid_ratio(const struct predict_job *j, const struct predict_draw *r, enum catalogue_design design,
+			 double wait, int k)
 {
 	const double *p = j->grid_part[k];
 	double host = host_drawn(j->grid_host[k], j->g[k], r) * (r->beta != 0 ? exp(r->beta * j->ln_g[k]) : 1);
@@ -459,7 +462,7 @@ static double grid_ratio(const struct job *j, const struct draw *r, enum catalog
 }
 
 /* Exact, of the inputs as given. */
-static double ratio_at(const struct job *j, enum catalogue_design design, double wait, double g)
+static double ratio_at(const struct predict_job *j, enum catalogue_design design, double wait, double g)
 {
 	double part[3], host = host_at(j, g);
 
@@ -467,8 +470,8 @@ static double ratio_at(const struct job *j, enum catalogue_design design, double
 	return host / caller_time(j, design, part[0], part[1], part[2], wait);
 }
 
-static double bisect_size(const struct job *j, enum catalogue_design design, double wait, double target, double a,
-			  double b)
+static double bisect_size(const struct predict_job *j, enum catalogue_design design, double wait, double target,
+			  double a, double b)
 {
 	bool up = ratio_at(j, design, wait, b) >= target;
 
@@ -484,7 +487,7 @@ static double bisect_size(const struct job *j, enum catalogue_design design, dou
 }
 
 /* First size at which the ratio has risen to `target`, between two sizes of the grid; NaN: nowhere. */
-static double rises(const struct job *j, const double ratio[GRID], double target)
+static double rises(const struct predict_job *j, const double ratio[GRID], double target)
 {
 	if (ratio[0] >= target)
 		return j->lo;
@@ -495,7 +498,7 @@ static double rises(const struct job *j, const double ratio[GRID], double target
 	return NAN;
 }
 
-static double peak_of(const struct job *j, const double ratio[GRID], int *at)
+static double peak_of(const struct predict_job *j, const double ratio[GRID], int *at)
 {
 	double most = 0;
 
@@ -509,7 +512,7 @@ static double peak_of(const struct job *j, const double ratio[GRID], int *at)
 }
 
 /* Half of A where that can be told and is reached, else half of the most there is. */
-static double half_target(const struct job *j, enum catalogue_design design, double peak)
+static double half_target(const struct predict_job *j, enum catalogue_design design, double peak)
 {
 	const struct predict_device *d = j->d;
 	double A = d->by_ratio ? d->own.A : d->A.value;
@@ -519,7 +522,7 @@ static double half_target(const struct job *j, enum catalogue_design design, dou
 	return design == CATALOGUE_SYNC && A > 1 && isfinite(A) && A / 2 <= peak ? A / 2 : peak / 2;
 }
 
-static void payoff_of(const struct job *j, enum catalogue_design design, double wait, const double ratio[GRID],
+static void payoff_of(const struct predict_job *j, enum catalogue_design design, double wait, const double ratio[GRID],
 		      struct predict_option *out)
 {
 	struct logca_payoff *p = &out->payoff;
@@ -554,7 +557,7 @@ static void payoff_of(const struct job *j, enum catalogue_design design, double 
 		}
 }
 
-static double batch_of(const struct sums *s, bool latency_per_call, double fixed)
+static double batch_of(const struct predict_sums *s, bool latency_per_call, double fixed)
 {
 	double each = s->x + (latency_per_call ? 0 : s->lat), saved = s->host - each, n;
 
@@ -571,7 +574,7 @@ static double at_most_one(double v)
 }
 
 /* The share of transfers that is not needed when `resident` stays there; NaN: unknown. */
-static double share_kept(const struct job *j, const struct draw *r)
+static double share_kept(const struct predict_job *j, const struct predict_draw *r)
 {
 	const struct predict_work *w = j->w;
 	double all = w->bytes_in.value + (isnan(w->bytes_out.value) ? 0 : w->bytes_out.value);
@@ -581,7 +584,7 @@ static double share_kept(const struct job *j, const struct draw *r)
 
 /* Where all data of these calls lie on the device, what the rest of the process moves to and from there, as share of
  * its time; NaN: unknown. */
-static double rest_of_process(const struct job *j, const struct draw *r, double host)
+static double rest_of_process(const struct predict_job *j, const struct predict_draw *r, double host)
 {
 	const struct predict_work *w = j->w;
 	double common = fmax(w->bytes_in.value + w->bytes_out.value - w->resident.value * r->resident, 0);
@@ -593,18 +596,18 @@ static double rest_of_process(const struct job *j, const struct draw *r, double 
 
 /* What is asked of each set of inputs. */
 struct ask {
-	const struct job *job;
+	const struct predict_job *job;
 	enum catalogue_design design;
 	const bool *pays; /* of each bin, with the inputs as given */
 	bool waits;
 };
 
-static void one_draw(const struct ask *ask, const struct draw *r, double at[DRAWN], double ratio[GRID])
+static void one_draw(const struct ask *ask, const struct predict_draw *r, double at[DRAWN], double ratio[GRID])
 {
-	const struct job *j = ask->job;
+	const struct predict_job *j = ask->job;
 	enum catalogue_design design = ask->design;
-	struct sums s = sums_of(j, r);
-	struct queue q = queue_of(j, &s, r, design);
+	struct predict_sums s = sums_of(j, r);
+	struct predict_queue q = queue_of(j, &s, r, design);
 	bool per_call = j->d->kind != LOGCA_DEP;
 	double wait = design == CATALOGUE_SYNC ? q.mean : 0, fixed, n;
 	int peak;
@@ -681,8 +684,9 @@ static void interval_of_draws(double draws[PREDICT_DRAWS], unsigned n, bool none
 	f->high = fmax(draws[kept_draws - 1 - cut], f->value);
 }
 
-static enum predict_bound bound_of(const struct job *j, enum catalogue_design design, const struct sums *s,
-				   const struct queue *q, const struct predict_option *o)
+static enum predict_bound bound_of(const struct predict_job *j, enum catalogue_design design,
+				   const struct predict_sums *s, const struct predict_queue *q,
+				   const struct predict_option *o)
 {
 	double f = j->w->share_process.value, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
 	double wait = design == CATALOGUE_SYNC && !isnan(q->mean) ? q->mean : 0, most = s->o + o1;
@@ -703,7 +707,7 @@ static enum predict_bound bound_of(const struct job *j, enum catalogue_design de
 	return wait > most ? PREDICT_QUEUE : b;
 }
 
-static void by_sizes(const struct job *j, enum catalogue_design design, double wait, bool *pays,
+static void by_sizes(const struct predict_job *j, enum catalogue_design design, double wait, bool *pays,
 		     struct predict_option *o)
 {
 	double below = 0, outside = 0;
@@ -720,7 +724,7 @@ static void by_sizes(const struct job *j, enum catalogue_design design, double w
 	o->median_size = median_size_of_calls(j);
 }
 
-static const char *lacking(const struct job *j, const struct predict_option *o)
+static const char *lacking(const struct predict_job *j, const struct predict_option *o)
 {
 	if (isnan(o->speedup.value))
 		return isnan(j->d->A.value) && isnan(j->d->B.value) ? "how much faster the device computes this (A)"
@@ -738,7 +742,8 @@ static const char *lacking(const struct job *j, const struct predict_option *o)
 }
 
 /* How long the device may compute for a call to cost its caller no more than `most`: caller_time() the other way. */
-static double room_for_work(const struct job *j, enum catalogue_design design, const struct sums *s, double most)
+static double room_for_work(const struct predict_job *j, enum catalogue_design design, const struct predict_sums *s,
+			    double most)
 {
 	double own = s->o + s->lat, turn = isnan(j->engines) ? most : most * j->engines / j->threads;
 
@@ -749,10 +754,10 @@ static double room_for_work(const struct job *j, enum catalogue_design design, c
 	return j->d->o_alone ? turn : turn - own;
 }
 
-static void option_of(const struct job *j, enum catalogue_design design, bool *pays, struct predict_option *o)
+static void option_of(const struct predict_job *j, enum catalogue_design design, bool *pays, struct predict_option *o)
 {
-	struct sums s = sums_of(j, &as_given);
-	struct queue q = queue_of(j, &s, &as_given, design);
+	struct predict_sums s = sums_of(j, &as_given);
+	struct predict_queue q = queue_of(j, &s, &as_given, design);
 	double draws[DRAWN][PREDICT_DRAWS], at[DRAWN], ratio[GRID] = { 0 }, scratch[GRID];
 	double wait = design == CATALOGUE_SYNC ? q.mean : 0, o1 = design == CATALOGUE_SYNC_OS ? j->w->switch_ns : 0;
 	bool host_bounded = figure_bounded(&j->host_figure);
@@ -796,7 +801,7 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 	if (!known)
 		o->below = NAN;
 	for (unsigned i = 0; i < PREDICT_DRAWS; i++) {
-		struct draw r = draw_of(j, i);
+		struct predict_draw r = draw_of(j, i);
 
 		ask.waits = !isnan(j->engines) && i % EVERY == 0;
 		one_draw(&ask, &r, at, scratch);
@@ -828,16 +833,16 @@ static void option_of(const struct job *j, enum catalogue_design design, bool *p
 int predict(const struct predict_work *w, const struct predict_device *d, struct predict_option out[CATALOGUE_DESIGNS],
 	    char why[200])
 {
-	struct job j = { .w = w,
-			 .d = d,
-			 .by_size = true,
-			 .curve = figure_known(&w->C) && figure_known(&w->beta),
-			 .scale = 1,
-			 .t0 = figure_known(&w->t0) ? w->t0.value : 0,
-			 .threads = w->threads >= 1 ? w->threads : 1,
-			 .engines = d->engines,
-			 .other = w->other_load > 0 ? w->other_load : 0,
-			 .scv = w->scv };
+	struct predict_job j = { .w = w,
+				 .d = d,
+				 .by_size = true,
+				 .curve = figure_known(&w->C) && figure_known(&w->beta),
+				 .scale = 1,
+				 .t0 = figure_known(&w->t0) ? w->t0.value : 0,
+				 .threads = w->threads >= 1 ? w->threads : 1,
+				 .engines = d->engines,
+				 .other = w->other_load > 0 ? w->other_load : 0,
+				 .scv = w->scv };
 	bool *pays;
 	int n = 0;
 

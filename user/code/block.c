@@ -25,14 +25,14 @@ struct block {
 	struct dec_insn *insn;
 };
 
-struct function {
+struct block_function {
 	struct block_starts leaders;
 	bool usable;
 };
 
 struct block_cache {
 	struct map blocks;    /* key(code, ip) -> struct block *, several keys to one block */
-	struct map functions; /* key(code, start) -> struct function * */
+	struct map functions; /* key(code, start) -> struct block_function * */
 	struct block **all;
 	uint32_t all_cap;
 	size_t bytes, max_bytes;
@@ -70,7 +70,7 @@ void block_cache_forget(struct block_cache *c)
 	for (uint64_t i = 0; i < c->stats.blocks; i++)
 		free_block(c->all[i]);
 	while (map_next(&c->functions, &pos, &key, &value)) {
-		struct function *f = (struct function *)(uintptr_t)*value;
+		struct block_function *f = (struct block_function *)(uintptr_t)*value;
 
 		block_starts_release(&f->leaders);
 		free(f);
@@ -105,10 +105,11 @@ static bool make_key(const struct block_code *code, uint64_t addr, uint64_t *key
 	return true;
 }
 
-static const struct function *cached_function_of(struct block_cache *c, const struct block_code *code, uint64_t addr)
+static const struct block_function *cached_function_of(struct block_cache *c, const struct block_code *code,
+						       uint64_t addr)
 {
 	uint64_t start, end, key, *slot;
-	struct function *f;
+	struct block_function *f;
 
 	if (!code->bounds || code->volatile_bytes || !code->bounds(code->ctx, addr, &start, &end))
 		return NULL;
@@ -116,7 +117,7 @@ static const struct function *cached_function_of(struct block_cache *c, const st
 		return NULL;
 	slot = map_get(&c->functions, key);
 	if (slot)
-		return (struct function *)(uintptr_t)*slot;
+		return (struct block_function *)(uintptr_t)*slot;
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
@@ -162,7 +163,7 @@ void block_work_add(struct block_work *w, const struct dec_insn *d)
 }
 
 /* Decodes from `from` to the end of the block around ip. */
-static struct block *decode_block(const struct block_code *code, uint64_t from, const struct function *f)
+static struct block *decode_block(const struct block_code *code, uint64_t from, const struct block_function *f)
 {
 	uint8_t bytes[BLOCK_MAX_INSNS * DEC_MAX_BYTES];
 	struct dec_insn insn[BLOCK_MAX_INSNS];
@@ -214,7 +215,7 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 }
 
 /* Where decoding begins: the leader if it is certain, else the instruction itself. */
-static uint64_t block_start(const struct function *f, uint64_t ip, bool *leader_known)
+static uint64_t block_start(const struct block_function *f, uint64_t ip, bool *leader_known)
 {
 	int i = f ? block_starts_index(&f->leaders, ip) : -1;
 	int first = i;
@@ -252,7 +253,7 @@ static bool unchanged(const struct block_code *code, const struct block *b)
 
 static int find_block(struct block_cache *c, const struct block_code *code, uint64_t ip, struct block **out)
 {
-	const struct function *f;
+	const struct block_function *f;
 	uint64_t key, *slot, start;
 	struct block *b;
 	bool leader;
@@ -468,7 +469,7 @@ int block_sample(struct block_cache *c, const struct block_code *code, const str
 int block_previous(struct block_cache *c, const struct block_code *code, uint64_t code_ip, struct dec_insn *insn,
 		   uint64_t *addr)
 {
-	const struct function *f = cached_function_of(c, code, code_ip - 1);
+	const struct block_function *f = cached_function_of(c, code, code_ip - 1);
 	uint8_t bytes[DEC_MAX_BYTES];
 	uint32_t want;
 	size_t have, next;

@@ -23,7 +23,7 @@ struct cold {
 	bool unknown;                        /* too many, or unreadable */
 };
 
-struct builder {
+struct cfg_builder {
 	struct cfg *c;
 	const struct block_code *code;
 	uint8_t *lead, *branch; /* per instruction */
@@ -85,8 +85,8 @@ static void add_back(struct cold *k, uint32_t insn)
 
 /* Follows the code at offset `at` of the bytes around it, to where it jumps into this function.
  * shape: scratch of the caller beside the piece of code: it is called in a loop. */
-static void walk_cold(struct builder *b, struct cold *k, const uint8_t *bytes, size_t len, uint64_t start, size_t at,
-		      uint32_t *todo, uint8_t *seen)
+static void walk_cold(struct cfg_builder *b, struct cold *k, const uint8_t *bytes, size_t len, uint64_t start,
+		      size_t at, uint32_t *todo, uint8_t *seen)
 {
 	uint32_t top = 0;
 
@@ -124,7 +124,7 @@ static void walk_cold(struct builder *b, struct cold *k, const uint8_t *bytes, s
 }
 
 /* The code that a jump out of the function goes to: where does it come back? A tail call's does not. */
-static struct cold *cold_at(struct builder *b, uint64_t addr)
+static struct cold *cold_at(struct cfg_builder *b, uint64_t addr)
 {
 	uint64_t start, end;
 	uint8_t *bytes, *seen;
@@ -166,7 +166,7 @@ static uint64_t target_of(const struct cfg *c, uint32_t insn, const struct dec_i
 	return cfg_insn_addr(c, insn) + d->len + (uint64_t)d->target;
 }
 
-static int add_table(struct builder *b, uint32_t jump)
+static int add_table(struct cfg_builder *b, uint32_t jump)
 {
 	uint32_t target[CODE_TABLE_MAX], n = cfg_table_find(b->c, b->code, jump, target);
 	int rc = 0;
@@ -185,7 +185,7 @@ static int add_table(struct builder *b, uint32_t jump)
 	return rc;
 }
 
-static int mark_leaders(struct builder *b)
+static int mark_leaders(struct cfg_builder *b)
 {
 	struct cfg *c = b->c;
 	struct dec_insn d;
@@ -228,7 +228,7 @@ static int mark_leaders(struct builder *b)
 	return 0;
 }
 
-static int make_blocks(struct builder *b)
+static int make_blocks(struct cfg_builder *b)
 {
 	struct cfg *c = b->c;
 	uint32_t n = 0;
@@ -252,7 +252,7 @@ static int make_blocks(struct builder *b)
 	return 0;
 }
 
-static int add_cfg_edge(struct builder *b, uint32_t from, uint32_t to_insn)
+static int add_cfg_edge(struct cfg_builder *b, uint32_t from, uint32_t to_insn)
 {
 	uint32_t to = b->block_of[to_insn];
 	int rc;
@@ -266,7 +266,7 @@ static int add_cfg_edge(struct builder *b, uint32_t from, uint32_t to_insn)
 	return rc ? rc : push_number(&b->edge, &b->edge_len, &b->edge_cap, to);
 }
 
-static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
+static int out_edges(struct cfg_builder *b, uint32_t block, size_t *table_at)
 {
 	struct cfg *c = b->c;
 	struct cfg_block *k = &c->block[block];
@@ -320,7 +320,7 @@ static int out_edges(struct builder *b, uint32_t block, size_t *table_at)
 	return 0;
 }
 
-static int make_edges(struct builder *b)
+static int make_edges(struct cfg_builder *b)
 {
 	struct cfg *c = b->c;
 	size_t table_at = 0, n;
@@ -360,7 +360,7 @@ static int make_edges(struct builder *b)
 }
 
 /* Compilers know what a function of the same file changes, and keep values in the rest across calls. */
-static uint32_t spoiled_by_leaf(const struct builder *b, uint64_t start, uint64_t end)
+static uint32_t spoiled_by_leaf(const struct cfg_builder *b, uint64_t start, uint64_t end)
 {
 	uint8_t bytes[LEAF_BYTES];
 	size_t len = (size_t)(end - start);
@@ -384,7 +384,7 @@ static uint32_t spoiled_by_leaf(const struct builder *b, uint64_t start, uint64_
 	return mask & CFG_CALLER_SAVED;
 }
 
-static uint32_t spoiled_by(const struct builder *b, uint64_t target, uint32_t *budget)
+static uint32_t spoiled_by(const struct cfg_builder *b, uint64_t target, uint32_t *budget)
 {
 	uint64_t start, end, *kept;
 	bool added = true;
@@ -401,7 +401,7 @@ static uint32_t spoiled_by(const struct builder *b, uint64_t target, uint32_t *b
 	return (uint32_t)*kept;
 }
 
-static int find_calls(struct builder *b)
+static int find_calls(struct cfg_builder *b)
 {
 	struct cfg *c = b->c;
 	uint32_t cap = 0, budget = LEAVES_MAX;
@@ -433,7 +433,7 @@ static int find_calls(struct builder *b)
 	return 0;
 }
 
-static int read_insns(struct builder *b, uint64_t start, uint64_t end)
+static int read_insns(struct cfg_builder *b, uint64_t start, uint64_t end)
 {
 	const struct block_code *code = b->code;
 	struct cfg *c = b->c;
@@ -465,7 +465,7 @@ static int read_insns(struct builder *b, uint64_t start, uint64_t end)
 
 int cfg_build(const struct block_code *code, uint64_t start, uint64_t end, struct cfg *out)
 {
-	struct builder b = { .c = out, .code = code, .cold_budget = COLD_BUDGET };
+	struct cfg_builder b = { .c = out, .code = code, .cold_budget = COLD_BUDGET };
 	int rc;
 
 	memset(out, 0, sizeof(*out));

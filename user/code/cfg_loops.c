@@ -8,7 +8,7 @@
 #include "code/cfg_priv.h"
 #include "util/grow.h"
 
-struct walk {
+struct cfg_loops_walk {
 	struct cfg *c;
 	uint32_t *order;  /* blocks by depth-first number */
 	uint32_t *number; /* of a block, CFG_NONE: not reached */
@@ -20,7 +20,7 @@ struct walk {
 	uint32_t knots, knot_cap;
 };
 
-static int walk_alloc(struct walk *w, struct cfg *c)
+static int walk_alloc(struct cfg_loops_walk *w, struct cfg *c)
 {
 	size_t n = c->blocks;
 	uint32_t *all = malloc(n * 8 * sizeof(*all));
@@ -41,7 +41,7 @@ static int walk_alloc(struct walk *w, struct cfg *c)
 }
 
 /* Uses semi[] as the position among successors. */
-static void depth_first(struct walk *w)
+static void depth_first(struct cfg_loops_walk *w)
 {
 	struct cfg *c = w->c;
 	uint32_t top = 0;
@@ -76,7 +76,7 @@ static void depth_first(struct walk *w)
 }
 
 /* The vertex of smallest semidominator on the linked path above v; compresses the path. */
-static uint32_t eval(struct walk *w, uint32_t v)
+static uint32_t eval(struct cfg_loops_walk *w, uint32_t v)
 {
 	uint32_t top = 0;
 
@@ -94,7 +94,7 @@ static uint32_t eval(struct walk *w, uint32_t v)
 	return w->label[v];
 }
 
-static void dominators(struct walk *w)
+static void dominators(struct cfg_loops_walk *w)
 {
 	struct cfg *c = w->c;
 	uint32_t *idom = w->parent; /* by number: in place of the tree's parents, from the root on */
@@ -128,7 +128,7 @@ static void dominators(struct walk *w)
 }
 
 /* Intervals of the dominator tree, so that dominance is two comparisons. */
-static void number_tree(struct walk *w)
+static void number_tree(struct cfg_loops_walk *w)
 {
 	struct cfg *c = w->c;
 	uint32_t *size = w->semi, *next = w->label;
@@ -174,7 +174,7 @@ static bool is_latch(const struct cfg *c, uint32_t from, uint32_t header)
 }
 
 /* A way back up the spanning tree that is no loop's. */
-static int note_knot(struct walk *w, uint32_t from, uint32_t to)
+static int note_knot(struct cfg_loops_walk *w, uint32_t from, uint32_t to)
 {
 	w->c->irreducible++;
 	if (!GROW(w->knot, w->knots, w->knot_cap, 16))
@@ -184,7 +184,7 @@ static int note_knot(struct walk *w, uint32_t from, uint32_t to)
 }
 
 /* Loop of each header by depth-first number of the header, descending: inner ones come first. */
-static int collect_loops(struct walk *w, uint32_t *inner_of)
+static int collect_loops(struct cfg_loops_walk *w, uint32_t *inner_of)
 {
 	struct cfg *c = w->c;
 	uint32_t *up = w->link, top, n = 0, cap = 0;
@@ -477,7 +477,7 @@ static void flood(const struct cfg *c, uint32_t loop, uint32_t anchor, uint8_t b
 }
 
 /* Each edge belongs to the innermost loop around both of its ends; one anchor for each loop. */
-static int find_knots(struct walk *w)
+static int find_knots(struct cfg_loops_walk *w)
 {
 	struct cfg *c = w->c;
 	struct flooded f = { .steps = 1u << 24,
@@ -528,7 +528,7 @@ static int find_knots(struct walk *w)
 int cfg_loops_find(struct cfg *c)
 {
 	uint32_t *inner_of = malloc(c->blocks * sizeof(*inner_of));
-	struct walk w;
+	struct cfg_loops_walk w;
 	int rc = inner_of ? walk_alloc(&w, c) : -ENOMEM;
 
 	if (rc) {

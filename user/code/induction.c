@@ -17,7 +17,7 @@ struct value {
 	int64_t add, at;
 };
 
-struct state {
+struct induction_state {
 	struct value reg[REGS];
 };
 
@@ -39,14 +39,14 @@ static struct value moved_by(struct value v, int64_t by, unsigned width)
 	return v;
 }
 
-static void forget_values(struct state *s, uint32_t mask)
+static void forget_values(struct induction_state *s, uint32_t mask)
 {
 	for (unsigned r = 0; r < REGS; r++)
 		if (mask >> r & 1)
 			s->reg[r] = (struct value){ .kind = UNKNOWN };
 }
 
-static struct value lea_value(const struct state *s, const struct dec_insn *d)
+static struct value lea_value(const struct induction_state *s, const struct dec_insn *d)
 {
 	const struct dec_mem *m = &d->mem[DEC_MAX_MEM - 1];
 	unsigned width = m->flags & DEC_M_ADDR32 ? 4 : d->effect.width;
@@ -59,7 +59,7 @@ static struct value lea_value(const struct state *s, const struct dec_insn *d)
 }
 
 /* What a pointer points to. */
-static struct value load_value(const struct state *s, const struct dec_insn *d)
+static struct value load_value(const struct induction_state *s, const struct dec_insn *d)
 {
 	const struct dec_mem *m = &d->mem[0];
 	const struct value *v = m->base < REGS ? &s->reg[m->base] : NULL;
@@ -70,7 +70,7 @@ static struct value load_value(const struct state *s, const struct dec_insn *d)
 	return (struct value){ .kind = LOADED, .origin = v->origin, .at = plus(v->add, m->disp) };
 }
 
-static struct value result_of(const struct state *s, const struct dec_insn *d)
+static struct value result_of(const struct induction_state *s, const struct dec_insn *d)
 {
 	const struct dec_effect *f = &d->effect;
 	struct value unknown = { .kind = UNKNOWN };
@@ -98,7 +98,7 @@ static struct value result_of(const struct state *s, const struct dec_insn *d)
 }
 
 /* spoils: what a call changes. */
-static void step_values(struct state *s, const struct dec_insn *d, uint32_t spoils)
+static void step_values(struct induction_state *s, const struct dec_insn *d, uint32_t spoils)
 {
 	const struct dec_effect *f = &d->effect;
 	struct value v = { .kind = UNKNOWN };
@@ -122,7 +122,7 @@ static void step_values(struct state *s, const struct dec_insn *d, uint32_t spoi
 }
 
 /* Whether anything changed. */
-static bool join_states(struct state *into, const struct state *from)
+static bool join_states(struct induction_state *into, const struct induction_state *from)
 {
 	bool changed = false;
 
@@ -148,11 +148,11 @@ static bool join_states(struct state *into, const struct state *from)
 }
 
 /* One loop's body: states at the start of each member, by position in the member list. */
-struct flow {
+struct loop_flow {
 	const struct cfg *c;
 	const struct cfg_loop *l;
 	uint32_t loop;
-	struct state *in;
+	struct induction_state *in;
 	uint32_t *position; /* block -> position, valid for members */
 	uint32_t *queue;
 	uint8_t *queued;
@@ -166,7 +166,7 @@ static uint32_t spoiled_at(const struct cfg *c, uint32_t insn)
 	return call ? call->spoils : CFG_CALLER_SAVED;
 }
 
-static int run_block(struct flow *f, uint32_t block, struct state *s)
+static int run_block(struct loop_flow *f, uint32_t block, struct induction_state *s)
 {
 	const struct cfg_block *b = &f->c->block[block];
 	struct dec_insn d;
@@ -187,11 +187,11 @@ static int run_block(struct flow *f, uint32_t block, struct state *s)
 	return 0;
 }
 
-static int fixpoint(struct flow *f)
+static int fixpoint(struct loop_flow *f)
 {
 	const struct cfg *c = f->c;
 	uint32_t head = 0, tail = 0, size = f->l->members + 1;
-	struct state *start = &f->in[f->position[f->l->header]];
+	struct induction_state *start = &f->in[f->position[f->l->header]];
 	int rc;
 
 	for (unsigned r = 0; r < REGS; r++)
@@ -200,7 +200,7 @@ static int fixpoint(struct flow *f)
 	f->queued[f->position[f->l->header]] = 1;
 	while (head != tail) {
 		uint32_t at = f->queue[head];
-		struct state s = f->in[f->position[at]];
+		struct induction_state s = f->in[f->position[at]];
 
 		head = (head + 1) % size;
 		f->queued[f->position[at]] = 0;
@@ -225,7 +225,7 @@ static int fixpoint(struct flow *f)
 }
 
 /* State at the end of a member. */
-static int end_state(struct flow *f, uint32_t block, struct state *s)
+static int end_state(struct loop_flow *f, uint32_t block, struct induction_state *s)
 {
 	*s = f->in[f->position[block]];
 	return run_block(f, block, s);
@@ -262,11 +262,11 @@ static void at_latch(const struct value *v, unsigned r, bool first, struct advan
 	a->low |= (uint32_t)low << r;
 }
 
-static int common_advances(struct flow *f, struct advance *a)
+static int common_advances(struct loop_flow *f, struct advance *a)
 {
 	*a = (struct advance){ .strides = 0xffff & ~(1u << WREG_SP), .lists = 0xffff & ~(1u << WREG_SP) };
 	for (uint32_t i = 0; i < f->l->latches && (a->strides | a->lists); i++) {
-		struct state s;
+		struct induction_state s;
 		int rc = end_state(f, f->c->latch[f->l->latch + i], &s);
 
 		if (rc)
@@ -281,16 +281,17 @@ static int common_advances(struct flow *f, struct advance *a)
 
 #define PAST_BLOCKS 64 /* of all ways past one loop; with more of them nothing is claimed; by hand */
 
-struct past {
-	struct state end; /* of what leads to the loop: as in there, or registers' own values, numbered from REGS */
+struct induction_past {
+	struct induction_state
+		end; /* of what leads to the loop: as in there, or registers' own values, numbered from REGS */
 	uint32_t block[PAST_BLOCKS];
-	struct state at[PAST_BLOCKS];
+	struct induction_state at[PAST_BLOCKS];
 	bool queued[PAST_BLOCKS];
 	uint32_t count;
 	bool lost; /* too many */
 };
 
-static bool is_exit(const struct flow *f, uint32_t block)
+static bool is_exit(const struct loop_flow *f, uint32_t block)
 {
 	for (uint32_t i = 0; i < f->l->exits; i++)
 		if (f->c->exit[f->l->exit + i].to == block)
@@ -298,7 +299,8 @@ static bool is_exit(const struct flow *f, uint32_t block)
 	return false;
 }
 
-static void past_into(const struct flow *f, struct past *p, uint32_t from, const struct state *s)
+static void past_into(const struct loop_flow *f, struct induction_past *p, uint32_t from,
+		      const struct induction_state *s)
 {
 	const struct cfg_block *b = &f->c->block[from];
 
@@ -320,7 +322,7 @@ static void past_into(const struct flow *f, struct past *p, uint32_t from, const
 	}
 }
 
-static void past_find(struct flow *f, struct past *p)
+static void past_find(struct loop_flow *f, struct induction_past *p)
 {
 	bool any;
 
@@ -337,7 +339,7 @@ static void past_find(struct flow *f, struct past *p)
 	do {
 		any = false;
 		for (uint32_t i = 0; i < p->count && !p->lost; i++) {
-			struct state s = p->at[i];
+			struct induction_state s = p->at[i];
 
 			if (!p->queued[i])
 				continue;
@@ -353,7 +355,7 @@ static void past_find(struct flow *f, struct past *p)
 }
 
 /* What no turn would leave in the register. */
-static bool past_value(const struct past *p, const struct induction *in, const struct value *v, int64_t add)
+static bool past_value(const struct induction_past *p, const struct induction *in, const struct value *v, int64_t add)
 {
 	const struct value *first = &p->end.reg[in->reg];
 	uint64_t off = (uint64_t)v->add - (uint64_t)first->add - (uint64_t)add + (uint64_t)in->stride;
@@ -363,8 +365,8 @@ static bool past_value(const struct past *p, const struct induction *in, const s
 }
 
 /* Who went past the loop arrives here with that; or nobody does. */
-static bool past_fits(const struct flow *f, const struct past *p, const struct induction *in, uint32_t to, unsigned q,
-		      int64_t add)
+static bool past_fits(const struct loop_flow *f, const struct induction_past *p, const struct induction *in,
+		      uint32_t to, unsigned q, int64_t add)
 {
 	const struct cfg_block *b = &f->c->block[to];
 
@@ -396,7 +398,7 @@ static bool of_list(const struct value *v, const struct induction *in, bool *nex
 	return true;
 }
 
-static void list_exit(const struct state *end, const struct induction *in, struct induction_exit *x)
+static void list_exit(const struct induction_state *end, const struct induction *in, struct induction_exit *x)
 {
 	for (unsigned q = 0; q < REGS && x->reg == DEC_NOREG; q++)
 		if (of_list(&end->reg[q], in, &x->next, &x->add))
@@ -404,7 +406,8 @@ static void list_exit(const struct state *end, const struct induction *in, struc
 }
 
 /* Which register tells at an exit: any that still is the induction's header value plus a constant. */
-static void exits_of(struct flow *f, const struct state *ends, const struct past *past, struct induction *in)
+static void exits_of(struct loop_flow *f, const struct induction_state *ends, const struct induction_past *past,
+		     struct induction *in)
 {
 	in->exits_all = true;
 	for (uint32_t i = 0; i < f->l->exits; i++) {
@@ -441,11 +444,11 @@ static void exits_of(struct flow *f, const struct state *ends, const struct past
 }
 
 /* The value before the loop, from the pre-header's last instruction on. */
-static void value_at_entry(struct flow *f, struct induction *in)
+static void value_at_entry(struct loop_flow *f, struct induction *in)
 {
 	const struct cfg *c = f->c;
 	const struct cfg_block *b;
-	struct state s;
+	struct induction_state s;
 	struct dec_insn d;
 
 	in->entry_insn = CFG_NONE;
@@ -486,11 +489,11 @@ static int score(const struct induction *in)
 	       (in->bits == 64);
 }
 
-static int pick_exit(struct flow *f, struct induction *out)
+static int pick_exit(struct loop_flow *f, struct induction *out)
 {
-	struct state ends[INDUCTION_EXITS];
+	struct induction_state ends[INDUCTION_EXITS];
 	struct advance a;
-	struct past past;
+	struct induction_past past;
 	int best = -1, rc = common_advances(f, &a);
 
 	if (rc)
@@ -528,7 +531,7 @@ static int pick_exit(struct flow *f, struct induction *out)
 
 int induction_find(const struct cfg *c, uint32_t loop, uint32_t *budget, struct induction *out)
 {
-	struct flow f = { .c = c, .l = &c->loop[loop], .loop = loop, .budget = budget };
+	struct loop_flow f = { .c = c, .l = &c->loop[loop], .loop = loop, .budget = budget };
 	int rc = -ENOMEM;
 
 	memset(out, 0, sizeof(*out));

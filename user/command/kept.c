@@ -21,7 +21,7 @@
 #define MAX_INPUTS 2 /* profiles of one command: diff has two */
 #define PAGED 1u     /* flags of an answer: through the pager, on a terminal */
 
-struct kept {
+struct kept_answer {
 	int dir;
 	struct answer_key key;
 	const char *input[MAX_INPUTS];
@@ -73,7 +73,7 @@ static void hash_option(XXH3_state_t *h, const struct opt *o, const void *opts)
 }
 
 /* False: what the answer depends on cannot all be told. */
-static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const void *opts)
+static bool make_answer_key(struct kept_answer *k, const struct cli_command *cmd, const void *opts)
 {
 	struct text_style style = pager_style();
 	const uint32_t look[] = { style.width, style.colour };
@@ -107,7 +107,7 @@ static bool make_answer_key(struct kept *k, const struct cli_command *cmd, const
 	return ok;
 }
 
-static bool inputs_unchanged(const struct kept *k)
+static bool inputs_unchanged(const struct kept_answer *k)
 {
 	for (unsigned i = 0; i < k->inputs; i++) {
 		const struct stat *was = &k->input_was[i];
@@ -124,7 +124,8 @@ static bool inputs_unchanged(const struct kept *k)
 
 /* True: answers of such a call are kept. What servers of debug information say is not known beforehand, nor, for a
  * page's part (json_rows_most()), what files its parent has read. */
-static bool prepare(struct kept *k, const struct cli_command *cmd, const void *opts, int argc, char **argv, int rest)
+static bool prepare(struct kept_answer *k, const struct cli_command *cmd, const void *opts, int argc, char **argv,
+		    int rest)
 {
 	const char *const *input = option(cmd, opts, "input", OPT_STRING);
 	const char *const *output = option(cmd, opts, "output", OPT_STRING);
@@ -132,7 +133,7 @@ static bool prepare(struct kept *k, const struct cli_command *cmd, const void *o
 	const char *const *before = option(cmd, opts, "against", OPT_STRING);
 	const char *servers = rights_getenv("DEBUGINFOD_URLS");
 
-	*k = (struct kept){ .dir = -1, .output = output ? *output : page ? *page : NULL };
+	*k = (struct kept_answer){ .dir = -1, .output = output ? *output : page ? *page : NULL };
 	if (!option(cmd, opts, KEPT_OPTION, OPT_BOOL) || (k->output && !strcmp(k->output, "-")) ||
 	    (servers && *servers) || json_rows_most())
 		return false;
@@ -165,7 +166,7 @@ static bool is_suffix(const char *s)
 
 /* An answer that is a file: what its name adds to the input's, a NUL, what it holds. A name that was kept is trusted no
  * further than that. */
-static bool keep_written(const struct kept *k, struct pager_copy *copy, struct buf *out)
+static bool keep_written(const struct kept_answer *k, struct pager_copy *copy, struct buf *out)
 {
 	size_t len = strlen(k->input[0]);
 	const char *added = k->output ? "" : copy->path + len;
@@ -179,7 +180,7 @@ static bool keep_written(const struct kept *k, struct pager_copy *copy, struct b
 	return !buf_failed(out);
 }
 
-static bool give_file(const struct kept *k, const struct answer *a, int *err, struct err *e)
+static bool give_file(const struct kept_answer *k, const struct answer *a, int *err, struct err *e)
 {
 	const char *end = memchr(a->text, 0, a->text_len);
 	AUTO_BUF(path);
@@ -195,7 +196,7 @@ static bool give_file(const struct kept *k, const struct answer *a, int *err, st
 	return true;
 }
 
-static bool give_again(const struct kept *k, int *status)
+static bool give_again(const struct kept_answer *k, int *status)
 {
 	struct buf text = { 0 };
 	struct err e = { 0 };
@@ -243,7 +244,7 @@ static void tell_file(void *files, const char *path, const struct stat *found)
 	answer_files_add(files, path, found);
 }
 
-static int run_and_keep(const struct kept *k, const struct cli_command *cmd, void *opts, int argc, char **argv,
+static int run_and_keep(const struct kept_answer *k, const struct cli_command *cmd, void *opts, int argc, char **argv,
 			int rest)
 {
 	struct answer_files files = { 0 };
@@ -281,7 +282,7 @@ static int run_and_keep(const struct kept *k, const struct cli_command *cmd, voi
 static int run_kept(const struct cli_command *cmd, void *opts, int argc, char **argv, int rest)
 {
 	const bool *fresh = option(cmd, opts, KEPT_OPTION, OPT_BOOL);
-	struct kept k;
+	struct kept_answer k;
 	int status;
 
 	if (!prepare(&k, cmd, opts, argc, argv, rest))

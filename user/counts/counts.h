@@ -117,7 +117,7 @@ struct counts_link {
 };
 
 /* Code whose executions are a node's: a block. */
-struct counts_part {
+struct counts_piece {
 	uint32_t node, group;
 	double instructions; /* per execution */
 };
@@ -141,7 +141,7 @@ struct counts_tree {
 	uint32_t nodes;
 	struct counts_link *link;
 	size_t links;
-	struct counts_part *part;
+	struct counts_piece *part;
 	size_t parts;
 	struct counts_group *group;
 	size_t groups;

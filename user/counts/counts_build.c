@@ -106,7 +106,7 @@ static int link_ratio(const struct counts_record *r, size_t i, struct counts_rat
 	return 0;
 }
 
-struct builder {
+struct counts_build_builder {
 	const struct counts_record *r;
 	struct counts_ratio *ratio;  /* by link of the record */
 	struct counts_ratio *replay; /* of a RATIO link: as its rival has it */
@@ -118,7 +118,7 @@ struct builder {
 
 /* ---- one return address, several callees ---- */
 
-struct site {
+struct counts_build_site {
 	uint64_t addr;
 	uint32_t parent;
 	size_t link;
@@ -126,7 +126,7 @@ struct site {
 
 static int by_call_site(const void *a, const void *b)
 {
-	const struct site *x = a, *y = b;
+	const struct counts_build_site *x = a, *y = b;
 
 	if (x->parent != y->parent)
 		return x->parent < y->parent ? -1 : 1;
@@ -142,7 +142,7 @@ static uint64_t samples_of_callee(const struct counts_record *r, size_t link)
 
 /* A call enters one function. Of several that hold its return address, all but one were jumped to from
  * there: how often, nobody knows. The one that takes most time is taken for the callee. */
-static void doubt_rivals(struct builder *b, const struct site *site, size_t n)
+static void doubt_rivals(struct counts_build_builder *b, const struct counts_build_site *site, size_t n)
 {
 	const struct counts_record *r = b->r;
 	size_t best = SIZE_MAX;
@@ -159,7 +159,7 @@ static void doubt_rivals(struct builder *b, const struct site *site, size_t n)
 /* No window saw a call through a register, or by way of a function that jumps on, but some of the
  * entries: where all had one callee, each call enters that; else as often as the entries say, which were
  * seen where time is spent. */
-static void guess_calls(struct builder *b, const struct site *site, size_t n)
+static void guess_calls(struct counts_build_builder *b, const struct counts_build_site *site, size_t n)
 {
 	const struct counts_record *r = b->r;
 	double all = 0;
@@ -182,10 +182,10 @@ static void guess_calls(struct builder *b, const struct site *site, size_t n)
 	}
 }
 
-static int judge_calls(struct builder *b)
+static int judge_calls(struct counts_build_builder *b)
 {
 	const struct counts_record *r = b->r;
-	struct site *site = malloc((r->links + 1) * sizeof(*site));
+	struct counts_build_site *site = malloc((r->links + 1) * sizeof(*site));
 	size_t n = 0;
 
 	if (!site)
@@ -194,7 +194,7 @@ static int judge_calls(struct builder *b)
 		const struct fmt_counts_link *l = &r->link[i].l;
 
 		if (l->how && (l->flags & FMT_CL_CALL) && l->site)
-			site[n++] = (struct site){ l->site, l->parent, i };
+			site[n++] = (struct counts_build_site){ l->site, l->parent, i };
 	}
 	qsort(site, n, sizeof(*site), by_call_site);
 	for (size_t i = 0, end; i < n; i = end) {
@@ -207,7 +207,7 @@ static int judge_calls(struct builder *b)
 	return 0;
 }
 
-static int replays(struct builder *b)
+static int replays(struct counts_build_builder *b)
 {
 	const struct counts_record *r = b->r;
 	int rc = 0;
@@ -221,7 +221,7 @@ static int replays(struct builder *b)
 }
 
 /* What leads to a node as often as is known without a window: NULL: nothing. */
-static const struct counts_ratio *way_to(const struct builder *b, uint32_t node, uint32_t from)
+static const struct counts_ratio *way_to(const struct counts_build_builder *b, uint32_t node, uint32_t from)
 {
 	size_t i = b->way[node];
 
@@ -231,7 +231,8 @@ static const struct counts_ratio *way_to(const struct builder *b, uint32_t node,
 }
 
 /* Trips of a loop by what bursts saw, of activations that are whole in most of them; NaN: they did not. */
-static double trips_by_bursts(const struct builder *b, const struct fmt_counts_link *trips, double *log_var)
+static double trips_by_bursts(const struct counts_build_builder *b, const struct fmt_counts_link *trips,
+			      double *log_var)
 {
 	size_t i = b->way[trips->child];
 	const struct counts_ratio *runs, *entry;
@@ -254,7 +255,7 @@ static double trips_by_bursts(const struct builder *b, const struct fmt_counts_l
 /* Windows of trips see some activations one after the other, often the first ones after the thread came there: a loop
  * that turns otherwise later passes for one that always turns as often. Bursts begin anywhere. Where they say
  * otherwise neither is sure. */
-static void doubt_trips(struct builder *b)
+static void doubt_trips(struct counts_build_builder *b)
 {
 	const struct counts_record *r = b->r;
 
@@ -282,7 +283,7 @@ static void doubt_trips(struct builder *b)
 
 /* Calls add up and are all needed; rates stand beside them as what the sum is compared with. Within
  * a function there is one way from above, and the better known measurement of it is taken. */
-static int choose_links(struct builder *b)
+static int choose_links(struct counts_build_builder *b)
 {
 	const struct counts_record *r = b->r;
 	struct counts_guess guess;
@@ -322,7 +323,7 @@ static int choose_links(struct builder *b)
 	return rc ? rc : judge_calls(b);
 }
 
-static int fill_tree(struct builder *b, struct counts_built *out)
+static int fill_tree(struct counts_build_builder *b, struct counts_built *out)
 {
 	const struct counts_record *r = b->r;
 	struct counts_tree *t = &out->tree;
@@ -349,9 +350,9 @@ static int fill_tree(struct builder *b, struct counts_built *out)
 	}
 	for (uint32_t n = 1; n < r->nodes; n++)
 		if (r->node[n].function != UINT32_MAX)
-			t->part[t->parts++] = (struct counts_part){ .node = n,
-								    .group = r->node[n].function,
-								    .instructions = r->node[n].instructions };
+			t->part[t->parts++] = (struct counts_piece){ .node = n,
+								     .group = r->node[n].function,
+								     .instructions = r->node[n].instructions };
 	t->groups = r->funcs;
 	t->absolute = true;
 	t->speed = model.per_ns > 0 ? model.per_ns * 1e9 : 0;
@@ -459,7 +460,7 @@ static int lead_time(const struct counts_record *r, struct counts_tree *t)
 
 int counts_record_tree(const struct counts_record *r, struct counts_built *out, struct err *e)
 {
-	struct builder b = { .r = r };
+	struct counts_build_builder b = { .r = r };
 	int err;
 
 	memset(out, 0, sizeof(*out));

@@ -19,38 +19,38 @@
 #define RECORDINGS_SD 0.3           /* by which ratios of one recording and another differ, where only one is known */
 
 /* File: head, entries. */
-struct head {
+struct counts_cache_head {
 	uint64_t magic, xxh64; /* of all that follows this struct */
 	uint32_t entries, entry_size;
 };
 
-struct key {
+struct counts_cache_key {
 	uint64_t parent_module, parent, child, site;
 	uint32_t how, pad;
 };
 
-struct entry {
-	struct key key;
+struct counts_cache_entry {
+	struct counts_cache_key key;
 	struct counts_others others;
 };
 
-struct file {
-	struct entry *entry;
+struct counts_cache_file {
+	struct counts_cache_entry *entry;
 	size_t count, cap;
 	struct intern at; /* key -> entry + 1 */
 	char name[24];
 };
 
-static void file_release(struct file *f)
+static void file_release(struct counts_cache_file *f)
 {
 	free(f->entry);
 	intern_release(&f->at);
 	memset(f, 0, sizeof(*f));
 }
 
-static struct entry *find_entry(struct file *f, const struct key *key, bool add)
+static struct counts_cache_entry *find_entry(struct counts_cache_file *f, const struct counts_cache_key *key, bool add)
 {
-	struct entry *e;
+	struct counts_cache_entry *e;
 	bool added;
 	uint32_t id;
 
@@ -61,12 +61,12 @@ static struct entry *find_entry(struct file *f, const struct key *key, bool add)
 		return NULL;
 	if (!added)
 		return id <= f->count ? &f->entry[id - 1] : NULL;
-	if (!add || (f->count + 1) * sizeof(*e) > MAX_FILE - sizeof(struct head))
+	if (!add || (f->count + 1) * sizeof(*e) > MAX_FILE - sizeof(struct counts_cache_head))
 		return NULL;
 	if (!GROW(f->entry, f->count, f->cap, 256))
 		return NULL;
 	e = &f->entry[f->count++];
-	*e = (struct entry){ .key = *key };
+	*e = (struct counts_cache_entry){ .key = *key };
 	return e;
 }
 
@@ -80,21 +80,22 @@ static bool sane_others(const struct counts_others *o)
 	return true;
 }
 
-static void load_cached_counts(int dir, struct file *f, uint64_t module)
+static void load_cached_counts(int dir, struct counts_cache_file *f, uint64_t module)
 {
-	struct head h;
+	struct counts_cache_head h;
 	AUTO_BUF(b);
 
 	snprintf(f->name, sizeof(f->name), "%016lx", (unsigned long)module);
 	if (cachedir_read(dir, f->name, MAX_FILE, &b) || b.len < sizeof(h))
 		return;
 	memcpy(&h, b.data, sizeof(h));
-	if (h.magic != MAGIC || h.entry_size != sizeof(struct entry) ||
-	    (b.len - sizeof(h)) / sizeof(struct entry) != h.entries || (b.len - sizeof(h)) % sizeof(struct entry) ||
+	if (h.magic != MAGIC || h.entry_size != sizeof(struct counts_cache_entry) ||
+	    (b.len - sizeof(h)) / sizeof(struct counts_cache_entry) != h.entries ||
+	    (b.len - sizeof(h)) % sizeof(struct counts_cache_entry) ||
 	    XXH64(b.data + sizeof(h), b.len - sizeof(h), 0) != h.xxh64)
 		return;
 	for (uint32_t i = 0; i < h.entries; i++) {
-		struct entry e, *mine;
+		struct counts_cache_entry e, *mine;
 
 		memcpy(&e, b.data + sizeof(h) + i * sizeof(e), sizeof(e));
 		mine = sane_others(&e.others) ? find_entry(f, &e.key, true) : NULL;
@@ -103,9 +104,11 @@ static void load_cached_counts(int dir, struct file *f, uint64_t module)
 	}
 }
 
-static int save_cached_counts(int dir, const struct file *f)
+static int save_cached_counts(int dir, const struct counts_cache_file *f)
 {
-	struct head h = { .magic = MAGIC, .entries = (uint32_t)f->count, .entry_size = sizeof(struct entry) };
+	struct counts_cache_head h = { .magic = MAGIC,
+				       .entries = (uint32_t)f->count,
+				       .entry_size = sizeof(struct counts_cache_entry) };
 	AUTO_BUF(b);
 
 	h.xxh64 = XXH64(f->entry, f->count * sizeof(*f->entry), 0);
@@ -116,10 +119,10 @@ static int save_cached_counts(int dir, const struct file *f)
 
 /* ---- links by the module of their child ---- */
 
-struct item {
+struct counts_cache_item {
 	uint64_t module;
 	size_t link;
-	struct key key;
+	struct counts_cache_key key;
 };
 
 /* Code is told apart by build-id and content: without them nobody knows whether it is the same another
@@ -140,21 +143,21 @@ static bool cache_key_of_module(const struct counts_record *r, uint32_t node, ui
 
 static int by_module_and_function(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct counts_cache_item *x = a, *y = b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return x->link < y->link ? -1 : x->link > y->link;
 }
 
-static struct item *list_links(const struct counts_record *r, size_t *n)
+static struct counts_cache_item *list_links(const struct counts_record *r, size_t *n)
 {
-	struct item *item = calloc(r->links + 1, sizeof(*item));
+	struct counts_cache_item *item = calloc(r->links + 1, sizeof(*item));
 
 	*n = 0;
 	for (size_t i = 0; item && i < r->links; i++) {
 		const struct fmt_counts_link *l = &r->link[i].l;
-		struct item *it = &item[*n];
+		struct counts_cache_item *it = &item[*n];
 
 		if ((l->how != FMT_CL_TRIPS && l->how != FMT_CL_RATIO && l->how != FMT_CL_REPLAY) ||
 		    !cache_key_of_module(r, l->child, &it->module) ||
@@ -199,20 +202,20 @@ static bool add_recording(struct counts_others *o, uint64_t recording, double an
 int counts_cache_add(int dir, const struct counts_record *r)
 {
 	size_t n;
-	struct item *item = r->recording ? list_links(r, &n) : NULL;
+	struct counts_cache_item *item = r->recording ? list_links(r, &n) : NULL;
 	int added = 0;
 
 	if (!item)
 		return r->recording ? -ENOMEM : 0;
 	for (size_t i = 0, end; i < n; i = end) {
-		struct file f = { 0 };
+		struct counts_cache_file f = { 0 };
 		bool changed = false;
 
 		load_cached_counts(dir, &f, item[i].module);
 		for (end = i; end < n && item[end].module == item[i].module; end++) {
 			const struct counts_rec_link *l = &r->link[item[end].link];
 			double anchor = 0, child = 0;
-			struct entry *e;
+			struct counts_cache_entry *e;
 
 			for (size_t k = l->window; k < l->window + l->windows; k++) {
 				anchor += r->window[k].anchor;
@@ -235,18 +238,18 @@ int counts_cache_add(int dir, const struct counts_record *r)
 int counts_cache_fill(int dir, struct counts_record *r)
 {
 	size_t n;
-	struct item *item = list_links(r, &n);
+	struct counts_cache_item *item = list_links(r, &n);
 	int got = 0;
 
 	if (!item)
 		return -ENOMEM;
 	for (size_t i = 0, end; i < n; i = end) {
-		struct file f = { 0 };
+		struct counts_cache_file f = { 0 };
 
 		load_cached_counts(dir, &f, item[i].module);
 		for (end = i; end < n && item[end].module == item[i].module; end++) {
 			struct counts_others *o = &r->link[item[end].link].others;
-			const struct entry *e = find_entry(&f, &item[end].key, false);
+			const struct counts_cache_entry *e = find_entry(&f, &item[end].key, false);
 
 			for (uint32_t k = 0; e && k < e->others.recordings; k++)
 				if (e->others.recording[k] != r->recording)

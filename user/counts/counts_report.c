@@ -295,7 +295,7 @@ static int better_how(enum counts_how how)
 	return rank[how];
 }
 
-struct item {
+struct counts_report_item {
 	uint32_t row;
 	size_t link;
 	double key;
@@ -303,7 +303,7 @@ struct item {
 
 static int by_row(const void *a, const void *b)
 {
-	const struct item *x = a, *y = b;
+	const struct counts_report_item *x = a, *y = b;
 
 	if (x->row != y->row)
 		return x->row < y->row ? -1 : 1;
@@ -314,7 +314,7 @@ static int by_row(const void *a, const void *b)
 static int list_callers_and_loops(struct maker *m, bool loops)
 {
 	const struct counts_tree *t = &m->built.tree;
-	struct item *item = malloc((t->links + 1) * sizeof(*item));
+	struct counts_report_item *item = malloc((t->links + 1) * sizeof(*item));
 	size_t n = 0;
 	int rc = item ? 0 : -ENOMEM;
 
@@ -326,7 +326,7 @@ static int list_callers_and_loops(struct maker *m, bool loops)
 
 		if (row >= m->detail || l->ratio.how == COUNTS_RATE || (loops ? kind != FMT_CN_LOOP || call : !call))
 			continue;
-		item[n++] = (struct item){ row, i, loops ? (double)m->r->node[l->child].addr : -per };
+		item[n++] = (struct counts_report_item){ row, i, loops ? (double)m->r->node[l->child].addr : -per };
 	}
 	if (n)
 		qsort(item, n, sizeof(*item), by_row);

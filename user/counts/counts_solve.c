@@ -518,7 +518,7 @@ static int solve_all(struct counts_solver *s)
 
 /* For intervals of shares of all instructions: what the observations leave of each group, of the
  * groups without counts (which all hang on the level), and of the sum. Products of L^-1 K. */
-struct shares {
+struct solve_shares {
 	double *a;     /* by timed: a row of L^-1 K */
 	double *mean;  /* sum of these by weight */
 	double *level; /* L^-1 of what the level does */
@@ -573,7 +573,7 @@ static void report_unseen(struct counts_solver *s, uint32_t i)
 	g->trust = 1;
 }
 
-static int shares_begin(struct counts_solver *s, struct shares *h, double total)
+static int shares_begin(struct counts_solver *s, struct solve_shares *h, double total)
 {
 	const struct counts_tree *t = s->t;
 	uint32_t n = s->observed;
@@ -608,7 +608,7 @@ static int shares_begin(struct counts_solver *s, struct shares *h, double total)
 }
 
 /* Of the log of group i (by tree), with the log of the sum. */
-static double with_sum(const struct counts_solver *s, const struct shares *h, uint32_t i)
+static double with_sum(const struct counts_solver *s, const struct solve_shares *h, uint32_t i)
 {
 	const double *a = h->a + (size_t)i * s->observed;
 
@@ -627,7 +627,7 @@ static void set_interval(struct counts_group *g, double var)
 static int report_shares(struct counts_solver *s)
 {
 	struct counts_tree *t = s->t;
-	struct shares h = { 0 };
+	struct solve_shares h = { 0 };
 	uint32_t n = s->observed;
 	double total = 0, time_with_sum, sum_var;
 	int rc;

@@ -69,13 +69,13 @@ struct segment_rate counts_segments(const struct counts_record *r, uint64_t *dro
 }
 
 /* The log of instructions a second. */
-struct told {
+struct counts_speed_told {
 	double log, var; /* var: infinite: nothing is */
 };
 
 /* Two that know nothing of each other weigh by their variances. Where they differ by more than chance allows one is
  * wrong, and it is not known which: what is beyond that is the error of both. */
-static struct told weighed(struct told a, struct told b)
+static struct counts_speed_told weighed(struct counts_speed_told a, struct counts_speed_told b)
 {
 	double apart = a.log - b.log, beyond, var;
 
@@ -85,7 +85,7 @@ static struct told weighed(struct told a, struct told b)
 	a.var += beyond;
 	b.var += beyond;
 	var = 1 / (1 / a.var + 1 / b.var);
-	return (struct told){ .log = var * (a.log / a.var + b.log / b.var), .var = var };
+	return (struct counts_speed_told){ .log = var * (a.log / a.var + b.log / b.var), .var = var };
 }
 
 static double total_instructions(const struct counts_tree *t)
@@ -108,19 +108,19 @@ static bool has_rate(const struct counts_tree *t)
 /* Where there are rates, the tree was solved with them and the model as its prior (counts_record_tree()). */
 struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b)
 {
-	const struct told nothing = { .log = NAN, .var = INFINITY };
-	struct told before = nothing, between = nothing, all;
+	const struct counts_speed_told nothing = { .log = NAN, .var = INFINITY };
+	struct counts_speed_told before = nothing, between = nothing, all;
 	bool rated = has_rate(&b->tree);
 	uint64_t dropped = 0;
 	struct segment_rate s = counts_segments(r, &dropped);
 	double own = log(total_instructions(&b->tree));
 
 	if (rated)
-		before = (struct told){ own, b->tree.total_var };
+		before = (struct counts_speed_told){ own, b->tree.total_var };
 	else if (b->tree.speed > 0)
-		before = (struct told){ log(b->tree.speed), b->tree.speed_var };
+		before = (struct counts_speed_told){ log(b->tree.speed), b->tree.speed_var };
 	if (s.known)
-		between = (struct told){ log(s.per_ns * 1e9), pow(log(s.high / s.low) / (2 * Z95), 2) };
+		between = (struct counts_speed_told){ log(s.per_ns * 1e9), pow(log(s.high / s.low) / (2 * Z95), 2) };
 	all = weighed(before, between);
 	if (!(all.var <= SPEED_SD_MOST * SPEED_SD_MOST) || !isfinite(own))
 		return unknown_speed(seconds_needed(r, sqrt(all.var), rated), exp(all.log - own));

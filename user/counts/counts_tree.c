@@ -9,7 +9,7 @@
 
 #define CUTS_MOST 256 /* of links within a function, each of which begins the walk anew */
 
-struct walk {
+struct counts_tree_walk {
 	size_t *out_first, *out, *at; /* links by parent; where each node of the stack is among its own */
 	uint32_t *stack, top;
 	uint8_t *mark;
@@ -17,7 +17,7 @@ struct walk {
 
 /* Places of a function that are measured by each other: the least known of the links that lead around. What goes
  * through calls is cut where it is closed. */
-static size_t where_to_cut(const struct counts_tree *t, const struct walk *w, size_t closing)
+static size_t where_to_cut(const struct counts_tree *t, const struct counts_tree_walk *w, size_t closing)
 {
 	size_t least = closing;
 
@@ -33,7 +33,7 @@ static size_t where_to_cut(const struct counts_tree *t, const struct walk *w, si
 }
 
 /* From r on; false: a link was cut that had been followed. */
-static bool walk_from(struct counts_solver *s, struct walk *w, uint32_t r, uint32_t *left, bool may_return)
+static bool walk_from(struct counts_solver *s, struct counts_tree_walk *w, uint32_t r, uint32_t *left, bool may_return)
 {
 	struct counts_tree *t = s->t;
 
@@ -69,7 +69,7 @@ static bool walk_from(struct counts_solver *s, struct walk *w, uint32_t r, uint3
 }
 
 /* Roots first, so that a cycle is cut where it is entered from outside. */
-static bool walk_all(struct counts_solver *s, struct walk *w, bool may_return)
+static bool walk_all(struct counts_solver *s, struct counts_tree_walk *w, bool may_return)
 {
 	uint32_t left = s->t->nodes;
 
@@ -88,11 +88,11 @@ int counts_order(struct counts_solver *s)
 	struct counts_tree *t = s->t;
 	size_t *out_first = calloc((size_t)t->nodes + 2, sizeof(*out_first));
 	size_t *out = malloc((t->links + 1) * sizeof(*out)), *at = malloc(((size_t)t->nodes + 1) * sizeof(*at));
-	struct walk w = { .out_first = out_first,
-			  .out = out,
-			  .at = at,
-			  .stack = malloc(((size_t)t->nodes + 1) * sizeof(*w.stack)),
-			  .mark = malloc((size_t)t->nodes + 1) };
+	struct counts_tree_walk w = { .out_first = out_first,
+				      .out = out,
+				      .at = at,
+				      .stack = malloc(((size_t)t->nodes + 1) * sizeof(*w.stack)),
+				      .mark = malloc((size_t)t->nodes + 1) };
 	int rc = out_first && out && at && w.stack && w.mark ? 0 : -ENOMEM;
 
 	if (rc)
@@ -213,7 +213,7 @@ void counts_row(struct counts_solver *s, uint32_t k)
 		s->adjoint[t->link[at].child] += 1 / s->x[t->link[at].child];
 	} else {
 		for (size_t i = s->first_part[at]; i < s->first_part[at + 1]; i++) {
-			const struct counts_part *p = &t->part[s->by_group[i]];
+			const struct counts_piece *p = &t->part[s->by_group[i]];
 
 			last = s->rank[p->node] > last ? s->rank[p->node] : last;
 			s->adjoint[p->node] += p->instructions / fmax(s->per_group[at], COUNTS_TINY);

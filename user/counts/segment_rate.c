@@ -53,7 +53,7 @@ const char *segment_cause_str(enum fmt_segment_cause cause)
 }
 
 /* Weighted sums; over all segments, or over one piece of time. */
-struct sums {
+struct segment_rate_sums {
 	double insns, known_ns; /* of verified ones */
 	double carried, carried_ns, timed, timed_ns;
 	double carried_off, timed_off; /* ns, from the mean of their kinds */
@@ -168,7 +168,7 @@ static double stands_for(const struct by_kind *k, const struct kind_sums *of, co
 }
 
 /* One that is longer than any is followed for is so whether it was carried on or only timed. */
-static void add_segment(struct sums *to, const struct by_kind *k, const struct fmt_segment *s)
+static void add_segment(struct segment_rate_sums *to, const struct by_kind *k, const struct fmt_segment *s)
 {
 	const struct kind_sums *of = &k->of[*map_get(&k->at, kind_key(s))];
 	double w = s->weight, ns = user_ns(s);
@@ -230,7 +230,7 @@ struct disturbance {
 	double measured; /* the part of `ns` that rests on what was measured */
 };
 
-static struct disturbance disturbance_of(const struct sums *all, double measured_var)
+static struct disturbance disturbance_of(const struct segment_rate_sums *all, double measured_var)
 {
 	double most = all->taken / all->carried, assumed = most / 2, assumed_var = most * most / 12;
 	double measured = all->timed > 0 ? all->carried_ns / all->carried - all->timed_ns / all->timed : NAN;
@@ -242,28 +242,28 @@ static struct disturbance disturbance_of(const struct sums *all, double measured
 }
 
 /* What one piece of time adds to the mean time of carried ones, and to that of timed ones. */
-static double carried_apart(const struct sums *all, const struct sums *h)
+static double carried_apart(const struct segment_rate_sums *all, const struct segment_rate_sums *h)
 {
 	return h->carried_off / all->carried;
 }
 
-static double timed_apart(const struct sums *all, const struct sums *h)
+static double timed_apart(const struct segment_rate_sums *all, const struct segment_rate_sums *h)
 {
 	return all->timed > 0 ? h->timed_off / all->timed : 0;
 }
 
-struct walk {
+struct segment_rate_walk {
 	const struct fmt_segment *s;
 	const struct by_kind *kinds;
 	size_t n, at;
 };
 
 /* The sums of the next piece of time; false: there are no more. */
-static bool next_stretch(struct walk *w, struct sums *out)
+static bool next_stretch(struct segment_rate_walk *w, struct segment_rate_sums *out)
 {
 	uint32_t stretch;
 
-	*out = (struct sums){ 0 };
+	*out = (struct segment_rate_sums){ 0 };
 	if (w->at == w->n)
 		return false;
 	for (stretch = w->s[w->at].stretch; w->at < w->n && w->s[w->at].stretch == stretch; w->at++)
@@ -272,9 +272,9 @@ static bool next_stretch(struct walk *w, struct sums *out)
 	return true;
 }
 
-static double variance_of_disturbance(const struct sums *all, struct walk w, double stretches)
+static double variance_of_disturbance(const struct segment_rate_sums *all, struct segment_rate_walk w, double stretches)
 {
-	struct sums h;
+	struct segment_rate_sums h;
 	double sum = 0;
 
 	while (next_stretch(&w, &h)) {
@@ -286,10 +286,11 @@ static double variance_of_disturbance(const struct sums *all, struct walk w, dou
 }
 
 /* Of the log of the rate, by how the pieces of time differ: linearised. */
-static double variance_by_chance(const struct sums *all, const struct disturbance *d, struct walk w, double stretches)
+static double variance_by_chance(const struct segment_rate_sums *all, const struct disturbance *d,
+				 struct segment_rate_walk w, double stretches)
 {
 	double rate = all->insns / all->known_ns, mean = all->carried_ns / all->carried, clean = mean - d->ns, sum = 0;
-	struct sums h;
+	struct segment_rate_sums h;
 
 	while (next_stretch(&w, &h)) {
 		double c = carried_apart(all, &h), t = timed_apart(all, &h);
@@ -314,7 +315,7 @@ static double square(double x)
 	return x * x;
 }
 
-static void estimate_rate(struct segment_rate *r, const struct sums *all, struct walk w)
+static void estimate_rate(struct segment_rate *r, const struct segment_rate_sums *all, struct segment_rate_walk w)
 {
 	double m = (double)r->stretches, mean = all->carried_ns / all->carried, clean, rate, half;
 	double open = 1 - r->verified * (isnan(r->met) ? 1 : r->met);
@@ -345,7 +346,7 @@ static void estimate_rate(struct segment_rate *r, const struct sums *all, struct
 	r->high = rate * exp(Z95 * half);
 }
 
-static const char *too_few(const struct segment_rate *r, const struct sums *all)
+static const char *too_few(const struct segment_rate *r, const struct segment_rate_sums *all)
 {
 	uint64_t carried = r->count[FMT_SEG_VERIFIED] + r->count[FMT_SEG_DIVERGED] + r->count[FMT_SEG_CENSORED] +
 			   r->count[FMT_SEG_LOST];
@@ -366,7 +367,7 @@ static const char *too_few(const struct segment_rate *r, const struct sums *all)
 /* Segments that came to their end, each for as many as it stands for, against all user time of as many stretches: what
  * is missing began before them, or goes on behind them, for longer than any was waited for. One stretch of many
  * with the beginning of a phase of a second shows nothing of the phase. */
-static double part_met(const struct sums *all, const struct fmt_segment *s, size_t n, double running)
+static double part_met(const struct segment_rate_sums *all, const struct fmt_segment *s, size_t n, double running)
 {
 	double stretches;
 
@@ -379,7 +380,7 @@ static double part_met(const struct sums *all, const struct fmt_segment *s, size
 /* Carried ones are disturbed, so they take longer than timed ones of their kind. Where they are shorter, long ones are
  * missing among them: where a thread calls often between long pauses, a recorder that has just become ready meets short
  * ones. And of some kinds none was carried on. */
-static double part_alike(const struct sums *all)
+static double part_alike(const struct segment_rate_sums *all)
 {
 	double carried = all->carried_ns / all->carried, timed = all->timed_ns / all->timed, met = 1;
 
@@ -388,10 +389,10 @@ static double part_alike(const struct sums *all)
 	return all->carried > 0 && all->timed > 0 && timed > 0 ? met * fmax(0, fmin(1, carried / timed)) : met;
 }
 
-static void rate_by_kind(struct segment_rate *r, struct walk w, double running)
+static void rate_by_kind(struct segment_rate *r, struct segment_rate_walk w, double running)
 {
-	struct walk again = w;
-	struct sums all = { 0 }, h;
+	struct segment_rate_walk again = w;
+	struct segment_rate_sums all = { 0 }, h;
 	double time;
 
 	for (size_t i = 0; i < w.n; i++)
@@ -433,7 +434,7 @@ struct segment_rate segment_rate(const struct fmt_segment *s, size_t n, double r
 	if (sort_kinds(&kinds, s, n))
 		r.why = "no memory was left to sort segments";
 	else
-		rate_by_kind(&r, (struct walk){ .s = s, .kinds = &kinds, .n = n }, running);
+		rate_by_kind(&r, (struct segment_rate_walk){ .s = s, .kinds = &kinds, .n = n }, running);
 	release_kinds(&kinds);
 	return r;
 }

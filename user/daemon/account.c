@@ -8,19 +8,19 @@
 #define RUNNING_BYTES 4e3 /* a second, until it was seen; by hand */
 #define DAY_S 86400.0     /* seconds */
 
-static double turn_price(const struct account *a)
+static double turn_price(const struct turn_account *a)
 {
 	double running = a->running > 0 ? a->running : 0; /* files shrink now and then */
 
 	return a->begin_cost + running * ACCOUNT_TURN_S;
 }
 
-void account_open(struct account *a, double rate)
+void account_open(struct turn_account *a, double rate)
 {
-	*a = (struct account){ .begin_cost = BEGIN_COST,
-			       .begin_least = BEGIN_COST / 4,
-			       .running = RUNNING_COST,
-			       .saved_s = ACCOUNT_SAVED_S };
+	*a = (struct turn_account){ .begin_cost = BEGIN_COST,
+				    .begin_least = BEGIN_COST / 4,
+				    .running = RUNNING_COST,
+				    .saved_s = ACCOUNT_SAVED_S };
 	a->credit = turn_price(a);
 }
 
@@ -29,16 +29,16 @@ double account_disk_rate(double daily)
 	return daily / (DAY_S + ACCOUNT_DISK_SAVED_S);
 }
 
-void account_open_disk(struct account *a, double rate, double written)
+void account_open_disk(struct turn_account *a, double rate, double written)
 {
-	*a = (struct account){ .begin_cost = BEGIN_BYTES,
-			       .begin_least = BEGIN_BYTES / 4,
-			       .running = RUNNING_BYTES,
-			       .saved_s = ACCOUNT_DISK_SAVED_S };
+	*a = (struct turn_account){ .begin_cost = BEGIN_BYTES,
+				    .begin_least = BEGIN_BYTES / 4,
+				    .running = RUNNING_BYTES,
+				    .saved_s = ACCOUNT_DISK_SAVED_S };
 	a->credit = rate * ACCOUNT_DISK_SAVED_S - written;
 }
 
-void account_earn(struct account *a, double rate, double seconds)
+void account_earn(struct turn_account *a, double rate, double seconds)
 {
 	double most = rate * a->saved_s;
 
@@ -49,12 +49,12 @@ void account_earn(struct account *a, double rate, double seconds)
 		a->credit = most;
 }
 
-void account_begin(struct account *a)
+void account_begin(struct turn_account *a)
 {
 	a->turn_spent = a->turn_s = 0;
 }
 
-void account_spend(struct account *a, double spent, double seconds)
+void account_spend(struct turn_account *a, double spent, double seconds)
 {
 	bool began = a->turn_s >= BEGIN_S;
 
@@ -67,7 +67,7 @@ void account_spend(struct account *a, double spent, double seconds)
 		a->running = (a->turn_spent - a->begin_cost) / (a->turn_s - BEGIN_S);
 }
 
-bool account_may(struct account *a, double rate)
+bool account_may(struct turn_account *a, double rate)
 {
 	if (a->credit < 0)
 		a->resting = true;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct account {
+struct turn_account {
 	double credit;     /* seconds of CPU time, or bytes; may be negative */
 	double begin_cost; /* of a turn's first seconds, as last seen; the same unit */
 	double running;    /* the same of each second after those, as last seen */
@@ -22,7 +22,7 @@ struct account {
 };
 
 /* Of CPU time; with credit for a turn. */
-void account_open(struct account *a, double rate);
+void account_open(struct turn_account *a, double rate);
 /* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */
 double account_disk_rate(double daily);
 #define ACCOUNT_TURN_S 30.0        /* a shorter one would be its beginning alone */
@@ -30,14 +30,14 @@ double account_disk_rate(double daily);
 #define ACCOUNT_DISK_SAVED_S 7200u /* seconds: on a disk it harms nobody; of 50 MB a day 4 MB, a quarter of an hour */
 /* Of bytes; with credit for all that may be saved, some minutes of a service that writes much, less what it has written
  * in the seconds for which is saved: who begins again and again has no more for that. */
-void account_open_disk(struct account *a, double rate, double written);
+void account_open_disk(struct turn_account *a, double rate, double written);
 /* Time goes by: rate = seconds of CPU time, or bytes, a second that are its own. */
-void account_earn(struct account *a, double rate, double seconds);
+void account_earn(struct turn_account *a, double rate, double seconds);
 /* A turn begins. */
-void account_begin(struct account *a);
+void account_begin(struct turn_account *a);
 /* What was spent in some seconds of it; bytes may come back, as files shrink. */
-void account_spend(struct account *a, double spent, double seconds);
+void account_spend(struct turn_account *a, double spent, double seconds);
 /* Whether to record now; true once the credit pays for another turn. rate as above. */
-bool account_may(struct account *a, double rate);
+bool account_may(struct turn_account *a, double rate);
 
 #endif

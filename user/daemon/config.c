@@ -38,7 +38,7 @@ enum key_type {
 	KEY_URL
 };
 
-struct key {
+struct config_key {
 	const char *section; /* of the file; "": of a service */
 	const char *name;
 	enum key_type type;
@@ -52,7 +52,7 @@ struct key {
 #define S(field) offsetof(struct config_service, field)
 #define YEAR 31622400.0      /* seconds of 366 days */
 #define TERA 1099511627776.0 /* bytes: 2^40 */
-static const struct key keys[] = {
+static const struct config_key keys[] = {
 	{ "storage", "folder", KEY_FOLDER, C(folder), "/var/lib/accperf", 0, 0, NULL,
 	  "where profiles are kept, a folder for each service; the daemon removes old ones, and nothing else there" },
 	{ "storage", "segment_time", KEY_TIME, C(segment_time), "10m", 1, 86400, NULL,
@@ -132,15 +132,16 @@ static const char *const sections[][2] = {
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
-struct reading {
+struct config_reading {
 	yaml_document_t doc;
 	struct buf *errors;
 	unsigned count;
 	yaml_mark_t listen_at;
 };
 
-static void complain(struct reading *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void complain(struct reading *r, yaml_mark_t at, const char *fmt, ...)
+static void complain(struct config_reading *r, yaml_mark_t at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static void complain(struct config_reading *r, yaml_mark_t at, const char *fmt, ...)
 {
 	AUTO_BUF(clean);
 	char text[500];
@@ -259,7 +260,8 @@ bool config_address(const char *text, struct sockaddr_storage *at, bool *loopbac
 	return *loopback || inet_pton(AF_INET6, host + 1, &v6->sin6_addr) == 1;
 }
 
-static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
+static void take_number(struct config_reading *r, const struct config_key *k, yaml_mark_t at, const char *text,
+			void *into)
 {
 	double v = number_with_unit(text, k->type);
 	char least[40], most[40];
@@ -277,7 +279,8 @@ static void take_number(struct reading *r, const struct key *k, yaml_mark_t at, 
 	}
 }
 
-static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, const char *text, void *into)
+static void take_text(struct config_reading *r, const struct config_key *k, yaml_mark_t at, const char *text,
+		      void *into)
 {
 	struct sockaddr_storage address;
 	struct clickhouse server;
@@ -306,7 +309,8 @@ static void take_text(struct reading *r, const struct key *k, yaml_mark_t at, co
 		complain(r, at, "out of memory");
 }
 
-static void take_item(struct reading *r, const struct key *k, const yaml_node_t *n, struct config_list *list)
+static void take_item(struct config_reading *r, const struct config_key *k, const yaml_node_t *n,
+		      struct config_list *list)
 {
 	const char *text = n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : "";
 	double pid = k->type == KEY_PIDS ? number_with_unit(text, KEY_NUMBER) : 1;
@@ -330,7 +334,7 @@ static bool is_text(enum key_type t)
 	       t == KEY_URL;
 }
 
-static void take_value(struct reading *r, const struct key *k, const yaml_node_t *n, void *base)
+static void take_value(struct config_reading *r, const struct config_key *k, const yaml_node_t *n, void *base)
 {
 	void *into = (char *)base + k->offset;
 
@@ -354,7 +358,7 @@ static void take_value(struct reading *r, const struct key *k, const yaml_node_t
 
 /* ---- keys */
 
-static const char *key_text(struct reading *r, const yaml_node_t *n)
+static const char *key_text(struct config_reading *r, const yaml_node_t *n)
 {
 	if (n->type == YAML_SCALAR_NODE && n->data.scalar.length == strlen((const char *)n->data.scalar.value))
 		return (const char *)n->data.scalar.value;
@@ -362,7 +366,8 @@ static const char *key_text(struct reading *r, const yaml_node_t *n)
 	return NULL;
 }
 
-static void unknown_key(struct reading *r, yaml_mark_t at, const char *name, const char *where, struct suggestion *s)
+static void unknown_key(struct config_reading *r, yaml_mark_t at, const char *name, const char *where,
+			struct suggestion *s)
 {
 	if (s->name)
 		complain(r, at, "there is no key '%.60s' in %s; did you mean '%s'?", name, where, s->name);
@@ -372,7 +377,7 @@ static void unknown_key(struct reading *r, yaml_mark_t at, const char *name, con
 }
 
 /* Those of one section, or of one service; what is not given has its default. */
-static void take_section_keys(struct reading *r, const yaml_node_t *map, const char *section, const char *where,
+static void take_section_keys(struct config_reading *r, const yaml_node_t *map, const char *section, const char *where,
 			      void *base)
 {
 	bool given[KEYS] = { false };
@@ -418,7 +423,7 @@ static bool good_name(const char *s)
 	return strlen(s) <= MOST_NAME && *s && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")] == 0 && *s != '-';
 }
 
-static void take_service(struct reading *r, const yaml_node_t *kn, const yaml_node_t *n, struct daemon_config *c)
+static void take_service(struct config_reading *r, const yaml_node_t *kn, const yaml_node_t *n, struct daemon_config *c)
 {
 	const char *name = key_text(r, kn);
 	struct config_service *s;
@@ -459,7 +464,7 @@ static void take_service(struct reading *r, const yaml_node_t *kn, const yaml_no
 			name);
 }
 
-static void take_section(struct reading *r, const yaml_node_t *n, size_t which, struct daemon_config *c)
+static void take_section(struct config_reading *r, const yaml_node_t *n, size_t which, struct daemon_config *c)
 {
 	const char *name = sections[which][0];
 
@@ -480,7 +485,7 @@ static void take_section(struct reading *r, const yaml_node_t *n, size_t which, 
 		take_service(r, yaml_document_get_node(&r->doc, p->key), yaml_document_get_node(&r->doc, p->value), c);
 }
 
-static void take_sections(struct reading *r, const yaml_node_t *root, struct daemon_config *c)
+static void take_sections(struct config_reading *r, const yaml_node_t *root, struct daemon_config *c)
 {
 	static const yaml_node_t empty = { .type = YAML_MAPPING_NODE };
 	bool given[SECTIONS] = { false }, loopback;
@@ -530,7 +535,7 @@ static void take_sections(struct reading *r, const yaml_node_t *root, struct dae
 }
 
 /* Whatever stands behind the first document would not be looked at. */
-static void refuse_more(struct reading *r, yaml_parser_t *p)
+static void refuse_more(struct config_reading *r, yaml_parser_t *p)
 {
 	const yaml_node_t *root;
 
@@ -565,7 +570,7 @@ static bool nests_deep(const char *text, size_t len, yaml_mark_t *at)
 
 unsigned config_parse(const char *text, size_t len, struct daemon_config *c, struct buf *errors)
 {
-	struct reading r = { .errors = errors };
+	struct config_reading r = { .errors = errors };
 	yaml_parser_t p;
 	yaml_node_t *root;
 	yaml_mark_t at;
@@ -665,7 +670,7 @@ bool config_same_service(const struct config_service *a, const struct config_ser
 
 /* ---- documentation */
 
-static const char *example_of(const struct key *k)
+static const char *example_of(const struct config_key *k)
 {
 	static const struct {
 		const char *section, *name, *text;
@@ -691,7 +696,7 @@ static const char *example_of(const struct key *k)
 	return "nginx";
 }
 
-static void example_key(const struct key *k, const char *indent, struct buf *out)
+static void example_key(const struct config_key *k, const char *indent, struct buf *out)
 {
 	bool needed = k->offset == S(names) && !*k->section; /* of those without a default */
 
@@ -731,7 +736,7 @@ void config_manual(struct buf *out)
 
 		buf_addf(out, ".SH %s\n%s.\n", sections[s][0], sections[s][1]);
 		for (size_t i = 0; i < KEYS; i++) {
-			const struct key *k = &keys[i];
+			const struct config_key *k = &keys[i];
 
 			if (strcmp(k->section, services ? "" : sections[s][0]))
 				continue;

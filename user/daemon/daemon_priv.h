@@ -22,7 +22,7 @@ struct said {
 };
 
 struct service_state {
-	struct account account, disk;
+	struct turn_account account, disk;
 	struct pace pace;
 	uint64_t rests_since; /* its last turn ended then; 0: none has, or its processes did */
 	double rate;          /* seconds of CPU time a second that it may take; 0: it does not run */

@@ -40,7 +40,7 @@
 #define PART 0.25        /* of the budget, for all who ask, answers from profiles apart: the rest is for recording */
 #define SAVED_MOST_S 2.0 /* seconds of CPU time, of what they leave of it: some thousand answers at once; by hand */
 
-enum answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_OLD_METRICS, ANSWER_PROFILES, ANSWERS };
+enum http_answer { ANSWER_HEALTH, ANSWER_METRICS, ANSWER_OLD_METRICS, ANSWER_PROFILES, ANSWERS };
 
 /* Of a connection, from its first line until it is answered. */
 struct request {
@@ -152,7 +152,7 @@ static bool takes_openmetrics(struct MHD_Connection *c)
 	return !types || !strstr(types, "text/plain") || strstr(types, "application/openmetrics-text");
 }
 
-static enum MHD_Result kept_answer(struct http *h, struct MHD_Connection *c, enum answer which)
+static enum MHD_Result kept_answer(struct http *h, struct MHD_Connection *c, enum http_answer which)
 {
 	static const char *const types[ANSWERS] = { "text/plain; charset=utf-8",
 						    "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -291,7 +291,7 @@ static enum MHD_Result begin_asking(struct http *h, struct MHD_Connection *c, en
 		      refusals[refused]);
 }
 
-static enum MHD_Result send_asked(struct MHD_Connection *c, const struct asked *a)
+static enum MHD_Result send_asked(struct MHD_Connection *c, const struct asked_query *a)
 {
 	char why[320];
 
@@ -304,7 +304,7 @@ static enum MHD_Result send_asked(struct MHD_Connection *c, const struct asked *
 
 static enum MHD_Result answer_query(struct http *h, struct MHD_Connection *c, enum query_kind kind, struct request *r)
 {
-	const struct asked *a;
+	const struct asked_query *a;
 
 	if (!r->asked) {
 		enum MHD_Result done = begin_asking(h, c, kind, &r->asked);
@@ -341,7 +341,7 @@ void http_wake(struct http *h)
 
 	for (unsigned i = 0; i < all; i++) {
 		struct request *r = h->waiting[i];
-		const struct asked *a = queries_find(h->d, r->asked);
+		const struct asked_query *a = queries_find(h->d, r->asked);
 
 		if (a && (a->state == ASKED_WAITS || a->state == ASKED_RUNS)) {
 			h->waiting[left++] = r;

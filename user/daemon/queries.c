@@ -30,36 +30,36 @@
 #define ARGUMENTS (PROFILES_MOST + 8) /* of a child: its options, and NULL */
 #define PATH_LEN (PATH_MAX + 2 * NAME_MAX + 10)
 
-enum step { STEP_MERGE, STEP_MERGE_BASE, STEP_VIEW, STEPS };
+enum queries_step { STEP_MERGE, STEP_MERGE_BASE, STEP_VIEW, STEPS };
 
 static const char *const merged_name[] = { "of.data", "base.data" };
 
 /* ---- what is kept */
 
-static void forget_asked(struct asked *a)
+static void forget_asked(struct asked_query *a)
 {
 	if (a->out >= 0)
 		close(a->out);
 	free(a->of);
 	free(a->base);
-	*a = (struct asked){ .out = -1 };
+	*a = (struct asked_query){ .out = -1 };
 }
 
-static uint64_t bytes_of(const struct asked *a)
+static uint64_t bytes_of(const struct asked_query *a)
 {
 	struct stat st;
 
 	return a->out >= 0 && !fstat(a->out, &st) ? (uint64_t)st.st_size : 0;
 }
 
-static bool is_idle(const struct asked *a)
+static bool is_idle(const struct asked_query *a)
 {
 	return a->id && !a->users && (a->state == ASKED_DONE || a->state == ASKED_FAILED);
 }
 
-static struct asked *oldest_idle(struct queries *q)
+static struct asked_query *oldest_idle(struct queries *q)
 {
-	struct asked *oldest = NULL;
+	struct asked_query *oldest = NULL;
 
 	for (unsigned i = 0; i < QUERIES_KEPT; i++)
 		if (is_idle(&q->at[i]) && (!oldest || q->at[i].last_used < oldest->last_used))
@@ -67,9 +67,9 @@ static struct asked *oldest_idle(struct queries *q)
 	return oldest;
 }
 
-static struct asked *find_room(struct queries *q)
+static struct asked_query *find_room(struct queries *q)
 {
-	struct asked *a;
+	struct asked_query *a;
 	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < QUERIES_KEPT; i++)
@@ -87,7 +87,7 @@ static struct asked *find_room(struct queries *q)
 	return a;
 }
 
-const struct asked *queries_find(const struct daemon *d, uint32_t id)
+const struct asked_query *queries_find(const struct daemon *d, uint32_t id)
 {
 	for (unsigned i = 0; id && i < QUERIES_KEPT; i++)
 		if (d->queries.at[i].id == id)
@@ -97,7 +97,7 @@ const struct asked *queries_find(const struct daemon *d, uint32_t id)
 
 void queries_leave(struct daemon *d, uint32_t id)
 {
-	struct asked *a = (struct asked *)(uintptr_t)queries_find(d, id);
+	struct asked_query *a = (struct asked_query *)(uintptr_t)queries_find(d, id);
 
 	if (a && a->users)
 		a->users--;
@@ -167,7 +167,7 @@ static bool same_profiles(const struct asked_profile *a, unsigned n, const struc
 	return same;
 }
 
-static bool any_open(const struct asked *a)
+static bool any_open(const struct asked_query *a)
 {
 	bool open = false;
 
@@ -178,12 +178,12 @@ static bool any_open(const struct asked *a)
 	return open;
 }
 
-static struct asked *find_same(struct queries *q, const struct asked *next)
+static struct asked_query *find_same(struct queries *q, const struct asked_query *next)
 {
 	uint64_t now = clock_now();
 
 	for (unsigned i = 0; i < QUERIES_KEPT; i++) {
-		struct asked *a = &q->at[i];
+		struct asked_query *a = &q->at[i];
 
 		if (!a->id || a->state == ASKED_FAILED || a->kind != next->kind || strcmp(a->service, next->service) ||
 		    !same_profiles(a->of, a->of_count, next->of, next->of_count) ||
@@ -207,7 +207,7 @@ static enum queries_refusal refusal_of(const struct queries *q)
 uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *query, enum queries_refusal *why)
 {
 	struct queries *q = &d->queries;
-	struct asked next = { .kind = query->kind, .out = -1 }, *a = NULL;
+	struct asked_query next = { .kind = query->kind, .out = -1 }, *a = NULL;
 
 	snprintf(next.service, sizeof(next.service), "%s", d->c.services[service].name);
 	next.of = choose_profiles(d, service, query, &query->of, &next.of_count);
@@ -237,7 +237,7 @@ uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *que
 
 /* ---- the children */
 
-static void profile_path(const struct daemon *d, const struct asked *a, bool base, unsigned i, char out[PATH_LEN])
+static void profile_path(const struct daemon *d, const struct asked_query *a, bool base, unsigned i, char out[PATH_LEN])
 {
 	unsigned n = base ? a->base_count : a->of_count;
 
@@ -248,7 +248,7 @@ static void profile_path(const struct daemon *d, const struct asked *a, bool bas
 			 (base ? a->base : a->of)[i == PROFILES_MOST ? 0 : i].name);
 }
 
-static unsigned merge_arguments(const struct daemon *d, const struct asked *a, bool base, char (*paths)[PATH_LEN],
+static unsigned merge_arguments(const struct daemon *d, const struct asked_query *a, bool base, char (*paths)[PATH_LEN],
 				const char **argv)
 {
 	unsigned n = 0, count = base ? a->base_count : a->of_count;
@@ -266,7 +266,7 @@ static unsigned merge_arguments(const struct daemon *d, const struct asked *a, b
 	return n;
 }
 
-static unsigned view_arguments(const struct daemon *d, const struct asked *a, char (*paths)[PATH_LEN],
+static unsigned view_arguments(const struct daemon *d, const struct asked_query *a, char (*paths)[PATH_LEN],
 			       const char **argv)
 {
 	static const char *const commands[QUERIES][4] = {
@@ -293,7 +293,7 @@ static unsigned view_arguments(const struct daemon *d, const struct asked *a, ch
 static void end_asked(struct daemon *d, const char *why)
 {
 	struct queries *q = &d->queries;
-	struct asked *a = q->runs;
+	struct asked_query *a = q->runs;
 	int dir = openat(d->keeper.dir, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
 	for (unsigned i = 0; i < 2 && dir >= 0; i++)
@@ -314,13 +314,13 @@ static void end_asked(struct daemon *d, const char *why)
 	q->runs = NULL;
 }
 
-static bool step_is_needed(const struct asked *a, unsigned step)
+static bool step_is_needed(const struct asked_query *a, unsigned step)
 {
 	return step == STEP_VIEW || (step == STEP_MERGE ? a->of_count : a->base_count) > 1;
 }
 
 /* What is put together must not take the disk's reserve. */
-static bool has_space(const struct daemon *d, const struct asked *a)
+static bool has_space(const struct daemon *d, const struct asked_query *a)
 {
 	uint64_t need = (uint64_t)(a->of_count + a->base_count) * d->c.segment_size;
 
@@ -330,7 +330,7 @@ static bool has_space(const struct daemon *d, const struct asked *a)
 static void begin_step(struct daemon *d)
 {
 	struct queries *q = &d->queries;
-	struct asked *a = q->runs;
+	struct asked_query *a = q->runs;
 	char(*paths)[PATH_LEN] = calloc(PROFILES_MOST + 1, PATH_LEN);
 	const char *argv[ARGUMENTS] = { NULL };
 	struct child_opts o = { .argv = argv,
@@ -371,7 +371,7 @@ static void next_step(struct daemon *d)
 		end_asked(d, NULL);
 }
 
-static void begin_asked(struct daemon *d, struct asked *a)
+static void begin_asked(struct daemon *d, struct asked_query *a)
 {
 	struct queries *q = &d->queries;
 
@@ -434,7 +434,7 @@ static void end_step(struct daemon *d)
 void queries_look(struct daemon *d)
 {
 	struct queries *q = &d->queries;
-	struct asked *first = NULL;
+	struct asked_query *first = NULL;
 
 	if (q->pid)
 		end_step(d);

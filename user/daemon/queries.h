@@ -24,7 +24,7 @@ struct asked_profile {
 	bool is_open;
 };
 
-struct asked {
+struct asked_query {
 	uint32_t id; /* 0: free */
 	enum asked_state state;
 	enum query_kind kind;
@@ -39,9 +39,9 @@ struct asked {
 };
 
 struct queries {
-	struct asked at[QUERIES_KEPT];
+	struct asked_query at[QUERIES_KEPT];
 	uint32_t next_id;
-	struct asked *runs; /* NULL: none */
+	struct asked_query *runs; /* NULL: none */
 	unsigned step;
 	pid_t pid;
 	int said;
@@ -57,7 +57,7 @@ void queries_open(struct daemon *d);
 void queries_folder(struct daemon *d);
 /* Its answer's id, which is the caller's until queries_leave(); 0: *why. service: index. */
 uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *q, enum queries_refusal *why);
-const struct asked *queries_find(const struct daemon *d, uint32_t id);
+const struct asked_query *queries_find(const struct daemon *d, uint32_t id);
 void queries_leave(struct daemon *d, uint32_t id);
 /* Ends a step, begins one. */
 void queries_look(struct daemon *d);

@@ -26,7 +26,7 @@
 #define IO_MOST (1u << 30) /* bytes of one call: a larger size is a register that holds something else; by hand */
 
 /* A call of this run that has not returned. */
-struct frame {
+struct emu_frame {
 	uint64_t ret, sp; /* where `ret` lies */
 	uint64_t saved[WREG_IP];
 	uint32_t known;
@@ -67,7 +67,7 @@ struct emu {
 	struct code *late[AHEAD]; /* those that ran last */
 	struct code **met;
 	uint32_t mets, met_cap;
-	struct frame frame[FRAMES];
+	struct emu_frame frame[FRAMES];
 	unsigned frames;
 	struct emu_call *call;
 	struct emu_call *told; /* of these, when the run is over */
@@ -240,7 +240,7 @@ static bool sp_known(const struct emu *e)
 /* At `target` the stack pointer is where the innermost call put it: so a call, and what it jumps on to, enters it. */
 static void note_entry(struct emu *e, uint64_t target)
 {
-	const struct frame *f = e->frames ? &e->frame[e->frames - 1] : NULL;
+	const struct emu_frame *f = e->frames ? &e->frame[e->frames - 1] : NULL;
 	uint32_t at;
 
 	if (!f || !sp_known(e) || e->s.r[WREG_SP] != f->sp)
@@ -270,7 +270,7 @@ static void note_entry(struct emu *e, uint64_t target)
 
 static void push_frame(struct emu *e, uint64_t ret)
 {
-	struct frame *f;
+	struct emu_frame *f;
 
 	if (!sp_known(e))
 		return;
@@ -411,7 +411,7 @@ static void tell_calls(struct emu *e)
 static bool skip(struct emu *e, struct emu_result *out)
 {
 	struct emu_state *s = &e->s;
-	const struct frame *f;
+	const struct emu_frame *f;
 
 	if (!e->frames || out->skipped == SKIPS_MOST)
 		return false;

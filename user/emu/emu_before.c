@@ -35,7 +35,7 @@ struct around { /* a point in the code: recipe per register */
 	uint16_t v[REGISTERS];
 };
 
-struct function {
+struct emu_function {
 	uint64_t start, end;
 	struct cfg graph;
 	bool usable;
@@ -48,7 +48,7 @@ struct function {
 
 struct emu_before {
 	struct emu_env env;
-	struct function kept[KEPT];
+	struct emu_function kept[KEPT];
 	unsigned next;
 	struct emu_insn *all; /* of the function that is being looked at */
 	struct emu_insn one;
@@ -65,7 +65,7 @@ struct emu_before *emu_before_new(const struct emu_env *env)
 	return b;
 }
 
-static void release_function(struct function *f)
+static void release_function(struct emu_function *f)
 {
 	if (f->usable)
 		cfg_release(&f->graph);
@@ -143,7 +143,7 @@ static bool is_fixed(const struct emu_before *b, const struct emu_operand *o, ui
 	       !o->narrow && b->env.fixed(b->env.ctx, next + (uint64_t)o->value, o->size);
 }
 
-static uint16_t intern(struct function *f, const struct recipe *new)
+static uint16_t intern(struct emu_function *f, const struct recipe *new)
 {
 	uint16_t *first = &f->first[new->addr % CHAINS];
 
@@ -157,8 +157,8 @@ static uint16_t intern(struct function *f, const struct recipe *new)
 	return *first = f->recipes++;
 }
 
-static uint16_t recipe_of(struct emu_before *b, struct function *f, const struct around *at, const struct emu_insn *i,
-			  uint64_t addr)
+static uint16_t recipe_of(struct emu_before *b, struct emu_function *f, const struct around *at,
+			  const struct emu_insn *i, uint64_t addr)
 {
 	struct recipe new = { .addr = addr, .i = *i };
 	const struct emu_operand *dst = &i->o[0];
@@ -207,7 +207,7 @@ static bool writes_memory(const struct emu_insn *i)
 	return i->op == EMU_OP_PUSH || i->op == EMU_OP_MOVS || i->op == EMU_OP_STOS || i->op == EMU_OP_TRAP;
 }
 
-static void pass_insn(struct emu_before *b, struct function *f, struct around *at, const struct emu_insn *i,
+static void pass_insn(struct emu_before *b, struct emu_function *f, struct around *at, const struct emu_insn *i,
 		      uint64_t addr)
 {
 	uint16_t made = recipe_of(b, f, at, i, addr);
@@ -228,7 +228,7 @@ static void pass_insn(struct emu_before *b, struct function *f, struct around *a
 
 /* ---- the graph ---- */
 
-static const struct emu_insn *insn(struct emu_before *b, const struct function *f, uint32_t n)
+static const struct emu_insn *insn(struct emu_before *b, const struct emu_function *f, uint32_t n)
 {
 	size_t left = f->graph.end - cfg_insn_addr(&f->graph, n);
 
@@ -238,7 +238,7 @@ static const struct emu_insn *insn(struct emu_before *b, const struct function *
 }
 
 /* Each instruction is looked at several times. False: not all can be decoded, or none has to do with vectors. */
-static bool decode_all(struct emu_before *b, const struct function *f)
+static bool decode_all(struct emu_before *b, const struct emu_function *f)
 {
 	struct emu_insn *all = malloc(f->graph.insns * sizeof(*all));
 	bool ok = all, vectors = false;
@@ -256,7 +256,7 @@ static bool decode_all(struct emu_before *b, const struct function *f)
 	return ok && vectors;
 }
 
-static bool walk_block(struct emu_before *b, struct function *f, uint32_t block, struct around *at, uint64_t until)
+static bool walk_block(struct emu_before *b, struct emu_function *f, uint32_t block, struct around *at, uint64_t until)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 
@@ -275,7 +275,7 @@ static bool walk_block(struct emu_before *b, struct function *f, uint32_t block,
 }
 
 /* What is the same on all ways that lead there. NOT_MET: none of them was walked yet. */
-static struct around join_predecessors(const struct function *f, uint32_t block, const struct around *out)
+static struct around join_predecessors(const struct emu_function *f, uint32_t block, const struct around *out)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 	struct around at;
@@ -299,7 +299,7 @@ static struct around join_predecessors(const struct function *f, uint32_t block,
 	return at;
 }
 
-static bool settle_function(struct emu_before *b, struct function *f)
+static bool settle_function(struct emu_before *b, struct emu_function *f)
 {
 	struct around *out = malloc(f->graph.blocks * sizeof(*out));
 	bool changed = true, ok = out;
@@ -325,7 +325,7 @@ static bool settle_function(struct emu_before *b, struct function *f)
 }
 
 /* Registers that instructions from `from` to the block's end read, of those that are written in none before them. */
-static uint64_t used(struct emu_before *b, const struct function *f, uint32_t block, uint64_t from, uint64_t live)
+static uint64_t used(struct emu_before *b, const struct emu_function *f, uint32_t block, uint64_t from, uint64_t live)
 {
 	const struct cfg_block *k = &f->graph.block[block];
 	uint64_t use = 0, written = 0;
@@ -346,7 +346,7 @@ static uint64_t used(struct emu_before *b, const struct function *f, uint32_t bl
 }
 
 /* The other direction. Arguments of calls do not count. */
-static bool find_live(struct emu_before *b, struct function *f)
+static bool find_live(struct emu_before *b, struct emu_function *f)
 {
 	uint64_t *in = calloc(f->graph.blocks, sizeof(*in));
 	bool changed = true;
@@ -369,7 +369,7 @@ static bool find_live(struct emu_before *b, struct function *f)
 	return f->live;
 }
 
-static bool study(struct emu_before *b, struct function *f)
+static bool study(struct emu_before *b, struct emu_function *f)
 {
 	struct recipe *fewer;
 	bool ok;
@@ -385,10 +385,10 @@ static bool study(struct emu_before *b, struct function *f)
 	return ok;
 }
 
-static struct function *graph_of_function_at(struct emu_before *b, uint64_t ip)
+static struct emu_function *graph_of_function_at(struct emu_before *b, uint64_t ip)
 {
 	struct block_code code = { .read = b->env.code, .ctx = b->env.ctx };
-	struct function *f;
+	struct emu_function *f;
 	uint64_t start, end;
 
 	if (!b->env.function || !b->env.function(b->env.ctx, ip, &start, &end) || end <= start ||
@@ -445,7 +445,7 @@ static void recompute(struct emu_before *b, struct emu_memory *m, const struct e
 
 void emu_before(struct emu_before *b, struct emu_memory *m, struct emu_state *s)
 {
-	struct function *f = graph_of_function_at(b, s->r[WREG_IP]);
+	struct emu_function *f = graph_of_function_at(b, s->r[WREG_IP]);
 	uint32_t block = f && f->usable ? cfg_block_at(&f->graph, s->r[WREG_IP]) : CFG_NONE;
 	struct emu_vec *made = b->made;
 	struct around at;

@@ -9,16 +9,16 @@
 
 #define BLOCK 256 /* instructions whose memory is had at once; by hand */
 
-struct block {
+struct emu_code_block {
 	struct code code[BLOCK];
 	struct code_rest rest[BLOCK];
-	struct block *before;
+	struct emu_code_block *before;
 };
 
 struct emu_codes {
 	struct emu_env env;
 	struct map at; /* ip -> struct code * */
-	struct block *block;
+	struct emu_code_block *block;
 	uint32_t count, used; /* of all blocks; of the last one */
 	bool by_rules;
 };
@@ -34,7 +34,7 @@ struct emu_codes *emu_codes_new(const struct emu_env *env)
 
 void emu_codes_forget(struct emu_codes *k)
 {
-	for (struct block *b = k->block, *before; b; b = before) {
+	for (struct emu_code_block *b = k->block, *before; b; b = before) {
 		before = b->before;
 		free(b);
 	}
@@ -62,11 +62,11 @@ uint32_t emu_codes_count(const struct emu_codes *k)
 
 static bool has_code_room(struct emu_codes *k)
 {
-	struct block *b;
+	struct emu_code_block *b;
 
 	if (k->block && k->used < BLOCK)
 		return true;
-	b = aligned_alloc(_Alignof(struct block), sizeof(*b));
+	b = aligned_alloc(_Alignof(struct emu_code_block), sizeof(*b));
 	if (!b)
 		return false;
 	b->before = k->block;

@@ -8,7 +8,7 @@
 #define STATE struct emu_state *s, struct emu_memory *m, const struct emu_quick *q
 
 /* Where the operands lie: the destination first; R: register, I: in the code, M: memory. */
-enum form { RR, RI, RM, MR, MI };
+enum emu_quick_form { RR, RI, RM, MR, MI };
 
 ALWAYS_INLINE bool has_what_it_needs(const struct emu_state *s, const struct emu_quick *q)
 {
@@ -43,7 +43,7 @@ ALWAYS_INLINE void keep_flags(struct emu_state *s, enum emu_lazy of, unsigned w,
 	s->lazy_r = r << shift;
 }
 
-ALWAYS_INLINE int arithmetic(STATE, enum emu_op op, enum form form, unsigned w)
+ALWAYS_INLINE int arithmetic(STATE, enum emu_op op, enum emu_quick_form form, unsigned w)
 {
 	uint64_t mask = width_mask(w), addr = 0, there = 0, a, b, r;
 
@@ -91,7 +91,7 @@ static int zero_sub(STATE)
 }
 
 /* to, from: bytes of each; the rest of the destination becomes zero, or its sign. */
-ALWAYS_INLINE int move(STATE, enum form form, unsigned to, unsigned from, bool extend)
+ALWAYS_INLINE int move(STATE, enum emu_quick_form form, unsigned to, unsigned from, bool extend)
 {
 	uint64_t v;
 
@@ -308,7 +308,7 @@ static bool plain_address(const struct emu_insn *i, const struct emu_operand *o,
 }
 
 /* Where the two operands lie, MI + 1: elsewhere. What is read must be known. */
-static enum form operands_form(const struct emu_insn *i, struct emu_quick *q, bool reads_first)
+static enum emu_quick_form operands_form(const struct emu_insn *i, struct emu_quick *q, bool reads_first)
 {
 	const struct emu_operand *a = &i->o[0], *b = &i->o[1];
 
@@ -340,7 +340,7 @@ static emu_quick_fn *arithmetic_of(const struct emu_insn *i, struct emu_quick *q
 		OPERATIONS(ROW)
 	};
 	bool itself = plain_register(&i->o[0]) && plain_register(&i->o[1]) && i->o[0].reg == i->o[1].reg;
-	enum form form = operands_form(i, q, true);
+	enum emu_quick_form form = operands_form(i, q, true);
 
 	if (form > MI || i->o[0].size > 8 || __builtin_popcount(i->o[0].size) != 1 ||
 	    (i->o[1].kind != EMU_K_IMM && i->o[0].size != i->o[1].size))
@@ -361,7 +361,7 @@ static emu_quick_fn *move_of(const struct emu_insn *i, struct emu_quick *q)
 #define FUNCTION(op, form, to, from) { EMU_OP_##op, form, to, from, op##_##form##_##to##_##from },
 		MOVES(FUNCTION)
 	};
-	enum form form = operands_form(i, q, i->o[0].size < 4);
+	enum emu_quick_form form = operands_form(i, q, i->o[0].size < 4);
 	unsigned from = i->o[1].kind == EMU_K_IMM ? i->o[0].size : i->o[1].size;
 
 	for (size_t k = 0; form <= MI && k < sizeof(of) / sizeof(of[0]); k++)

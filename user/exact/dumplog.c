@@ -40,14 +40,14 @@ static void dump_functions(FILE *in, FILE *out, bool *cut)
 }
 
 /* Names by the number of their bearer. */
-struct names {
+struct dumplog_names {
 	char **name;
 	size_t cap;
 };
 
 #define MOST_NAMES (1u << 22) /* a higher number is a damaged log: the table takes 32 MiB at most; by hand */
 
-static bool name_put(struct names *n, uint32_t id, const char *text)
+static bool name_put(struct dumplog_names *n, uint32_t id, const char *text)
 {
 	if (id >= MOST_NAMES)
 		return false;
@@ -58,13 +58,13 @@ static bool name_put(struct names *n, uint32_t id, const char *text)
 	return n->name[id];
 }
 
-static void name_add(const struct names *n, uint32_t id, struct buf *out)
+static void name_add(const struct dumplog_names *n, uint32_t id, struct buf *out)
 {
 	if (id < n->cap && n->name[id])
 		clean_add(out, n->name[id], CLEAN_CSV);
 }
 
-static void names_free(struct names *n)
+static void names_free(struct dumplog_names *n)
 {
 	for (size_t i = 0; i < n->cap; i++)
 		free(n->name[i]);
@@ -74,7 +74,7 @@ static void names_free(struct names *n)
 /* Accesses as CSV, one at a time: a list of any length takes the memory of its names. */
 static void dump_accesses(FILE *in, FILE *out, bool *cut)
 {
-	struct names functions = { 0 }, objects = { 0 };
+	struct dumplog_names functions = { 0 }, objects = { 0 };
 	AUTO_BUF(line);
 	struct ke_access a;
 	size_t n;

@@ -19,7 +19,7 @@
 #include "util/clock.h"
 #include "util/log.h"
 
-struct progress {
+struct exact_progress {
 	uint64_t start; /* ns */
 	const char *command;
 	bool quiet;
@@ -27,7 +27,7 @@ struct progress {
 
 static void show_seconds(void *ctx)
 {
-	struct progress *p = ctx;
+	struct exact_progress *p = ctx;
 
 	if (p->quiet)
 		return;
@@ -247,7 +247,7 @@ static int keep_results(const struct exact_opts *o, struct exact_outputs *out, s
 static int run_tool(const struct exact_opts *o, const struct where *at, struct exact_outputs *out, char *const *argv,
 		    struct exact_end *end, struct err *e)
 {
-	struct progress p = { .command = argv[0], .quiet = o->quiet, .start = clock_now() };
+	struct exact_progress p = { .command = argv[0], .quiet = o->quiet, .start = clock_now() };
 	struct exact_args a = { .n = 0 };
 	struct exact_select select = { .count = 0 };
 	struct ended run = { .stream = out->stream, .program = at->program, .select = &select };

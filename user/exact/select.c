@@ -42,13 +42,13 @@ void exact_select_release(struct exact_select *s)
 
 /* ---- what the user wrote ---- */
 
-struct list {
+struct select_list {
 	struct exact_select *s;
 	const char *option;
 	char which;
 };
 
-static int add_item(const struct list *l, const char *text, size_t len, struct err *e)
+static int add_item(const struct select_list *l, const char *text, size_t len, struct err *e)
 {
 	char *copy;
 
@@ -69,7 +69,7 @@ static int add_item(const struct list *l, const char *text, size_t len, struct e
 	return 0;
 }
 
-static int add_listed_lines(const struct list *l, const char *text, size_t len, struct err *e)
+static int add_listed_lines(const struct select_list *l, const char *text, size_t len, struct err *e)
 {
 	int err = 0;
 
@@ -87,7 +87,7 @@ static int add_listed_lines(const struct list *l, const char *text, size_t len, 
 	return err;
 }
 
-static int add_listed_file(const struct list *l, const char *path, struct err *e)
+static int add_listed_file(const struct select_list *l, const char *path, struct err *e)
 {
 	struct stat st;
 	int fd = openfile_regular(path, &st), err = 0;
@@ -114,7 +114,7 @@ static int add_listed_file(const struct list *l, const char *path, struct err *e
 
 int exact_select_add(struct exact_select *s, char list, const char *option, const char *text, struct err *e)
 {
-	const struct list l = { s, option, list };
+	const struct select_list l = { s, option, list };
 	size_t before = s->count;
 	int err = 0;
 

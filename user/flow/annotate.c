@@ -23,7 +23,7 @@
 #define AROUND 12             /* instructions before and behind the hottest, where no loop is known */
 #define IN_LOOP 0.5           /* of a function's time: the innermost loop with so much of it is the hot one */
 
-struct job {
+struct annotate_job {
 	const struct profile *p;
 	const struct flow_input *in;
 	const struct counts_record *counts;
@@ -37,7 +37,7 @@ struct job {
 	uint32_t *target; /* instructions, by what they go to */
 };
 
-static const char *keep_name(struct job *j, const char *s)
+static const char *keep_name(struct annotate_job *j, const char *s)
 {
 	uint32_t id = s && *s ? intern_str(&j->a->names, s, NULL) : 0;
 
@@ -61,7 +61,7 @@ static uint32_t leaf(const struct profile *p, uint32_t stack)
 	return s->count ? p->stack_frames[s->first] : 0;
 }
 
-static bool is_asked(const struct job *j, uint32_t frame)
+static bool is_asked(const struct annotate_job *j, uint32_t frame)
 {
 	const struct profile_function *f = outer(j->p, frame);
 
@@ -69,7 +69,7 @@ static bool is_asked(const struct job *j, uint32_t frame)
 }
 
 /* Modules by the time of the function in them; in *best the one with most. 0 or -errno. */
-static int choose_module(struct job *j, struct err *e)
+static int choose_module(struct annotate_job *j, struct err *e)
 {
 	const struct profile *p = j->p;
 	double *time = calloc(p->module_count + 1, sizeof(*time)), most = -1;
@@ -110,7 +110,7 @@ static int ascending_addresses(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static int take_sampled_addresses(struct job *j)
+static int take_sampled_addresses(struct annotate_job *j)
 {
 	const struct profile *p = j->p;
 
@@ -149,7 +149,7 @@ static size_t read_code(void *ctx, uint64_t addr, void *buf, size_t len)
 	return module_read(ctx, addr, buf, len);
 }
 
-static void open_file(struct job *j)
+static void open_file(struct annotate_job *j)
 {
 	const struct profile_module *m = &j->p->modules[j->module];
 	struct annotation *a = j->a;
@@ -173,7 +173,7 @@ static void open_file(struct job *j)
 }
 
 /* Bounds by the file's call frame information, else as the recording knew them, else none: start = end. */
-static struct annotate_part bounds_of(const struct job *j, uint64_t addr)
+static struct annotate_part bounds_of(const struct annotate_job *j, uint64_t addr)
 {
 	const struct ehframe *eh = j->file ? module_ehframe(j->file) : NULL;
 	struct annotate_part out = { addr, addr };
@@ -191,7 +191,7 @@ static struct annotate_part bounds_of(const struct job *j, uint64_t addr)
 	return (struct annotate_part){ addr, addr };
 }
 
-static int find_parts(struct job *j)
+static int find_parts(struct annotate_job *j)
 {
 	struct annotation *a = j->a;
 
@@ -210,7 +210,8 @@ static int find_parts(struct job *j)
 	return 0;
 }
 
-static int add_insn(struct job *j, uint32_t part, uint64_t addr, uint32_t len, const char *text, uint64_t calls)
+static int add_insn(struct annotate_job *j, uint32_t part, uint64_t addr, uint32_t len, const char *text,
+		    uint64_t calls)
 {
 	struct annotation *a = j->a;
 	struct annotate_insn i = { .addr = addr,
@@ -228,7 +229,7 @@ static int add_insn(struct job *j, uint32_t part, uint64_t addr, uint32_t len, c
 
 /* In words, and the address outside of its part that it goes to; 0: none. Targets inside are told as offsets, as rows
  * are. */
-static uint64_t say_insn(const struct job *j, const struct annotate_part *t, const struct insn *i, uint64_t at,
+static uint64_t say_insn(const struct annotate_job *j, const struct annotate_part *t, const struct insn *i, uint64_t at,
 			 char *out, size_t size)
 {
 	char *target;
@@ -247,7 +248,7 @@ static uint64_t say_insn(const struct job *j, const struct annotate_part *t, con
 }
 
 /* Where no instruction can begin goes on at the next address that is known to hold one. */
-static uint64_t next_known(const struct job *j, uint64_t addr, uint64_t end)
+static uint64_t next_known(const struct annotate_job *j, uint64_t addr, uint64_t end)
 {
 	for (size_t i = 0; i < j->sampled_count; i++)
 		if (j->sampled[i] > addr && j->sampled[i] < end)
@@ -256,12 +257,12 @@ static uint64_t next_known(const struct job *j, uint64_t addr, uint64_t end)
 }
 
 /* A sample stands within it, so that it is none: data were taken for code. */
-static bool cuts_a_sample(const struct job *j, uint64_t addr, uint32_t len)
+static bool cuts_a_sample(const struct annotate_job *j, uint64_t addr, uint32_t len)
 {
 	return next_known(j, addr, addr + len) < addr + len;
 }
 
-static int decode_part(struct job *j, uint32_t part)
+static int decode_part(struct annotate_job *j, uint32_t part)
 {
 	uint64_t start = j->a->part[part].start, end = j->a->part[part].end;
 	uint8_t *code = malloc(end - start + 1);
@@ -288,7 +289,7 @@ static int decode_part(struct job *j, uint32_t part)
 }
 
 /* Without code: what the profile knows of. */
-static int only_sampled(struct job *j, uint32_t part)
+static int only_sampled(struct annotate_job *j, uint32_t part)
 {
 	const struct annotate_part *t = &j->a->part[part];
 	int err = 0;
@@ -313,7 +314,7 @@ static int only_sampled(struct job *j, uint32_t part)
 	return err;
 }
 
-static int decode(struct job *j)
+static int decode(struct annotate_job *j)
 {
 	struct annotation *a = j->a;
 	int err = 0;
@@ -365,7 +366,7 @@ static int add_loops(struct annotation *a, const struct cfg *c)
 	return 0;
 }
 
-static int find_loops(struct job *j)
+static int find_loops(struct annotate_job *j)
 {
 	struct annotation *a = j->a;
 	int err = 0;
@@ -384,7 +385,7 @@ static int find_loops(struct job *j)
 
 /* ---- figures ---- */
 
-static void take_time(struct job *j)
+static void take_time(struct annotate_job *j)
 {
 	const struct profile *p = j->p;
 	struct annotation *a = j->a;
@@ -426,11 +427,11 @@ static void take_time(struct job *j)
 	}
 }
 
-struct sums {
+struct annotate_sums {
 	double read, written, read_squares, written_squares;
 };
 
-static void one_access(struct job *j, const struct in_access *x, struct sums *all)
+static void one_access(struct annotate_job *j, const struct in_access *x, struct annotate_sums *all)
 {
 	const struct in_site *s = &j->in->sites[x->site];
 	double bytes = x->weight * x->size;
@@ -474,12 +475,12 @@ static void sum_bytes(struct annotate_bytes *to, const struct annotate_bytes *b)
 	to->samples += b->samples;
 }
 
-static void take_bytes(struct job *j)
+static void take_bytes(struct annotate_job *j)
 {
 	struct annotation *a = j->a;
 	const struct flow_input *in = j->in;
 	bool by_time = false, amounts;
-	struct sums all = { 0 };
+	struct annotate_sums all = { 0 };
 
 	for (size_t i = 0; i < in->access_count; i++) {
 		one_access(j, &in->access[i], &all);
@@ -520,7 +521,7 @@ static bool is_part(const struct annotation *a, uint64_t start)
 	return false;
 }
 
-static void spread_runs(struct job *j, const struct counts_tree *t, bool absolute)
+static void spread_runs(struct annotate_job *j, const struct counts_tree *t, bool absolute)
 {
 	const struct counts_record *r = j->counts;
 	struct annotation *a = j->a;
@@ -554,7 +555,7 @@ static void spread_runs(struct job *j, const struct counts_tree *t, bool absolut
 	}
 }
 
-static int take_runs(struct job *j)
+static int take_runs(struct annotate_job *j)
 {
 	const struct counts_record *r = j->counts;
 	struct annotation *a = j->a;
@@ -607,7 +608,7 @@ static int take_runs(struct job *j)
 static void name_instruction(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
 			     enum symbol_origin origin)
 {
-	struct job *j = ctx;
+	struct annotate_job *j = ctx;
 	bool target = index >= j->a->insns;
 	struct annotate_insn *i = &j->a->insn[target ? j->target[index - j->a->insns] : index];
 
@@ -622,7 +623,7 @@ static void name_instruction(void *ctx, size_t index, const struct symbol_frame 
 	i->inlined = count > 1 ? keep_name(j, chain[0].name) : NULL;
 }
 
-static int find_names(struct job *j)
+static int find_names(struct annotate_job *j)
 {
 	struct annotation *a = j->a;
 	struct symbols *s = j->file && a->insns ? symbols_new(false, true) : NULL;
@@ -697,7 +698,7 @@ static void choose_hot(struct annotation *a, bool all)
 		a->loop[loop].hot = true;
 }
 
-static int fill_instructions(struct job *j, struct err *e)
+static int fill_instructions(struct annotate_job *j, struct err *e)
 {
 	int err = take_sampled_addresses(j);
 
@@ -721,7 +722,7 @@ static int fill_instructions(struct job *j, struct err *e)
 int annotate(const struct profile *p, const struct flow_input *in, const struct counts_record *counts,
 	     const struct annotate_opts *o, struct annotation *out, struct err *e)
 {
-	struct job j = { .p = p, .in = in, .counts = counts, .o = o, .a = out };
+	struct annotate_job j = { .p = p, .in = in, .counts = counts, .o = o, .a = out };
 	int err;
 
 	*out = (struct annotation){ .unit = profile_unit(p) };

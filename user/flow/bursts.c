@@ -10,13 +10,13 @@
 #define FAR_BIN 12      /* 4096 instructions and more: a burst has ten thousand */
 #define FEW 1.0         /* bursts: with so many as that, half of what they say is believed */
 
-struct order {                   /* of a pair, while they are sorted */
+struct bursts_order {            /* of a pair, while they are sorted */
 	uint32_t site, by, pair; /* by: bin, or who wrote */
 };
 
 static int by_load_site(const void *a, const void *b)
 {
-	const struct order *x = a, *y = b;
+	const struct bursts_order *x = a, *y = b;
 
 	if (x->site != y->site)
 		return x->site < y->site ? -1 : 1;
@@ -112,12 +112,12 @@ void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *
 }
 
 /* Pairs by reader and bin, writers by reader and function. */
-static void put_in_order(struct bursts *b, const struct flow_input *in, struct order *o)
+static void put_in_order(struct bursts *b, const struct flow_input *in, struct bursts_order *o)
 {
 	size_t n = in->burst_pair_count;
 
 	for (size_t i = 0; i < n; i++)
-		o[i] = (struct order){ in->burst_pair[i].reader, in->burst_pair[i].bin, (uint32_t)i };
+		o[i] = (struct bursts_order){ in->burst_pair[i].reader, in->burst_pair[i].bin, (uint32_t)i };
 	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
 		b->pair[i] = (struct burst_pair){ .site = o[i].site, .bin = o[i].by, .writer = FLOW_NONE };
@@ -127,8 +127,8 @@ static void put_in_order(struct bursts *b, const struct flow_input *in, struct o
 	n = 0;
 	for (size_t i = 0; i < in->burst_pair_count; i++)
 		if (in->burst_pair[i].writer != FLOW_NONE)
-			o[n++] = (struct order){ in->burst_pair[i].reader, in->sites[in->burst_pair[i].writer].func,
-						 (uint32_t)i };
+			o[n++] = (struct bursts_order){ in->burst_pair[i].reader,
+							in->sites[in->burst_pair[i].writer].func, (uint32_t)i };
 	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
 		if (!i || by_load_site(&o[i - 1], &o[i]))
@@ -139,7 +139,7 @@ static void put_in_order(struct bursts *b, const struct flow_input *in, struct o
 
 int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers)
 {
-	struct order *o = malloc((in->burst_pair_count + 1) * sizeof(*o));
+	struct bursts_order *o = malloc((in->burst_pair_count + 1) * sizeof(*o));
 
 	*b = (struct bursts){ .sites = in->site_count };
 	b->older = malloc((in->site_count + 1) * sizeof(*b->older));

@@ -14,7 +14,7 @@
 #define RANKED 0.0001    /* share of all bytes: edges below it have no rank; by hand */
 
 /* One side while it is matched: flow function index -> name index. */
-struct side {
+struct compare_side {
 	const struct flow *f;
 	uint32_t *name_of;
 	double total;
@@ -79,8 +79,8 @@ static bool kernel_is_plain(const struct flow *f)
 	return plain && !named;
 }
 
-static int side_names(struct flow_compare *c, struct side *s, const struct flow *other, const struct compare_opts *o,
-		      bool plain_kernel)
+static int side_names(struct flow_compare *c, struct compare_side *s, const struct flow *other,
+		      const struct compare_opts *o, bool plain_kernel)
 {
 	s->name_of = calloc(s->f->func_count + 1u, sizeof(*s->name_of));
 	if (!s->name_of)
@@ -121,14 +121,14 @@ static struct compare_pair *pair_at(struct flow_compare *c, struct map *at, size
 	return &c->pairs[*slot];
 }
 
-static int collect_pairs(struct flow_compare *c, struct side *truth, struct side *estimate,
+static int collect_pairs(struct flow_compare *c, struct compare_side *truth, struct compare_side *estimate,
 			 const struct compare_opts *o)
 {
 	struct map at = { 0 };
 	size_t cap = 0;
 
 	for (int is_estimate = 0; is_estimate < 2; is_estimate++) {
-		struct side *s = is_estimate ? estimate : truth;
+		struct compare_side *s = is_estimate ? estimate : truth;
 
 		for (size_t i = 0; i < s->f->edge_count; i++) {
 			const struct flow_edge *e = &s->f->edges[i];
@@ -270,21 +270,21 @@ static void cover(struct flow_compare *c)
 		c->unresolved += !c->pairs[i].resolved;
 }
 
-struct ranked {
+struct compare_ranked {
 	double value[2], rank[2];
 };
 
 static int by_first(const void *a, const void *b)
 {
-	return by_double(((const struct ranked *)a)->value, ((const struct ranked *)b)->value);
+	return by_double(((const struct compare_ranked *)a)->value, ((const struct compare_ranked *)b)->value);
 }
 
 static int by_second(const void *a, const void *b)
 {
-	return by_double(((const struct ranked *)a)->value + 1, ((const struct ranked *)b)->value + 1);
+	return by_double(((const struct compare_ranked *)a)->value + 1, ((const struct compare_ranked *)b)->value + 1);
 }
 
-static void give_ranks(struct ranked *r, unsigned n, int which)
+static void give_ranks(struct compare_ranked *r, unsigned n, int which)
 {
 	for (unsigned i = 0, end; i < n; i = end) {
 		end = i + 1;
@@ -296,7 +296,7 @@ static void give_ranks(struct ranked *r, unsigned n, int which)
 }
 
 /* Rank correlation; NaN for fewer than two functions or where one side does not vary. */
-static double spearman(struct ranked *r, unsigned n)
+static double spearman(struct compare_ranked *r, unsigned n)
 {
 	double mean = (n - 1) / 2.0, xy = 0, xx = 0, yy = 0;
 
@@ -316,7 +316,7 @@ static double spearman(struct ranked *r, unsigned n)
 
 static int rank_totals(struct flow_compare *c, bool out, double *result, unsigned *ranked)
 {
-	struct ranked *r = calloc(c->name_count + 1u, sizeof(*r));
+	struct compare_ranked *r = calloc(c->name_count + 1u, sizeof(*r));
 	unsigned n = 0;
 
 	if (!r)
@@ -336,7 +336,7 @@ static int rank_totals(struct flow_compare *c, bool out, double *result, unsigne
 	return 0;
 }
 
-static void compare_uma(struct flow_compare *c, const struct side *truth, const struct side *estimate)
+static void compare_uma(struct flow_compare *c, const struct compare_side *truth, const struct compare_side *estimate)
 {
 	unsigned within = 0, arrays = 0, held = 0;
 	bool near;
@@ -431,7 +431,7 @@ bool flow_compare_one_began_late(const struct flow_compare *c)
 int flow_compare(const struct flow *truth, const struct flow *estimate, const struct compare_opts *o,
 		 struct flow_compare *out, struct err *e)
 {
-	struct side t = { .f = truth }, s = { .f = estimate };
+	struct compare_side t = { .f = truth }, s = { .f = estimate };
 	bool plain = kernel_is_plain(truth) || kernel_is_plain(estimate);
 	int err = comparable(truth, estimate, e);
 

@@ -265,14 +265,14 @@ static int edges(const struct flow *base, const struct flow *other, struct flow_
 	return adjust_and_sort(out->edges, out->edge_count, true);
 }
 
-struct side {
+struct diff_side {
 	double ns;
 	uint64_t samples;
 };
 
-static struct side time_and_bytes_of(const struct flow_input *in)
+static struct diff_side time_and_bytes_of(const struct flow_input *in)
 {
-	struct side t = { 0 };
+	struct diff_side t = { 0 };
 
 	for (uint32_t i = 0; i < in->func_count; i++) {
 		t.ns += in->times[i].self_ns > 0 ? in->times[i].self_ns : in->times[i].instructions;
@@ -284,7 +284,7 @@ static struct side time_and_bytes_of(const struct flow_input *in)
 /* Of both profiles' functions, by name. */
 struct sides {
 	struct flow names;
-	struct side *of[2]; /* by function of `names`: base, other */
+	struct diff_side *of[2]; /* by function of `names`: base, other */
 };
 
 static void sides_release(struct sides *s)
@@ -365,8 +365,8 @@ void diff_judge_samples(struct diff_row *r, uint64_t base, uint64_t of_base, uin
 	judge_difference(r, INFINITY);
 }
 
-static void function_row(struct diff_row *r, const struct in_func *f, struct side x, struct side xt, struct side y,
-			 struct side yt)
+static void function_row(struct diff_row *r, const struct in_func *f, struct diff_side x, struct diff_side xt,
+			 struct diff_side y, struct diff_side yt)
 {
 	*r = (struct diff_row){ .a = f->name, .a_object = f->object, .base_value = x.ns, .other_value = y.ns };
 	r->base = xt.ns > 0 ? x.ns / xt.ns : 0;
@@ -379,7 +379,7 @@ static void function_row(struct diff_row *r, const struct in_func *f, struct sid
 static int diff_functions(const struct flow_input *base, const struct flow_input *other, struct flow_diff *out)
 {
 	const struct flow_input *const in[2] = { base, other };
-	struct side xt = time_and_bytes_of(base), yt = time_and_bytes_of(other);
+	struct diff_side xt = time_and_bytes_of(base), yt = time_and_bytes_of(other);
 	struct sides s;
 	int err = both_sides(&s, in);
 	bool *listed = calloc(s.names.func_count + 1, sizeof(*listed));
@@ -389,7 +389,7 @@ static int diff_functions(const struct flow_input *base, const struct flow_input
 	for (int k = 0; k < 2 && !err; k++)
 		for (uint32_t i = 0; i < in[k]->func_count; i++) {
 			uint32_t id = flow_func(&s.names, in[k]->funcs[i].name, in[k]->funcs[i].object);
-			struct side x = s.of[0][id], y = s.of[1][id];
+			struct diff_side x = s.of[0][id], y = s.of[1][id];
 
 			if ((x.samples || y.samples) && !listed[id])
 				function_row(&out->functions[out->function_count++], &in[k]->funcs[i], x, xt, y, yt);

@@ -21,7 +21,7 @@
 
 #define NOBODY 0.3 /* how likely it is that nobody wrote what nobody was seen to write since the start */
 
-static void fit_release(struct fit *f)
+static void fit_release(struct fused_fit *f)
 {
 	last_writer_release(&f->c);
 	free(f->cell);
@@ -47,7 +47,7 @@ static void fit_release(struct fit *f)
 	edge_ids_release(&f->edges);
 }
 
-static uint32_t alike_of(struct fit *f, uint32_t group, uint32_t producer, uint32_t edge)
+static uint32_t alike_of(struct fused_fit *f, uint32_t group, uint32_t producer, uint32_t edge)
 {
 	bool added;
 	uint64_t *at = map_put(&f->alike_at, (uint64_t)group << 32 | producer, &added);
@@ -65,7 +65,7 @@ static uint32_t alike_of(struct fit *f, uint32_t group, uint32_t producer, uint3
 	return (uint32_t)*at;
 }
 
-static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind)
+static uint32_t cell_of(struct fused_fit *f, uint32_t site, uint32_t producer, enum cell_kind kind)
 {
 	bool added;
 	uint64_t *at = map_put(&f->cell_at, (uint64_t)kind << 62 ^ (uint64_t)site << 32 ^ producer, &added);
@@ -78,27 +78,28 @@ static uint32_t cell_of(struct fit *f, uint32_t site, uint32_t producer, enum ce
 
 		if (alike == FLOW_NONE || !GROW(f->cell, f->cell_count, f->cell_cap, 1024))
 			return FLOW_NONE;
-		f->cell[f->cell_count] =
-			(struct cell){ .site = site, .producer = producer, .edge = edge, .alike = alike, .kind = kind };
+		f->cell[f->cell_count] = (struct fused_cell){
+			.site = site, .producer = producer, .edge = edge, .alike = alike, .kind = kind
+		};
 		*at = f->cell_count++;
 	}
 	return (uint32_t)*at;
 }
 
 /* What a recording from the start did not see written was not written; one that came later missed much. */
-static enum cell_kind cell_kind_of(const struct fit *f, const struct answer *a)
+static enum cell_kind cell_kind_of(const struct fused_fit *f, const struct last_written *a)
 {
 	return a->near == NEAR_NONE && !a->overwritten && !f->in->from_start ? STAYS : KNOWN;
 }
 
-static double fresh(const struct fit *f, uint32_t site, const struct answer *a)
+static double fresh(const struct fused_fit *f, uint32_t site, const struct last_written *a)
 {
 	return f->c.time_bias ? rewrite_rate_valid(&f->still, site, a->age) : 1;
 }
 
 /* How likely it is that a record's writer writes there, whenever that is. Of stores a few are seen, drawn like the
  * writes of all others there; what a system call fills is seen each time: it is one of all writes since. */
-static double writes_there(const struct fit *f, uint32_t site, const struct answer *a)
+static double writes_there(const struct fused_fit *f, uint32_t site, const struct last_written *a)
 {
 	double right = a->near < NEAR_NONE;
 	bool call = a->site == FLOW_NONE && a->near > NEAR_CONSTANT && !a->overwritten;
@@ -106,7 +107,7 @@ static double writes_there(const struct fit *f, uint32_t site, const struct answ
 	return call && f->c.time_bias ? right / (1 + rewrite_rate_writes(&f->still, site, a->age)) : right;
 }
 
-static double chance_valid(const struct fit *f, uint32_t site, const struct answer *a)
+static double chance_valid(const struct fused_fit *f, uint32_t site, const struct last_written *a)
 {
 	double v = a->near == NEAR_NONE && f->in->from_start ? NOBODY : 1;
 
@@ -114,7 +115,7 @@ static double chance_valid(const struct fit *f, uint32_t site, const struct answ
 }
 
 /* Who is known to write what a function reads with one width is likely to have written what it reads elsewhere. */
-static int group_sites(struct fit *f)
+static int group_sites(struct fused_fit *f)
 {
 	struct map at = { 0 };
 	int err = 0;
@@ -136,7 +137,7 @@ static int group_sites(struct fit *f)
 	return f->group ? err : -ENOMEM;
 }
 
-static int unknown_edges(struct fit *f)
+static int unknown_edges(struct fused_fit *f)
 {
 	f->unknown_edge = malloc((f->c.site_count + 1) * sizeof(*f->unknown_edge));
 	for (uint32_t i = 0; f->unknown_edge && i < f->c.site_count; i++) {
@@ -148,7 +149,7 @@ static int unknown_edges(struct fit *f)
 	return f->unknown_edge ? 0 : -ENOMEM;
 }
 
-static int count_site_reads(struct fit *f)
+static int count_site_reads(struct fused_fit *f)
 {
 	const struct last_writer *c = &f->c;
 	double *n = calloc(c->site_count + 1, sizeof(*n));
@@ -189,7 +190,7 @@ static int count_site_reads(struct fit *f)
 }
 
 /* Where stores were drawn by time: their places tell who wrote. */
-static int place_reads(struct fit *f)
+static int place_reads(struct fused_fit *f)
 {
 	int err = place_learn(&f->place, f->in, &f->c, &f->still, f->o->stack);
 
@@ -212,7 +213,7 @@ static int place_reads(struct fit *f)
 	return err || f->place.no_memory ? -ENOMEM : 0;
 }
 
-static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window,
+static int add_evidence(struct fused_fit *f, uint32_t site, uint32_t producer, enum cell_kind kind, uint32_t window,
 			double weight)
 {
 	uint32_t cell = cell_of(f, site, producer, kind);
@@ -223,7 +224,7 @@ static int add_evidence(struct fit *f, uint32_t site, uint32_t producer, enum ce
 	return 0;
 }
 
-static int take_bursts(struct fit *f)
+static int take_bursts(struct fused_fit *f)
 {
 	int err = bursts_learn(&f->bursts, f->in, !f->o->stack);
 
@@ -236,10 +237,10 @@ static int take_bursts(struct fit *f)
 	return f->burst_cell ? err : -ENOMEM;
 }
 
-static int use_window(struct fit *f, uint32_t index)
+static int use_window(struct fused_fit *f, uint32_t index)
 {
 	const struct in_window *w = &f->in->window[index];
-	const struct answer *start = &f->c.window_start[index];
+	const struct last_written *start = &f->c.window_start[index];
 	bool stores = w->arm.flags & FMT_A_STORE;
 	enum cell_kind kind = stores ? KNOWN : cell_kind_of(f, start);
 	uint32_t cur = stores ? w->arm.func : start->producer, next = window_delay_writer(f->in, w),
@@ -275,7 +276,7 @@ static int use_window(struct fit *f, uint32_t index)
 }
 
 /* What bursts tell is drawn by their parts, and what a burst read, with it. */
-static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
+static void draw_all(struct fused_fit *f, struct fused_drawn *d, uint64_t *state)
 {
 	resample_draw(d->read, f->c.read_count, state);
 	resample_draw(d->window, f->in->window_count, state);
@@ -290,7 +291,7 @@ static void draw_all(struct fit *f, struct drawn *d, uint64_t *state)
 	bursts_again(&f->bursts, f->in, d->part);
 }
 
-static void add_refit(const struct fit *f, const double *edge, struct edge_sums *t, struct spread *sp)
+static void add_refit(const struct fused_fit *f, const double *edge, struct edge_sums *t, struct resample_spread *sp)
 {
 	uint32_t m = f->edges.count, g = f->in->func_count;
 
@@ -299,7 +300,7 @@ static void add_refit(const struct fit *f, const double *edge, struct edge_sums 
 		spread_add(sp, i, i < m ? edge[i] : i < (size_t)m + g ? t->in[i - m] : t->out[i - m - g]);
 }
 
-static int begin_volume(const struct fit *f, struct volume_error *v)
+static int begin_volume(const struct fused_fit *f, struct volume_error *v)
 {
 	int err = volume_error_new(v, f->in);
 
@@ -309,10 +310,11 @@ static int begin_volume(const struct fit *f, struct volume_error *v)
 	return err;
 }
 
-static int bootstrap(struct fit *f, struct scratch *s, struct edge_sums *t, struct spread *sp)
+static int bootstrap(struct fused_fit *f, struct fused_scratch *s, struct edge_sums *t, struct resample_spread *sp)
 {
-	struct drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1), malloc(f->in->parts.count + 1),
-			   malloc(f->in->calls.count + 1), malloc((f->in->calls.count + 1) * sizeof(*d.call_factor)) };
+	struct fused_drawn d = { malloc(f->c.read_count + 1), malloc(f->in->window_count + 1),
+				 malloc(f->in->parts.count + 1), malloc(f->in->calls.count + 1),
+				 malloc((f->in->calls.count + 1) * sizeof(*d.call_factor)) };
 	struct volume_error volume = { 0 };
 	uint64_t state = f->o->seed * 0x9e3779b97f4a7c15ull | 1, other = state;
 	int err = d.read && d.window && d.part && d.call && d.call_factor ? begin_volume(f, &volume) : -ENOMEM;
@@ -335,13 +337,13 @@ static int bootstrap(struct fit *f, struct scratch *s, struct edge_sums *t, stru
 	return err;
 }
 
-static int solve(struct fit *f, enum use use, struct flow *out)
+static int solve(struct fused_fit *f, enum fused_use use, struct flow *out)
 {
 	uint32_t m = f->edges.count, g = f->in->func_count;
 	bool intervals = use == USE_BOTH && f->o->bootstraps > 1;
 	size_t figures = intervals ? (size_t)m + 2 * (size_t)g : 0;
-	struct spread sp[SCATTERS] = { { .n = figures }, { .n = figures } };
-	struct scratch s = { 0 };
+	struct resample_spread sp[SCATTERS] = { { .n = figures }, { .n = figures } };
+	struct fused_scratch s = { 0 };
 	struct parts p = { 0 };
 	struct edge_sums t[3] = { { 0 } };
 	double *block = calloc((size_t)5 * (m + 1) + 2 * SCATTERS * figures + (size_t)6 * (g + 1), sizeof(double)),
@@ -387,9 +389,9 @@ out:
 }
 
 static int estimate_with(const struct flow_input *in, const struct est_opts *o, struct flow *out, struct err *e,
-			 enum use use)
+			 enum fused_use use)
 {
-	struct fit f = { .in = in, .o = o };
+	struct fused_fit f = { .in = in, .o = o };
 	int err;
 
 	if (o->ke && (use != USE_BOTH || !in->has_invocations))
@@ -432,7 +434,7 @@ static int estimate_with(const struct flow_input *in, const struct est_opts *o, 
 	/* the figures are of the input alone, and reads are most of the memory: only these two ask for them later */
 	if (!o->inclusive && !o->ke) {
 		fit_release(&f);
-		f = (struct fit){ .in = in, .o = o };
+		f = (struct fused_fit){ .in = in, .o = o };
 	}
 	if (!err && !o->edges_alone)
 		err = flow_figures(in, o, out);

@@ -26,7 +26,7 @@
 enum cell_kind { KNOWN, STAYS, MOVES };
 
 /* (load instruction, producer, kind): what all evidence is added up by. */
-struct cell {
+struct fused_cell {
 	uint32_t site, producer, edge;
 	uint32_t alike; /* index into fit.alike_group: this producer at all instructions alike */
 	enum cell_kind kind;
@@ -42,16 +42,16 @@ struct evidence {
 	double weight;
 };
 
-struct fit {
+struct fused_fit {
 	const struct flow_input *in;
 	const struct est_opts *o;
 	struct last_writer c;
-	struct cell *cell;
+	struct fused_cell *cell;
 	uint32_t cell_count;
 	size_t cell_cap;
 	struct map cell_at;  /* kind << 62 ^ site << 32 ^ producer */
 	uint32_t *read_cell; /* by read */
-	struct place place;
+	struct store_places place;
 	struct read_part *read_part; /* who may have written what a read took; by read, from read_first[] on */
 	size_t read_parts, read_part_cap, *read_first;
 	double *read_right; /* by read: probability that its record tells who writes there, if not recently */
@@ -75,9 +75,9 @@ struct fit {
 };
 
 /* Which of the two sources a refit uses. */
-enum use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
+enum fused_use { USE_CASCADE = 1, USE_WINDOWS = 2, USE_BOTH = 3 };
 
-struct scratch {
+struct fused_scratch {
 	double *a, *e;                      /* by cell */
 	double *firm;                       /* of a: told by the very place */
 	double *any;                        /* by site: bytes with a writer by any evidence, neighbourhoods, too */
@@ -96,7 +96,7 @@ struct scratch {
 };
 
 /* How often everything counts in a refit, by read, window and part of the bursts; the third is in f->bursts then. */
-struct drawn {
+struct fused_drawn {
 	uint8_t *read, *window, *part, *call;
 	double (*call_factor)[CALL_MEASURES]; /* by stretch in which system calls were observed */
 };
@@ -110,15 +110,16 @@ struct parts {
 };
 
 /* fused_refit.c. drawn NULL: everything once. */
-void fused_refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s);
+void fused_refit(const struct fused_fit *f, enum fused_use use, const struct fused_drawn *drawn,
+		 struct fused_scratch *s);
 /* false: no memory. */
-bool fused_scratch(struct scratch *s, const struct fit *f);
+bool fused_scratch(struct fused_scratch *s, const struct fused_fit *f);
 
 /* fused_result.c */
-void fused_support(const struct fit *f, double *n, double *near);
-int fused_writer_errors(const struct fit *f, const double *edge, struct writer_error *we);
-int fused_result(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp, struct edge_sums *t,
-		 struct flow *out);
-int fused_unique(const struct fit *f, struct flow *out);
+void fused_support(const struct fused_fit *f, double *n, double *near);
+int fused_writer_errors(const struct fused_fit *f, const double *edge, struct writer_error *we);
+int fused_result(const struct fused_fit *f, enum fused_use use, const struct parts *p, const struct resample_spread *sp,
+		 struct edge_sums *t, struct flow *out);
+int fused_unique(const struct fused_fit *f, struct flow *out);
 
 #endif

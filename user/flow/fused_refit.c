@@ -12,34 +12,34 @@
 #define FAR_WORTH 4.0  /* as so many windows */
 
 /* The part of what this instruction reads of memory that nobody was seen to write. */
-static double stays(const struct fit *f, enum use use, uint32_t site)
+static double stays(const struct fused_fit *f, enum fused_use use, uint32_t site)
 {
 	return use == USE_CASCADE ? 1 : rewrite_rate_site(&f->still, site);
 }
 
 /* A writer of what this instruction, or one alike, reads was seen. */
-static bool knows_firmly(const struct fit *f, const struct scratch *s, uint32_t site)
+static bool knows_firmly(const struct fused_fit *f, const struct fused_scratch *s, uint32_t site)
 {
 	return s->known[site] > 0 || s->group[f->group[site]] > 0;
 }
 
 /* The part of what moves that goes to writers this very instruction knows; the rest to those the code or those alike
  * know. */
-static double known_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t site)
+static double known_here(const struct fused_fit *f, enum fused_use use, const struct fused_scratch *s, uint32_t site)
 {
 	double known = s->known[site], others = KNOWN_HERE * s->volume[site];
 
 	return known > 0 ? known / (known + others) : 0;
 }
 
-static double share_here(const struct fit *f, enum use use, const struct scratch *s, uint32_t cell)
+static double share_here(const struct fused_fit *f, enum fused_use use, const struct fused_scratch *s, uint32_t cell)
 {
 	uint32_t site = f->cell[cell].site;
 
 	return s->known[site] > 0 ? s->firm[cell] / s->known[site] * known_here(f, use, s, site) : 0;
 }
 
-static void move_alike(const struct fit *f, enum use use, struct scratch *s)
+static void move_alike(const struct fused_fit *f, enum fused_use use, struct fused_scratch *s)
 {
 	for (uint32_t i = 0; i < f->c.site_count; i++)
 		s->moves[i] *= knows_firmly(f, s, i) ? 1 - known_here(f, use, s, i) : 0;
@@ -54,7 +54,7 @@ static void move_alike(const struct fit *f, enum use use, struct scratch *s)
 }
 
 /* Code that wrote nearly as long ago as bursts see is likely to have written what they no longer see. */
-static void look_further(const struct fit *f, struct scratch *s)
+static void look_further(const struct fused_fit *f, struct fused_scratch *s)
 {
 	const struct bursts *b = &f->bursts;
 
@@ -74,7 +74,7 @@ static void look_further(const struct fit *f, struct scratch *s)
 
 /* Bursts know who wrote last within them. What is left was written before: whose that is their own reads of it tell,
  * which records were asked about; other evidence is of all reads, so what bursts saw is taken off it first. */
-static void take_recent(const struct fit *f, struct scratch *s)
+static void take_recent(const struct fused_fit *f, struct fused_scratch *s)
 {
 	const struct bursts *b = &f->bursts;
 
@@ -119,7 +119,7 @@ static void take_recent(const struct fit *f, struct scratch *s)
 }
 
 /* Calls of one stretch come and go together: it is stretches that differ. */
-static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t read)
+static double drawn_bytes(const struct fused_fit *f, const struct fused_drawn *d, size_t read)
 {
 	const struct read_answer *r = &f->c.reads[read];
 	const struct in_sysio *io = r->call ? &f->in->sysio[r->call - 1] : NULL;
@@ -128,7 +128,8 @@ static double drawn_bytes(const struct fit *f, const struct drawn *d, size_t rea
 }
 
 /* What the reads' own records tell: bytes by cell and by site. */
-static void add_placed(const struct fit *f, const struct drawn *drawn, const double *volume_times, struct scratch *s)
+static void add_placed(const struct fused_fit *f, const struct fused_drawn *drawn, const double *volume_times,
+		       struct fused_scratch *s)
 {
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		const struct read_answer *r = &f->c.reads[i];
@@ -151,8 +152,8 @@ static void add_placed(const struct fit *f, const struct drawn *drawn, const dou
 	}
 }
 
-static void add_reads(const struct fit *f, enum use use, const struct drawn *drawn, const double *volume_times,
-		      struct scratch *s)
+static void add_reads(const struct fused_fit *f, enum fused_use use, const struct fused_drawn *drawn,
+		      const double *volume_times, struct fused_scratch *s)
 {
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		double bytes = drawn_bytes(f, drawn, i);
@@ -177,10 +178,10 @@ static void add_reads(const struct fit *f, enum use use, const struct drawn *dra
 
 /* Windows and records are weighed against each other, at each load: what windows saw counts as it was seen, records as
  * PRIOR windows. */
-static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
+static void weigh_evidence(const struct fused_fit *f, enum fused_use use, struct fused_scratch *s)
 {
 	for (uint32_t i = 0; i < f->cell_count; i++) {
-		const struct cell *c = &f->cell[i];
+		const struct fused_cell *c = &f->cell[i];
 		double volume = s->volume[c->site], seen = s->seen[c->site], prior = use & USE_CASCADE ? PRIOR : 0;
 
 		if (!(volume > 0) || !(seen + prior > 0))
@@ -199,10 +200,10 @@ static void weigh_evidence(const struct fit *f, enum use use, struct scratch *s)
 	}
 }
 
-static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
+static void fill_edges(const struct fused_fit *f, enum fused_use use, struct fused_scratch *s)
 {
 	for (uint32_t i = 0; i < f->cell_count; i++) {
-		const struct cell *c = &f->cell[i];
+		const struct fused_cell *c = &f->cell[i];
 		double bytes = s->recent[i] + s->e[i] + s->a[i], any = s->any[c->site];
 
 		if (!(s->volume[c->site] > 0) || !(s->seen[c->site] + (use & USE_CASCADE ? PRIOR : 0) > 0))
@@ -222,7 +223,8 @@ static void fill_edges(const struct fit *f, enum use use, struct scratch *s)
 	}
 }
 
-void fused_refit(const struct fit *f, enum use use, const struct drawn *drawn, struct scratch *s)
+void fused_refit(const struct fused_fit *f, enum fused_use use, const struct fused_drawn *drawn,
+		 struct fused_scratch *s)
 {
 	const uint8_t *window_times = drawn ? drawn->window : NULL;
 	const double *volume_times = drawn && f->in->parts.count && f->bursts.volume ? f->bursts.volume : NULL;
@@ -254,7 +256,7 @@ void fused_refit(const struct fit *f, enum use use, const struct drawn *drawn, s
 	move_alike(f, use, s);
 }
 
-bool fused_scratch(struct scratch *s, const struct fit *f)
+bool fused_scratch(struct fused_scratch *s, const struct fused_fit *f)
 {
 	size_t cells = f->cell_count + 1, sites = f->c.site_count + 1;
 	struct {

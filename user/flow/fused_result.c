@@ -10,7 +10,7 @@
 #include "util/normal.h"
 
 /* Samples and the share of them whose producer was told by the very granule, by edge. */
-void fused_support(const struct fit *f, double *n, double *near)
+void fused_support(const struct fused_fit *f, double *n, double *near)
 {
 	for (size_t i = 0; i < f->c.read_count; i++) {
 		uint32_t e = f->cell[f->read_cell[i]].edge;
@@ -21,7 +21,7 @@ void fused_support(const struct fit *f, double *n, double *near)
 }
 
 /* By function: the windows that looked at what it reads, and what records count as beside them. */
-int fused_writer_errors(const struct fit *f, const double *edge, struct writer_error *we)
+int fused_writer_errors(const struct fused_fit *f, const double *edge, struct writer_error *we)
 {
 	double *trials = malloc((f->in->func_count + 1) * sizeof(*trials));
 	const struct writer_evidence of = { edge, trials, f->in->func_count, f->in->unknown, normal_half(f->o->level) };
@@ -37,7 +37,7 @@ int fused_writer_errors(const struct fit *f, const double *edge, struct writer_e
 }
 
 /* What scatters and what windows and records disagree by; and what may be wrong although they do not. */
-static void edge_range(const struct fit *f, const struct parts *p, const struct spread *sp, uint32_t i,
+static void edge_range(const struct fused_fit *f, const struct parts *p, const struct resample_spread *sp, uint32_t i,
 		       struct flow_edge *e)
 {
 	double half = spread_half_width(sp, i, f->o) + farther_of(p->cascade[i], p->windows[i], p->fused[i]);
@@ -46,8 +46,8 @@ static void edge_range(const struct fit *f, const struct parts *p, const struct 
 	e->high = e->bytes + hypot(half, p->we.more[i]);
 }
 
-int fused_result(const struct fit *f, enum use use, const struct parts *p, const struct spread *sp, struct edge_sums *t,
-		 struct flow *out)
+int fused_result(const struct fused_fit *f, enum fused_use use, const struct parts *p, const struct resample_spread *sp,
+		 struct edge_sums *t, struct flow *out)
 {
 	uint32_t *id = malloc((f->in->func_count + 1) * sizeof(*id));
 	uint32_t m = f->edges.count, g = f->in->func_count;
@@ -99,7 +99,7 @@ int fused_result(const struct fit *f, enum use use, const struct parts *p, const
 }
 
 /* Of the addresses whose producer the store records tell; edges that only windows know stay unknown. */
-int fused_unique(const struct fit *f, struct flow *out)
+int fused_unique(const struct fused_fit *f, struct flow *out)
 {
 	uint32_t *edge = malloc((f->c.read_count + 1) * sizeof(*edge));
 	int err;

@@ -232,7 +232,7 @@ static double chance_told(const struct fmt_heap_block *f)
 
 static int add_block(struct build *b, const struct fmt_heap_block *f)
 {
-	struct heap_block *k = &b->h->block[b->h->block_count];
+	struct heap_life *k = &b->h->block[b->h->block_count];
 	const uint64_t *turn = map_get(&b->turn_at, f->turn);
 	double weight = 1 / chance_told(f), length, turns, bytes;
 	const struct fmt_heap_turn *t = turn ? &b->r->heap.turn[*turn] : NULL;
@@ -246,14 +246,14 @@ static int add_block(struct build *b, const struct fmt_heap_block *f)
 		b->h->nowhere++;
 		return 0;
 	}
-	*k = (struct heap_block){ .addr = f->addr,
-				  .end = f->addr + (f->bytes ? f->bytes : 1),
-				  .born = f->born,
-				  .died = UINT64_MAX,
-				  .weight = weight,
-				  .pid = f->pid,
-				  .site = site,
-				  .stack = f->stack };
+	*k = (struct heap_life){ .addr = f->addr,
+				 .end = f->addr + (f->bytes ? f->bytes : 1),
+				 .born = f->born,
+				 .died = UINT64_MAX,
+				 .weight = weight,
+				 .pid = f->pid,
+				 .site = site,
+				 .stack = f->stack };
 	b->h->block_count++;
 	s = &b->h->site[site];
 	s->told++;
@@ -271,7 +271,7 @@ static int add_block(struct build *b, const struct fmt_heap_block *f)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct heap_block *x = a, *y = b;
+	const struct heap_life *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -280,7 +280,7 @@ static int by_place(const void *a, const void *b)
 	return (x->born > y->born) - (x->born < y->born);
 }
 
-struct block_key {
+struct heap_life_key {
 	uint64_t addr, born;
 	uint32_t pid, pad;
 };
@@ -294,7 +294,7 @@ static int join_ends(struct build *b)
 	int err = 0;
 
 	for (size_t i = 0; end && !err && i < raw->freed_count; i++) {
-		struct block_key key = { raw->freed[i].addr, raw->freed[i].born, raw->freed[i].pid, 0 };
+		struct heap_life_key key = { raw->freed[i].addr, raw->freed[i].born, raw->freed[i].pid, 0 };
 		bool added;
 		uint32_t id = intern_add(&keys, &key, sizeof(key), &added);
 
@@ -303,8 +303,8 @@ static int join_ends(struct build *b)
 			end[known++] = raw->freed[i].time;
 	}
 	for (size_t i = 0; end && !err && i < b->h->block_count; i++) {
-		struct heap_block *k = &b->h->block[i];
-		struct block_key key = { k->addr, k->born, k->pid, 0 };
+		struct heap_life *k = &b->h->block[i];
+		struct heap_life_key key = { k->addr, k->born, k->pid, 0 };
 		uint32_t id = intern_add(&keys, &key, sizeof(key), NULL);
 
 		err = id ? 0 : -ENOMEM;
@@ -323,11 +323,11 @@ static int join_ends(struct build *b)
 static void join_overlaps(struct heap *h)
 {
 	for (size_t i = 0; i < h->block_count; i++) {
-		struct heap_block *k = &h->block[i];
+		struct heap_life *k = &h->block[i];
 
 		for (size_t j = i + 1; j < h->block_count && j <= i + OVERLAPS_MOST; j++) {
-			struct heap_block *o = &h->block[j];
-			struct heap_block *older = k->born <= o->born ? k : o, *newer = older == k ? o : k;
+			struct heap_life *o = &h->block[j];
+			struct heap_life *older = k->born <= o->born ? k : o, *newer = older == k ? o : k;
 
 			if (o->pid != k->pid || o->addr >= k->end)
 				break;
@@ -341,7 +341,7 @@ static void lives_of_sites(struct build *b)
 	struct heap *h = b->h;
 
 	for (size_t i = 0; i < h->block_count; i++) {
-		const struct heap_block *k = &h->block[i];
+		const struct heap_life *k = &h->block[i];
 		struct heap_site *s = &h->site[k->site];
 		uint64_t until = k->died < LAST_TIME ? k->died : LAST_TIME;
 
@@ -368,7 +368,7 @@ static int trust_blocks(struct build *b)
 	int err = 0;
 
 	for (size_t i = 0; i < h->block_count && !err; i++) {
-		struct heap_block *k = &h->block[i];
+		struct heap_life *k = &h->block[i];
 		const struct heap_site *s = &h->site[k->site];
 		double unseen = -log(1 - HEAP_DOUBT) * s->seen_ns / (double)(s->ended + 1);
 

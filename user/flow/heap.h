@@ -42,7 +42,7 @@ struct heap_site {
 };
 
 /* A block that was told, by process and address. */
-struct heap_block {
+struct heap_life {
 	uint64_t addr, end, born, died; /* died: as far as known; UINT64_MAX: no end was seen */
 	uint64_t trusted;               /* until then it is known to be alive */
 	double weight;                  /* blocks that it stands for */
@@ -53,7 +53,7 @@ struct heap_block {
 struct heap {
 	struct heap_site *site;
 	size_t site_count, site_cap;
-	struct heap_block *block;
+	struct heap_life *block;
 	size_t block_count;
 	uint64_t turns;
 	double turn_ns;       /* how long all turns were */

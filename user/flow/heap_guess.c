@@ -26,7 +26,7 @@ static double lives(const struct heap_site *s)
 	return ns > 1 ? ns : 1;
 }
 
-static void add_voice(struct voices *v, const struct heap *h, const struct heap_block *b, double blocks)
+static void add_voice(struct voices *v, const struct heap *h, const struct heap_life *b, double blocks)
 {
 	uint32_t site = b->site;
 	double weight = blocks * b->weight * lives(&h->site[site]);
@@ -49,7 +49,7 @@ static size_t first_behind(const struct heap *h, uint32_t pid, uint64_t addr)
 	return BISECT(i, h->block_count, h->block[i].pid < pid || (h->block[i].pid == pid && h->block[i].addr <= addr));
 }
 
-static void hear(struct voices *v, const struct heap *h, const struct heap_block *b, uint64_t addr, uint64_t time)
+static void hear(struct voices *v, const struct heap *h, const struct heap_life *b, uint64_t addr, uint64_t time)
 {
 	uint64_t page = addr / SAMPLE_PAGE;
 

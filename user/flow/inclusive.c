@@ -13,7 +13,7 @@
 #include "util/normal.h"
 
 /* Reads that agree in all that matters here. */
-struct group {
+struct inclusive_group {
 	uint32_t edge, reader, writer; /* edge: of the result; stacks: index + 1, 0 unknown */
 	double bytes, n;
 };
@@ -25,21 +25,21 @@ struct habit {
 };
 
 /* Who calls a function: how likely each other is further out where it is on a stack that is whole. */
-struct callers {
+struct inclusive_callers {
 	uint32_t *func;
 	double *p;
 	uint32_t count, seen; /* seen: samples on whole stacks that it is on */
 };
 
-struct side {      /* how likely each function is on the stack of one end of an edge */
-	double *p; /* by function of the input */
+struct inclusive_side { /* how likely each function is on the stack of one end of an edge */
+	double *p;      /* by function of the input */
 	uint32_t *touched;
 	uint32_t count;
 	double vague; /* part of it that is a guess */
 };
 
 /* A function is the `at`-th of a stack that is whole, from the leaf; stack: into work.weight. */
-struct place {
+struct stack_place {
 	uint32_t func, stack, at;
 };
 
@@ -49,41 +49,42 @@ struct stack_weight {
 	double weight;
 };
 
-struct sums { /* by function of the input */
+struct inclusive_sums { /* by function of the input */
 	double *in, *out, *local, *n, *in_var, *out_var;
 	double *in_taken, *out_taken; /* of in and out: what system calls took */
 	/* what may be otherwise: bytes counted that may not be, and the reverse */
 	double *in_less, *in_more, *out_less, *out_more;
 };
 
-struct work {
+struct inclusive_work {
 	const struct flow_input *in;
 	const struct est_opts *o;
 	struct flow *f;
 	uint32_t *id;   /* function of the input -> of the result, FLOW_NONE */
 	uint32_t *func; /* and back; the first of a name */
-	struct group *group;
+	struct inclusive_group *group;
 	size_t group_count, group_cap;
 	struct intern group_keys;
 	struct habit *habit[2]; /* of reading, of writing */
 	size_t habit_count[2], habit_cap[2];
 	struct intern habit_keys[2];
-	struct callers *callers; /* by function of the input, filled when asked for */
-	struct callers anybody;  /* of any stack that is whole */
-	struct place *place;     /* where functions are on stacks: by function */
+	struct inclusive_callers *callers; /* by function of the input, filled when asked for */
+	struct inclusive_callers anybody;  /* of any stack that is whole */
+	struct stack_place *place;         /* where functions are on stacks: by function */
 	size_t place_count, place_cap;
 	struct intern place_keys;
 	struct stack_weight *weight; /* of stacks that are whole */
 	size_t weight_count, weight_cap;
-	struct side reader, writer, extra; /* extra: room */
-	bool writer_unknown;               /* of the group at hand */
-	struct sums all, edge;             /* edge: of the edge at hand */
+	struct inclusive_side reader, writer, extra; /* extra: room */
+	bool writer_unknown;                         /* of the group at hand */
+	struct inclusive_sums all, edge;             /* edge: of the edge at hand */
 	uint32_t *edge_touched;
 	uint32_t edge_touched_count;
 	bool *edge_on;
 };
 
-static int add_path_group(struct work *w, uint32_t edge, uint32_t reader, uint32_t writer, double bytes, double n)
+static int add_path_group(struct inclusive_work *w, uint32_t edge, uint32_t reader, uint32_t writer, double bytes,
+			  double n)
 {
 	const uint32_t key[3] = { edge, reader, writer };
 	bool added;
@@ -92,13 +93,14 @@ static int add_path_group(struct work *w, uint32_t edge, uint32_t reader, uint32
 	if (!id || (added && !GROW(w->group, w->group_count, w->group_cap, 1024)))
 		return -ENOMEM;
 	if (added)
-		w->group[w->group_count++] = (struct group){ .edge = edge, .reader = reader, .writer = writer };
+		w->group[w->group_count++] =
+			(struct inclusive_group){ .edge = edge, .reader = reader, .writer = writer };
 	w->group[id - 1].bytes += bytes;
 	w->group[id - 1].n += n;
 	return 0;
 }
 
-static int add_read_stacks(struct work *w, const struct last_writer *c)
+static int add_read_stacks(struct inclusive_work *w, const struct last_writer *c)
 {
 	for (size_t i = 0; i < c->read_count; i++) {
 		const struct read_answer *r = &c->reads[i];
@@ -111,7 +113,7 @@ static int add_read_stacks(struct work *w, const struct last_writer *c)
 }
 
 /* Edges that only windows know. */
-static int take_rest(struct work *w)
+static int take_rest(struct inclusive_work *w)
 {
 	bool *seen = calloc(w->f->edge_count + 1, sizeof(*seen));
 	int err = seen ? 0 : -ENOMEM;
@@ -134,7 +136,7 @@ static int by_func_and_stack(const void *a, const void *b)
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static int learn_habits(struct work *w)
+static int learn_habits(struct inclusive_work *w)
 {
 	for (size_t i = 0; i < w->in->access_count; i++) {
 		const struct in_access *a = &w->in->access[i];
@@ -166,21 +168,21 @@ static int learn_habits(struct work *w)
 
 static int by_place_of_stack(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct stack_place *x = a, *y = b;
 
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
 	return (x->stack > y->stack) - (x->stack < y->stack);
 }
 
-static void put_p(struct side *s, uint32_t func, double p)
+static void put_p(struct inclusive_side *s, uint32_t func, double p)
 {
 	if (!(s->p[func] > 0))
 		s->touched[s->count++] = func;
 	s->p[func] = s->p[func] + p < 1 ? s->p[func] + p : 1;
 }
 
-static void clear_side(struct side *s)
+static void clear_side(struct inclusive_side *s)
 {
 	while (s->count)
 		s->p[s->touched[--s->count]] = 0;
@@ -188,7 +190,7 @@ static void clear_side(struct side *s)
 }
 
 /* Where each function is on which stack; of samples that stand for nothing nothing is learned. */
-static int learn_places(struct work *w)
+static int learn_places(struct inclusive_work *w)
 {
 	for (size_t i = 0; i < w->in->access_count; i++) {
 		const struct in_access *a = &w->in->access[i];
@@ -204,8 +206,9 @@ static int learn_places(struct work *w)
 		for (uint32_t k = 0; added && k < st->count; k++) {
 			if (!GROW(w->place, w->place_count, w->place_cap, 4096))
 				return -ENOMEM;
-			w->place[w->place_count++] =
-				(struct place){ .func = w->in->stack_func[st->first + k], .at = k, .stack = id - 1 };
+			w->place[w->place_count++] = (struct stack_place){ .func = w->in->stack_func[st->first + k],
+									   .at = k,
+									   .stack = id - 1 };
 		}
 		if (added && !GROW(w->weight, w->weight_count, w->weight_cap, 1024))
 			return -ENOMEM;
@@ -220,9 +223,9 @@ static int learn_places(struct work *w)
 }
 
 /* What is further out than places[first..last) on their stacks. */
-static int sum_callers(struct work *w, size_t first, size_t last, bool from_leaf, struct callers *c)
+static int sum_callers(struct inclusive_work *w, size_t first, size_t last, bool from_leaf, struct inclusive_callers *c)
 {
-	struct side *s = &w->extra;
+	struct inclusive_side *s = &w->extra;
 	double all = 0;
 
 	clear_side(s);
@@ -248,14 +251,14 @@ static int sum_callers(struct work *w, size_t first, size_t last, bool from_leaf
 }
 
 /* The place of the leaf of each stack stands for all of it. */
-static int learn_anybody(struct work *w)
+static int learn_anybody(struct inclusive_work *w)
 {
 	size_t n = 0;
-	struct place *all = w->place, *leaf = calloc(w->weight_count + 1, sizeof(*leaf));
+	struct stack_place *all = w->place, *leaf = calloc(w->weight_count + 1, sizeof(*leaf));
 	int err = leaf ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; leaf && i < w->weight_count; i++)
-		leaf[n++] = (struct place){ .stack = i };
+		leaf[n++] = (struct stack_place){ .stack = i };
 	w->place = leaf;
 	if (!err)
 		err = sum_callers(w, 0, n, true, &w->anybody);
@@ -265,7 +268,7 @@ static int learn_anybody(struct work *w)
 }
 
 /* Known for each function that is met, once. */
-static int learn_callers(struct work *w)
+static int learn_callers(struct inclusive_work *w)
 {
 	int err = learn_places(w);
 
@@ -279,9 +282,9 @@ static int learn_callers(struct work *w)
 
 /* What is further out than `func`, which is innermost or where a stack was cut. Where nobody ever saw, what is on any
  * stack: nothing tells that main is not. */
-static void put_callers(const struct work *w, struct side *s, uint32_t func, double p)
+static void put_callers(const struct inclusive_work *w, struct inclusive_side *s, uint32_t func, double p)
 {
-	const struct callers *c = &w->callers[func];
+	const struct inclusive_callers *c = &w->callers[func];
 
 	if (!c->seen) {
 		c = &w->anybody;
@@ -291,7 +294,7 @@ static void put_callers(const struct work *w, struct side *s, uint32_t func, dou
 		put_p(s, c->func[i], p * c->p[i]);
 }
 
-static void put_stack_functions(const struct work *w, struct side *s, uint32_t stack, double p)
+static void put_stack_functions(const struct inclusive_work *w, struct inclusive_side *s, uint32_t stack, double p)
 {
 	const struct in_stack *st = &w->in->stack[stack - 1];
 
@@ -302,7 +305,7 @@ static void put_stack_functions(const struct work *w, struct side *s, uint32_t s
 }
 
 /* Where functions write (or read): habits of one, by its first and the one behind its last. */
-static size_t habits_of(const struct work *w, int writes, uint32_t func, size_t *end)
+static size_t habits_of(const struct inclusive_work *w, int writes, uint32_t func, size_t *end)
 {
 	const struct habit *h = w->habit[writes];
 	size_t lo = BISECT(mid, w->habit_count[writes], h[mid].func < func);
@@ -313,7 +316,8 @@ static size_t habits_of(const struct work *w, int writes, uint32_t func, size_t 
 }
 
 /* Pseudo-functions are outside of everything. */
-static void fill_side(const struct work *w, struct side *s, int writes, uint32_t stack, uint32_t func)
+static void fill_side(const struct inclusive_work *w, struct inclusive_side *s, int writes, uint32_t stack,
+		      uint32_t func)
 {
 	const struct habit *h = w->habit[writes];
 	size_t first, end;
@@ -336,7 +340,7 @@ static void fill_side(const struct work *w, struct side *s, int writes, uint32_t
 	put_p(s, func, 1);
 }
 
-static void touch(struct work *w, uint32_t func)
+static void touch(struct inclusive_work *w, uint32_t func)
 {
 	if (!w->edge_on[func]) {
 		w->edge_on[func] = true;
@@ -346,7 +350,7 @@ static void touch(struct work *w, uint32_t func)
 
 /* Where a stack is not known, what is decided in proportion may be all one way: a reader may always meet what was
  * written from the same caller. What nobody knows the writer of may have been written inside. */
-static void widen_where_guessed(struct work *w, uint32_t f, double bytes, bool guessed[2])
+static void widen_where_guessed(struct inclusive_work *w, uint32_t f, double bytes, bool guessed[2])
 {
 	double r = w->reader.p[f], wr = w->writer.p[f], in = bytes * r * (1 - wr), out = bytes * (1 - r) * wr;
 	bool open = (guessed[0] && r > 0 && r < 1) || (guessed[1] && wr > 0 && wr < 1);
@@ -358,17 +362,17 @@ static void widen_where_guessed(struct work *w, uint32_t f, double bytes, bool g
 	w->all.out_more[f] += both;
 }
 
-static bool stack_is_whole(const struct work *w, uint32_t stack)
+static bool stack_is_whole(const struct inclusive_work *w, uint32_t stack)
 {
 	return stack && w->in->stack[stack - 1].complete;
 }
 
-static void share_out_group(struct work *w, const struct group *g, double bytes)
+static void share_out_group(struct inclusive_work *w, const struct inclusive_group *g, double bytes)
 {
 	bool guessed[2] = { !stack_is_whole(w, g->reader), !stack_is_whole(w, g->writer) };
 
 	for (int k = 0; k < 2; k++) {
-		const struct side *s = k ? &w->writer : &w->reader;
+		const struct inclusive_side *s = k ? &w->writer : &w->reader;
 
 		for (uint32_t i = 0; i < s->count; i++) {
 			uint32_t f = s->touched[i];
@@ -394,7 +398,7 @@ static double variance_of_part(double part, const struct flow_edge *e, double n,
 	return q * half * q * half + (n > 0 ? z * z * e->bytes * e->bytes * q * (1 - q) / n : 0);
 }
 
-static void end_edge(struct work *w, const struct flow_edge *e, double n)
+static void end_edge(struct inclusive_work *w, const struct flow_edge *e, double n)
 {
 	bool call = flow_is_call(&w->f->funcs[e->consumer]);
 
@@ -416,7 +420,7 @@ static void end_edge(struct work *w, const struct flow_edge *e, double n)
 
 static int by_edge(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct inclusive_group *x = a, *y = b;
 
 	if (x->edge != y->edge)
 		return x->edge < y->edge ? -1 : 1;
@@ -425,7 +429,7 @@ static int by_edge(const void *a, const void *b)
 	return (x->writer > y->writer) - (x->writer < y->writer);
 }
 
-static void sum_groups(struct work *w)
+static void sum_groups(struct inclusive_work *w)
 {
 	if (w->group_count)
 		qsort(w->group, w->group_count, sizeof(*w->group), by_edge);
@@ -453,7 +457,7 @@ static void add(double *figure, double v)
 }
 
 /* Bytes loaded and stored while a function is on the stack; how much of it on stacks that are cut. */
-static void accesses(struct work *w)
+static void accesses(struct inclusive_work *w)
 {
 	double all = 0, cut = 0;
 
@@ -487,7 +491,7 @@ static void set_range(double value, double var, double less, double more, double
 	*high = value + half + more;
 }
 
-static void put_out(struct work *w)
+static void put_out(struct inclusive_work *w)
 {
 	for (uint32_t i = 0; i < w->in->func_count; i++) {
 		struct flow_inclusive *inc = w->id[i] == FLOW_NONE ? NULL : &w->f->funcs[w->id[i]].inc;
@@ -514,7 +518,7 @@ static void put_out(struct work *w)
 }
 
 /* Every function that is on some stack takes part, whether or not it reads and writes itself. */
-static int number_functions(struct work *w)
+static int number_functions(struct inclusive_work *w)
 {
 	const struct flow_input *in = w->in;
 
@@ -556,7 +560,7 @@ static int number_functions(struct work *w)
 	return 0;
 }
 
-static void release_work(struct work *w)
+static void release_work(struct inclusive_work *w)
 {
 	for (uint32_t i = 0; w->callers && i <= w->in->func_count; i++) {
 		free(w->callers[i].func);
@@ -583,7 +587,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 {
 	size_t n = in->func_count + 1;
 	uint32_t self = out->func_count;
-	struct work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
+	struct inclusive_work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
 	double *block = calloc(19 * n, sizeof(*block)), *b = block;
 	uint32_t *lists = malloc(4 * n * sizeof(*lists));
 	int err = -ENOMEM;
@@ -592,25 +596,25 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	w.callers = calloc(n, sizeof(*w.callers));
 	if (!w.callers || !w.id || !block || !lists || !w.edge_on || number_functions(&w))
 		goto out;
-	w.reader = (struct side){ .p = b, .touched = lists };
-	w.writer = (struct side){ .p = b + n, .touched = lists + n };
-	w.extra = (struct side){ .p = b + 2 * n, .touched = lists + 2 * n };
+	w.reader = (struct inclusive_side){ .p = b, .touched = lists };
+	w.writer = (struct inclusive_side){ .p = b + n, .touched = lists + n };
+	w.extra = (struct inclusive_side){ .p = b + 2 * n, .touched = lists + 2 * n };
 	w.edge_touched = lists + 3 * n;
 	b += 3 * n;
-	w.all = (struct sums){ .in = b,
-			       .out = b + n,
-			       .local = b + 2 * n,
-			       .n = b + 3 * n,
-			       .in_var = b + 4 * n,
-			       .out_var = b + 5 * n,
-			       .in_less = b + 6 * n,
-			       .in_more = b + 7 * n,
-			       .out_less = b + 8 * n,
-			       .out_more = b + 9 * n,
-			       .in_taken = b + 10 * n,
-			       .out_taken = b + 11 * n };
+	w.all = (struct inclusive_sums){ .in = b,
+					 .out = b + n,
+					 .local = b + 2 * n,
+					 .n = b + 3 * n,
+					 .in_var = b + 4 * n,
+					 .out_var = b + 5 * n,
+					 .in_less = b + 6 * n,
+					 .in_more = b + 7 * n,
+					 .out_less = b + 8 * n,
+					 .out_more = b + 9 * n,
+					 .in_taken = b + 10 * n,
+					 .out_taken = b + 11 * n };
 	b += 12 * n;
-	w.edge = (struct sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
+	w.edge = (struct inclusive_sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
 	out->func_count_self = self;
 	err = add_read_stacks(&w, c);

@@ -22,7 +22,7 @@
 #define DWARF_SECONDS 20          /* CPU seconds of the child that reads debug information; by hand */
 #define DWARF_MEMORY (4ull << 30) /* bytes of its address space, which holds the whole file */
 
-struct place { /* an instruction in whose frame something was touched */
+struct locals_place { /* an instruction in whose frame something was touched */
 	uint64_t addr;
 	uint32_t module, func;
 	double weight;
@@ -30,19 +30,19 @@ struct place { /* an instruction in whose frame something was touched */
 	uint32_t count;
 };
 
-struct places {
+struct input_locals_places {
 	struct raw *r;
-	struct intern keys; /* struct place_key -> index + 1 */
-	struct place *at;
+	struct intern keys; /* struct input_locals_place_key -> index + 1 */
+	struct locals_place *at;
 	size_t count, cap;
 	uint32_t *of; /* by raw local: place index, FLOW_NONE */
 };
 
-struct place_key {
+struct input_locals_place_key {
 	uint64_t addr, module;
 };
 
-static int collect_locals(struct places *p)
+static int collect_locals(struct input_locals_places *p)
 {
 	struct raw *r = p->r;
 
@@ -51,7 +51,7 @@ static int collect_locals(struct places *p)
 		const struct in_access *a = &r->in->access[l->access];
 		uint32_t stack = profile_stack_of(r->p, a->stack);
 		struct fmt_frame f;
-		struct place_key k;
+		struct input_locals_place_key k;
 		bool added;
 		uint32_t id;
 
@@ -59,47 +59,47 @@ static int collect_locals(struct places *p)
 		if (l->frame > raw_frames(r, stack))
 			continue;
 		f = raw_frame(r, stack, l->frame - 1);
-		k = (struct place_key){ f.addr, f.module };
+		k = (struct input_locals_place_key){ f.addr, f.module };
 		id = intern_add(&p->keys, &k, sizeof(k), &added);
 		if (!id || !GROW(p->at, p->count, p->cap, 256))
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added)
 			p->at[p->count++] =
-				(struct place){ .addr = f.addr,
-						.module = f.module,
-						.func = l->frame == 1 ? a->func
-								      : func_of_frame(r, stack, l->frame - 1) };
+				(struct locals_place){ .addr = f.addr,
+						       .module = f.module,
+						       .func = l->frame == 1 ? a->func
+									     : func_of_frame(r, stack, l->frame - 1) };
 		p->at[id - 1].weight += a->weight;
 		p->of[i] = id - 1;
 	}
 	return 0;
 }
 
-struct job {
-	struct place **place; /* of one module */
+struct input_locals_job {
+	struct locals_place **place; /* of one module */
 	size_t count;
 	int fd, alt;
 	struct frame_local scratch[MAX_LOCALS];
 };
 
-struct head {
+struct input_locals_head {
 	uint32_t place, count;
 };
 
 /* In the child. */
 static int send_locals(void *ctx, struct contained_out *out)
 {
-	struct job *j = ctx;
+	struct input_locals_job *j = ctx;
 	struct locals *l = locals_open_fd(j->fd, j->alt);
 	struct {
-		struct head head;
+		struct input_locals_head head;
 		struct frame_local local[MAX_LOCALS];
 	} *record = calloc(1, sizeof(*record));
 
 	for (size_t i = 0; l && record && i < j->count; i++) {
 		size_t n = locals_at(l, j->place[i]->addr, record->local, MAX_LOCALS);
 
-		record->head = (struct head){ (uint32_t)i, (uint32_t)n };
+		record->head = (struct input_locals_head){ (uint32_t)i, (uint32_t)n };
 		contained_put(out, record, sizeof(record->head) + n * sizeof(record->local[0]));
 	}
 	free(record);
@@ -109,9 +109,9 @@ static int send_locals(void *ctx, struct contained_out *out)
 
 static int take_local(void *ctx, const uint8_t *rec, size_t size)
 {
-	struct job *j = ctx;
-	struct head h;
-	struct place *p;
+	struct input_locals_job *j = ctx;
+	struct input_locals_head h;
+	struct locals_place *p;
 
 	if (size < sizeof(h))
 		return -EIO;
@@ -133,14 +133,14 @@ static int take_local(void *ctx, const uint8_t *rec, size_t size)
 
 static int by_module_and_place(const void *a, const void *b)
 {
-	const struct place *x = *(struct place *const *)a, *y = *(struct place *const *)b;
+	const struct locals_place *x = *(struct locals_place *const *)a, *y = *(struct locals_place *const *)b;
 
 	if (x->module != y->module)
 		return x->module < y->module ? -1 : 1;
 	return x->weight < y->weight ? 1 : x->weight > y->weight ? -1 : (x->addr > y->addr) - (x->addr < y->addr);
 }
 
-static void ask_file(struct job *j, const struct debugfile *d)
+static void ask_file(struct input_locals_job *j, const struct debugfile *d)
 {
 	struct contained_job apart = {
 		.produce = send_locals,
@@ -158,12 +158,12 @@ static void ask_file(struct job *j, const struct debugfile *d)
 }
 
 /* A module that cannot be read leaves its locals unnamed; that is no failure. */
-static void ask_child(struct raw *r, struct place **place, size_t count)
+static void ask_child(struct raw *r, struct locals_place **place, size_t count)
 {
 	const struct profile_module *m = raw_module(r, place[0]->module);
 	const char *path = m && m->kind == FMT_MOD_FILE ? m->path : NULL;
 	struct module *mod = path && path[0] == '/' ? module_open_path(path, m->build_id, m->build_id_len, NULL) : NULL;
-	struct job *j = mod ? calloc(1, sizeof(*j)) : NULL;
+	struct input_locals_job *j = mod ? calloc(1, sizeof(*j)) : NULL;
 	struct debugfile own = { .fd = -1, .alt = -1 }, debug = own;
 
 	if (j) {
@@ -182,16 +182,16 @@ static void ask_child(struct raw *r, struct place **place, size_t count)
 	module_close_path(mod);
 }
 
-static int name_places(struct places *p)
+static int name_places(struct input_locals_places *p)
 {
-	struct place **order = malloc((p->count + 1) * sizeof(struct place *));
+	struct locals_place **order = malloc((p->count + 1) * sizeof(struct locals_place *));
 	size_t total = 0;
 
 	if (!order)
 		return err_set(p->r->e, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < p->count; i++)
 		order[i] = &p->at[i];
-	qsort(order, p->count, sizeof(struct place *), by_module_and_place);
+	qsort(order, p->count, sizeof(struct locals_place *), by_module_and_place);
 	for (size_t i = 0, j; i < p->count && total < MAX_PLACES; i = j) {
 		for (j = i; j < p->count && order[j]->module == order[i]->module; j++)
 			;
@@ -203,7 +203,7 @@ static int name_places(struct places *p)
 }
 
 /* Of several that share the place, the smallest. */
-static const struct frame_local *local_at(const struct place *p, int64_t offset)
+static const struct frame_local *local_at(const struct locals_place *p, int64_t offset)
 {
 	const struct frame_local *best = NULL;
 
@@ -216,13 +216,13 @@ static const struct frame_local *local_at(const struct place *p, int64_t offset)
 	return best;
 }
 
-static int put_names(struct places *p, struct intern *names, struct map *site_of)
+static int put_names(struct input_locals_places *p, struct intern *names, struct map *site_of)
 {
 	struct raw *r = p->r;
 
 	for (size_t i = 0; i < r->local_count; i++) {
 		const struct raw_local *l = &r->local[i];
-		const struct place *pl = p->of[i] == FLOW_NONE ? NULL : &p->at[p->of[i]];
+		const struct locals_place *pl = p->of[i] == FLOW_NONE ? NULL : &p->at[p->of[i]];
 		const struct frame_local *v = pl ? local_at(pl, l->offset) : NULL;
 		const char *function;
 		char name[1200];
@@ -257,7 +257,7 @@ static int put_names(struct places *p, struct intern *names, struct map *site_of
 
 int input_locals(struct raw *r)
 {
-	struct places p = { .r = r, .of = malloc((r->local_count + 1) * sizeof(*p.of)) };
+	struct input_locals_places p = { .r = r, .of = malloc((r->local_count + 1) * sizeof(*p.of)) };
 	struct intern names = { 0 };
 	struct map site_of = { 0 };
 	int err = p.of ? collect_locals(&p) : err_set(r->e, -ENOMEM, "out of memory");

@@ -55,25 +55,26 @@ static void add_measured(struct ratio *r, double counted, double bytes)
 	r->windows++;
 }
 
-struct seen {                      /* within one window */
+struct kim_edwards_seen {          /* within one window */
 	uint32_t producer, reader; /* of the result */
 	double counted, bytes;
 };
 
-static struct seen *seen_of(struct seen *s, unsigned *n, unsigned max, uint32_t producer, uint32_t reader)
+static struct kim_edwards_seen *seen_of(struct kim_edwards_seen *s, unsigned *n, unsigned max, uint32_t producer,
+					uint32_t reader)
 {
 	for (unsigned i = 0; i < *n; i++)
 		if (s[i].producer == producer && s[i].reader == reader)
 			return &s[i];
 	if (*n == max)
 		return NULL;
-	s[*n] = (struct seen){ producer, reader, 0, 0 };
+	s[*n] = (struct kim_edwards_seen){ producer, reader, 0, 0 };
 	return &s[(*n)++];
 }
 
 static int learn_window(struct learner *l, const struct in_window *w, uint32_t producer)
 {
-	struct seen seen[32];
+	struct kim_edwards_seen seen[32];
 	unsigned n = 0;
 	/* Who read last: the access that chose the address, unless others came before the watchpoint did. */
 	uint64_t reader = w->arm.flags & FMT_A_STORE ? 0 : w->arm_invocation,
@@ -87,7 +88,7 @@ static int learn_window(struct learner *l, const struct in_window *w, uint32_t p
 
 		if ((h->flags & FMT_A_LOAD) && !(h->flags & FMT_A_KERNEL)) {
 			double bytes = l->size[h->site] > 0 && l->size[h->site] < CHUNK ? l->size[h->site] : CHUNK;
-			struct seen *s = known ? seen_of(seen, &n, 32, producer, l->id[h->func]) : NULL;
+			struct kim_edwards_seen *s = known ? seen_of(seen, &n, 32, producer, l->id[h->func]) : NULL;
 
 			if (s) {
 				s->bytes += bytes;

@@ -23,7 +23,7 @@
 #define IO_PARTS 16                 /* questions asked for a range that the kernel reads */
 #define IO_RANGE_LIMIT (1ull << 40) /* bytes: a system call moves 2 GB at most; a damaged file may claim more */
 
-struct record { /* a store, as evidence */
+struct last_writer_record { /* a store, as evidence */
 	uint64_t time, addr;
 	uint32_t func, site; /* site FLOW_NONE: the kernel */
 	uint32_t stack, pid;
@@ -44,8 +44,8 @@ struct sweep_state {
 	const struct est_opts *o;
 	struct last_writer *c;
 	struct overwrite *ow;
-	bool *complete;     /* by site; census.h */
-	struct record *rec; /* [0] unused */
+	bool *complete;                 /* by site; census.h */
+	struct last_writer_record *rec; /* [0] unused */
 	uint32_t rec_count, rec_cap;
 	struct range *range; /* [0] unused */
 	uint32_t range_count, range_cap;
@@ -71,7 +71,8 @@ static uint32_t new_record(struct sweep_state *s, uint32_t pid, uint64_t time, u
 		s->no_memory = true;
 		return 0;
 	}
-	s->rec[s->rec_count] = (struct record){ .time = time, .addr = addr, .func = func, .site = site, .pid = pid };
+	s->rec[s->rec_count] =
+		(struct last_writer_record){ .time = time, .addr = addr, .func = func, .site = site, .pid = pid };
 	return s->rec_count++;
 }
 
@@ -176,25 +177,25 @@ static void take_store(struct sweep_state *s, const struct in_access *a)
 	set_record(s, &s->page, unit_key(a->pid, a->addr >> 12), r);
 }
 
-static struct answer answer_of(const struct record *r, enum near near)
+static struct last_written answer_of(const struct last_writer_record *r, enum near near)
 {
-	return (struct answer){ .producer = r->func,
-				.stack = r->stack,
-				.age = r->time,
-				.site = r->site,
-				.addr = r->addr,
-				.near = (uint8_t)near };
+	return (struct last_written){ .producer = r->func,
+				      .stack = r->stack,
+				      .age = r->time,
+				      .site = r->site,
+				      .addr = r->addr,
+				      .near = (uint8_t)near };
 }
 
 /* Memory that nobody was seen to write. */
-static struct answer nowhere(const struct sweep_state *s, const struct in_region *region, enum near near)
+static struct last_written nowhere(const struct sweep_state *s, const struct in_region *region, enum near near)
 {
 	/* the dynamic linker's work: long done before a recorder attaches */
 	bool file = region && (region->kind == IN_R_READONLY || region->kind == IN_R_DATA || region->kind == IN_R_FILE);
 
-	return (struct answer){ .producer = file || s->in->from_start ? s->in->outside : s->in->before,
-				.site = FLOW_NONE,
-				.near = (uint8_t)near };
+	return (struct last_written){ .producer = file || s->in->from_start ? s->in->outside : s->in->before,
+				      .site = FLOW_NONE,
+				      .near = (uint8_t)near };
 }
 
 struct neighbourhood {
@@ -203,21 +204,21 @@ struct neighbourhood {
 	enum near near;
 };
 
-struct place {
+struct writer_place {
 	uint32_t pid;
 	uint64_t addr;
 	const struct in_object *obj; /* that holds it; NULL: none is known */
 };
 
-static struct neighbourhood around(const struct map *m, const struct place *p, unsigned bits, enum near near)
+static struct neighbourhood around(const struct map *m, const struct writer_place *p, unsigned bits, enum near near)
 {
 	return (struct neighbourhood){ m, unit_key(p->pid, p->addr >> bits), near };
 }
 
 /* Evidence from the neighbourhood: only within the same object, and only from a store instruction
  * that could have written this very address. */
-static uint32_t near_record(const struct sweep_state *s, struct neighbourhood n, const struct place *p,
-			    struct answer *a)
+static uint32_t near_record(const struct sweep_state *s, struct neighbourhood n, const struct writer_place *p,
+			    struct last_written *a)
 {
 	uint32_t r = get(n.map, n.key);
 
@@ -229,7 +230,8 @@ static uint32_t near_record(const struct sweep_state *s, struct neighbourhood n,
 }
 
 /* Has another instruction gone over this address since record r (0: since the beginning)? */
-static struct answer overwritten(const struct sweep_state *s, struct answer a, uint32_t r, uint32_t pid, uint64_t addr)
+static struct last_written overwritten(const struct sweep_state *s, struct last_written a, uint32_t r, uint32_t pid,
+				       uint64_t addr)
 {
 	uint64_t pass;
 	uint32_t over = overwrite_test(s->ow, pid, addr, r ? s->rec[r].time : 0, r ? s->rec[r].site : FLOW_NONE, &pass);
@@ -245,11 +247,11 @@ static struct answer overwritten(const struct sweep_state *s, struct answer a, u
 }
 
 /* With the time of the record for its age. */
-static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
+static struct last_written newest(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
 	const struct in_region *region = in_region_at(s->in, pid, addr);
-	struct answer a = { .near = NEAR_NONE, .site = FLOW_NONE };
-	struct place p = { .pid = pid, .addr = addr };
+	struct last_written a = { .near = NEAR_NONE, .site = FLOW_NONE };
+	struct writer_place p = { .pid = pid, .addr = addr };
 	uint32_t r, range, weak;
 
 	if (region && region->kind == IN_R_READONLY)
@@ -287,9 +289,9 @@ static struct answer newest(struct sweep_state *s, uint32_t pid, uint64_t addr, 
 	return a;
 }
 
-static struct answer last_write_of(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
+static struct last_written last_write_of(struct sweep_state *s, uint32_t pid, uint64_t addr, uint64_t time)
 {
-	struct answer a = newest(s, pid, addr, time);
+	struct last_written a = newest(s, pid, addr, time);
 
 	a.age = a.age && a.age < time && a.near != NEAR_CONSTANT ? time - a.age : 0;
 	return a;
@@ -318,7 +320,7 @@ static void take_load(struct sweep_state *s, const struct in_access *a)
 	for (uint32_t i = 0; i < parts; i++) {
 		uint32_t from = (uint32_t)((uint64_t)size * i / parts),
 			 to = (uint32_t)((uint64_t)size * (i + 1) / parts);
-		struct answer x = last_write_of(s, a->pid, a->addr + from, a->time);
+		struct last_written x = last_write_of(s, a->pid, a->addr + from, a->time);
 
 		if (r.size && (x.producer != r.a.producer || x.near != r.a.near)) {
 			add_read(s, r);
@@ -370,11 +372,11 @@ static void sweep_sysio(struct sweep_state *s, const struct in_sysio *io)
 		*site = s->c->site_count++;
 	parts = len < IO_PARTS * GRANULE ? (uint32_t)(len + GRANULE - 1) / GRANULE : IO_PARTS;
 	for (uint32_t i = 0; i < parts; i++) {
-		struct answer a = last_write_of(s, io->pid, io->addr + len * i / parts, io->time);
+		struct last_written a = last_write_of(s, io->pid, io->addr + len * i / parts, io->time);
 
 		/* no window watches what the kernel reads: that nobody was seen to write there tells nothing */
 		if (a.near == NEAR_NONE && !a.overwritten && s->in->engine != FLOW_EXACT)
-			a = (struct answer){ .producer = s->in->unknown, .site = FLOW_NONE, .near = NEAR_BLIND };
+			a = (struct last_written){ .producer = s->in->unknown, .site = FLOW_NONE, .near = NEAR_BLIND };
 		add_read(s, (struct read_answer){ .site = (uint32_t)*site,
 						  .func = io->func,
 						  .pid = io->pid,

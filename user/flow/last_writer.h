@@ -21,7 +21,7 @@ enum near {
 	NEAR_BLIND /* unlocated_loads.h */
 };
 
-struct answer {             /* there is one in each read: without a hole */
+struct last_written {       /* there is one in each read: without a hole */
 	uint64_t age;       /* of the record that tells; 0: not told by one */
 	uint64_t addr;      /* that it wrote */
 	uint32_t producer;  /* function */
@@ -42,13 +42,13 @@ struct read_answer {
 	uint32_t call; /* of a system call: index into in->sysio + 1; 0 none */
 	double bytes;  /* it stands for */
 	uint64_t addr;
-	struct answer a;
+	struct last_written a;
 };
 
 struct last_writer {
 	struct read_answer *reads;
 	size_t read_count, read_cap;
-	struct answer *window_start; /* by window */
+	struct last_written *window_start; /* by window */
 	bool time_bias;
 	double loads, stores; /* samples used */
 	/* of ranges that system calls or wide stores filled, too many or too long to be kept whole */

@@ -16,7 +16,7 @@
 #include "util/whole.h"
 
 /* The results that are computed of every input and added. */
-static const struct variant {
+static const struct merge_variant {
 	bool ke, stack, main_image;
 } variants[] = {
 	{ false, false, false }, { false, true, false }, { false, false, true },
@@ -41,7 +41,7 @@ struct merge {
 };
 
 /* One input's samples on their way. */
-struct copy {
+struct merge_copy {
 	struct merge *m;
 	const struct store_reader *reader;
 	uint64_t counted[256]; /* by counter: as this input last said */
@@ -65,7 +65,7 @@ static uint32_t moved_id(uint32_t id, uint32_t base, uint32_t *next)
 
 static int copy_stack(void *ctx, const void *rec, size_t size)
 {
-	struct merge *m = ((struct copy *)ctx)->m;
+	struct merge *m = ((struct merge_copy *)ctx)->m;
 	struct fmt_stack s;
 	struct fmt_frame *frames;
 	size_t n;
@@ -91,7 +91,7 @@ static int copy_stack(void *ctx, const void *rec, size_t size)
 
 static int copy_symbol(void *ctx, const void *record, size_t size)
 {
-	const struct copy *copy = ctx;
+	const struct merge_copy *copy = ctx;
 	const uint8_t *rec = record;
 	struct merge *m = copy->m;
 	struct fmt_symbol s;
@@ -140,7 +140,7 @@ static void add_levels(struct merge *m, const uint64_t *last)
 
 static int put_process(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_process p = *(const struct fmt_process *)rec;
 
 	p.comm = copy_string(c->m, c->reader, p.comm);
@@ -150,7 +150,7 @@ static int put_process(void *ctx, const void *rec, size_t size)
 
 static int put_module(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_module m = *(const struct fmt_module *)rec;
 
 	m.id = moved_id(m.id, c->m->module_base, &c->m->next_module);
@@ -160,7 +160,7 @@ static int put_module(void *ctx, const void *rec, size_t size)
 
 static int copy_sample(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_sample s = *(const struct fmt_sample *)rec;
 
 	s.stack = moved_id(s.stack, c->m->stack_base, &c->m->next_stack);
@@ -170,7 +170,7 @@ static int copy_sample(void *ctx, const void *rec, size_t size)
 
 static int copy_wait(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_wait w = *(const struct fmt_wait *)rec;
 
 	w.stack = moved_id(w.stack, c->m->stack_base, &c->m->next_stack);
@@ -180,7 +180,7 @@ static int copy_wait(void *ctx, const void *rec, size_t size)
 
 static int copy_branch(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_burst_branch b = *(const struct fmt_burst_branch *)rec;
 
 	b.from_module = moved_id(b.from_module, c->m->module_base, &c->m->next_module);
@@ -190,7 +190,7 @@ static int copy_branch(void *ctx, const void *rec, size_t size)
 
 static int put_function(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 	struct fmt_function f = *(const struct fmt_function *)rec;
 
 	f.id = moved_id(f.id, c->m->function_base, &c->m->next_function);
@@ -202,7 +202,7 @@ static int put_function(void *ctx, const void *rec, size_t size)
 
 static int count_counter(void *ctx, const void *rec, size_t size)
 {
-	struct copy *c = ctx;
+	struct merge_copy *c = ctx;
 
 	add_counter(c->m, c->reader, rec, c->counted);
 	return 0;
@@ -210,13 +210,13 @@ static int count_counter(void *ctx, const void *rec, size_t size)
 
 static int note_cost(void *ctx, const void *rec, size_t size)
 {
-	memcpy(&((struct copy *)ctx)->cost, rec, sizeof(struct fmt_cost));
+	memcpy(&((struct merge_copy *)ctx)->cost, rec, sizeof(struct fmt_cost));
 	return 0;
 }
 
 static int add_end(void *ctx, const void *rec, size_t size)
 {
-	struct fmt_end *all = &((struct copy *)ctx)->m->end;
+	struct fmt_end *all = &((struct merge_copy *)ctx)->m->end;
 	const struct fmt_end *end = rec;
 
 	all->duration_ns += end->duration_ns;
@@ -256,7 +256,7 @@ static int read_input(struct merge *m, const char *path, struct profile **p, str
 {
 	struct section_reader readers[1 + 2 * FLOW_INPUT_READERS];
 	struct raw *raw[2] = { 0 };
-	struct copy c = { .m = m };
+	struct merge_copy c = { .m = m };
 	int err = 0;
 
 	*p = profile_open(path, m->e);

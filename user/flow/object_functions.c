@@ -37,12 +37,12 @@ int object_costs_parse(const char *text, struct object_costs *out, struct err *e
 	return 0;
 }
 
-struct sums {
+struct object_functions_sums {
 	double accesses, instructions, time; /* NaN unknown */
 	struct object_reach reach[OBJECT_REGIONS];
 };
 
-static double stack_accesses(const struct sums *s)
+static double stack_accesses(const struct object_functions_sums *s)
 {
 	return s->reach[REGION_STACK].reads + s->reach[REGION_STACK].writes;
 }
@@ -72,7 +72,7 @@ static const enum object_region region_of_engine[] = { [FMT_X_R_STACK] = REGION_
 						       [FMT_X_R_OTHER] = REGION_OTHER };
 
 /* The engine tells loads and stores by their bytes alone: so many of the accesses lie in a region. */
-static void spread_by_bytes(const struct fmt_x_func *x, struct sums *s)
+static void spread_by_bytes(const struct fmt_x_func *x, struct object_functions_sums *s)
 {
 	double loaded = 0, stored = 0;
 
@@ -88,7 +88,7 @@ static void spread_by_bytes(const struct fmt_x_func *x, struct sums *s)
 	}
 }
 
-static void sum_exact(const struct flow_input *in, struct sums *s, struct objects *o)
+static void sum_exact(const struct flow_input *in, struct object_functions_sums *s, struct objects *o)
 {
 	bool cycles = false;
 
@@ -122,7 +122,7 @@ static void sum_exact(const struct flow_input *in, struct sums *s, struct object
 	o->reaches = in->x_reach_count > 0;
 }
 
-static void sum_samples(const struct flow_input *in, struct sums *s, struct objects *o)
+static void sum_samples(const struct flow_input *in, struct object_functions_sums *s, struct objects *o)
 {
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
@@ -147,7 +147,7 @@ static void sum_samples(const struct flow_input *in, struct sums *s, struct obje
 
 /* Objects of a function by region: those that are shown, once each. */
 static void count_objects(const struct flow_input *in, const struct object_use *use, size_t count,
-			  const struct objects *o, struct sums *s)
+			  const struct objects *o, struct object_functions_sums *s)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct object_row *row = &o->rows[use[i].row];
@@ -173,8 +173,8 @@ static int by_rank(const void *a, const void *b)
 	return x->accesses < y->accesses ? 1 : x->accesses > y->accesses ? -1 : strcmp(x->name, y->name);
 }
 
-static struct object_function function_of(const struct in_func *fn, const struct sums *s, double program_mar,
-					  const struct object_costs *costs)
+static struct object_function function_of(const struct in_func *fn, const struct object_functions_sums *s,
+					  double program_mar, const struct object_costs *costs)
 {
 	double n = s->instructions, stack = stack_accesses(s), cost = 0;
 	struct object_function f = {
@@ -200,7 +200,7 @@ static struct object_function function_of(const struct in_func *fn, const struct
 
 int object_functions_build(const struct flow_input *in, const struct object_use *use, size_t count, struct objects *o)
 {
-	struct sums *s = calloc(in->func_count + 1, sizeof(*s));
+	struct object_functions_sums *s = calloc(in->func_count + 1, sizeof(*s));
 	double all = 0, nonlocal = 0, instructions = 0;
 	unsigned rank = 0;
 

@@ -54,21 +54,21 @@ static int cut(const struct flow_input *in, struct object_ranges *r)
 	return 0;
 }
 
-struct user {
+struct object_ranges_user {
 	uint32_t code;
 	double bytes;
 };
 
 static int by_code(const void *a, const void *b)
 {
-	const struct user *x = a, *y = b;
+	const struct object_ranges_user *x = a, *y = b;
 
 	return (x->code > y->code) - (x->code < y->code);
 }
 
 /* room: two for each access. */
 static int main_users(const struct flow_input *in, const struct object_ranges *r, struct object_range *n,
-		      struct user *room)
+		      struct object_ranges_user *room)
 {
 	double all = 0;
 	size_t count = 0;
@@ -79,7 +79,7 @@ static int main_users(const struct flow_input *in, const struct object_ranges *r
 		for (uint32_t writes = 0; writes < 2; writes++) {
 			if (!(a->flags & (writes ? FMT_A_STORE : FMT_A_LOAD)))
 				continue;
-			room[count++] = (struct user){ a->func << 1 | writes, a->weight * a->size };
+			room[count++] = (struct object_ranges_user){ a->func << 1 | writes, a->weight * a->size };
 			all += a->weight * a->size;
 		}
 	}
@@ -298,7 +298,7 @@ static int group_processes(const struct flow_input *in, struct object_ranges *r)
 
 int object_ranges_build(const struct flow_input *in, struct object_ranges *r)
 {
-	struct user *room = malloc((2 * r->order_count + 1) * sizeof(*room));
+	struct object_ranges_user *room = malloc((2 * r->order_count + 1) * sizeof(*room));
 	int err = room ? 0 : -ENOMEM;
 
 	r->range = NULL;

@@ -15,7 +15,7 @@
 #include "util/grow.h"
 #include "util/normal.h"
 
-struct tally {
+struct objects_tally {
 	const struct flow_input *in;
 	struct objects *out;
 	struct object_use *use;
@@ -56,7 +56,7 @@ static struct object_row *new_row(struct objects *o)
 	return &o->rows[o->row_count++];
 }
 
-static struct object_use *use_of(struct tally *t, uint64_t row, uint32_t func)
+static struct object_use *use_of(struct objects_tally *t, uint64_t row, uint32_t func)
 {
 	bool added;
 	uint64_t *at = map_put(&t->use_at, row << 32 | func, &added);
@@ -73,7 +73,7 @@ static struct object_use *use_of(struct tally *t, uint64_t row, uint32_t func)
 }
 
 /* A variable from a file's symbol table has a site for each process that maps it: one for each program. */
-static uint64_t object_site_key(struct tally *t, uint32_t site, uint32_t pid)
+static uint64_t object_site_key(struct objects_tally *t, uint32_t site, uint32_t pid)
 {
 	const struct in_object_site *s = &t->in->object_site[site];
 	const char *comm = in_comm(t->in, pid);
@@ -89,7 +89,7 @@ static uint64_t object_site_key(struct tally *t, uint32_t site, uint32_t pid)
 	return id ? 1ull << 32 | id : UINT64_MAX;
 }
 
-static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o, uint64_t *row)
+static int row_of_site(struct objects_tally *t, uint32_t site, const struct in_object *o, uint64_t *row)
 {
 	const struct in_object_site *s = &t->in->object_site[site];
 	uint64_t key = o ? object_site_key(t, site, o->pid) : site;
@@ -119,7 +119,7 @@ static int row_of_site(struct tally *t, uint32_t site, const struct in_object *o
 	return 0;
 }
 
-static int objects_from_exact(struct tally *t, bool stack)
+static int objects_from_exact(struct objects_tally *t, bool stack)
 {
 	for (size_t i = 0; i < t->in->x_use_count; i++) {
 		const struct fmt_x_use *x = &t->in->x_use[i];
@@ -181,7 +181,7 @@ static int add_to_slice(struct objects *o, struct object_row *r, const struct in
 }
 
 /* `part` of an access. */
-static int add_access_in_part(struct tally *t, uint64_t row, const struct in_access *a, double part)
+static int add_access_in_part(struct objects_tally *t, uint64_t row, const struct in_access *a, double part)
 {
 	struct object_use *u = use_of(t, row, a->func);
 	bool fresh;
@@ -214,13 +214,13 @@ static void slice_time(const struct flow_input *in, uint32_t slices, struct obje
 	out->slice_width = ((double)(last - first) + 1) / slices;
 }
 
-static int add_sampled_access(struct tally *t, uint64_t row, const struct in_access *a)
+static int add_sampled_access(struct objects_tally *t, uint64_t row, const struct in_access *a)
 {
 	return add_access_in_part(t, row, a, 1);
 }
 
 /* Of a site that was not told, though others lie around it. */
-static int add_unknown_site(struct tally *t, const struct in_access *a, double part)
+static int add_unknown_site(struct objects_tally *t, const struct in_access *a, double part)
 {
 	if (!t->heap_unknown) {
 		struct object_row *r = new_row(t->out);
@@ -237,7 +237,7 @@ static int add_unknown_site(struct tally *t, const struct in_access *a, double p
 }
 
 /* 1: by what was told of the memory around; 0: nothing was. */
-static int add_guessed(struct tally *t, const struct in_access *a)
+static int add_guessed(struct objects_tally *t, const struct in_access *a)
 {
 	struct heap_guess g;
 	int err = 0;
@@ -260,7 +260,7 @@ static int add_guessed(struct tally *t, const struct in_access *a)
 	return err ? err : 1;
 }
 
-static int add_access_to_known(struct tally *t, const struct in_access *a, const struct in_object *obj)
+static int add_access_to_known(struct objects_tally *t, const struct in_access *a, const struct in_object *obj)
 {
 	uint32_t heap = t->in->object_site[obj->site].heap;
 	uint64_t row;
@@ -282,7 +282,7 @@ static bool may_be_heap(const struct flow_input *in, const struct in_access *a)
 }
 
 /* What belongs to no known object, named by where it lies. */
-static int add_unnamed_range(struct tally *t, const struct object_ranges *ranges, size_t leader)
+static int add_unnamed_range(struct objects_tally *t, const struct object_ranges *ranges, size_t leader)
 {
 	const struct object_range *first = &ranges->range[leader];
 	const char *where = first->region && first->region->name ? first->region->name : "memory";
@@ -313,7 +313,7 @@ static int add_unnamed_range(struct tally *t, const struct object_ranges *ranges
 }
 
 /* order: accesses to no known object. */
-static int infer(struct tally *t, uint32_t *order, size_t n)
+static int infer(struct objects_tally *t, uint32_t *order, size_t n)
 {
 	struct object_ranges ranges = { .order = order, .order_count = n };
 	int err = object_ranges_build(t->in, &ranges);
@@ -325,7 +325,7 @@ static int infer(struct tally *t, uint32_t *order, size_t n)
 	return err;
 }
 
-static int objects_from_samples(struct tally *t, bool stack)
+static int objects_from_samples(struct objects_tally *t, bool stack)
 {
 	const struct flow_input *in = t->in;
 	uint32_t *loose = malloc((in->access_count + 1) * sizeof(*loose));
@@ -404,7 +404,7 @@ static int by_accesses(const void *a, const void *b)
 }
 
 /* Of sampling, and of which of several sites an access was to. */
-static void errors_of_sites(struct tally *t)
+static void errors_of_sites(struct objects_tally *t)
 {
 	const struct heap *h = &t->in->heap;
 
@@ -420,7 +420,7 @@ static void errors_of_sites(struct tally *t)
 	}
 }
 
-static void sum_rows(struct tally *t)
+static void sum_rows(struct objects_tally *t)
 {
 	struct objects *o = t->out;
 	double all = 0;
@@ -468,7 +468,7 @@ static void forget_row_amounts(struct objects *o)
 int objects_build(const struct flow_input *in, bool stack, const struct object_costs *costs, uint32_t slices,
 		  struct objects *out, struct err *e)
 {
-	struct tally t = { .in = in, .out = out };
+	struct objects_tally t = { .in = in, .out = out };
 	int err;
 
 	*out = (struct objects){ .exact = in->x_use_count > 0, .costs = *costs };

@@ -29,7 +29,7 @@ struct sweep {                    /* one store instruction */
 	double unseen; /* Good-Turing: share of its stores that go to words not seen yet */
 };
 
-struct recent { /* a store instruction's last samples, a ring */
+struct overwrite_recent { /* a store instruction's last samples, a ring */
 	uint64_t word[RECENT], time[RECENT];
 	uint32_t count;
 };
@@ -39,8 +39,8 @@ struct cand { /* which sweeps may cover a word: a slice of ow->list */
 };
 
 struct overwrite {
-	struct sweep *sweep;   /* by site */
-	struct recent *recent; /* by site */
+	struct sweep *sweep;             /* by site */
+	struct overwrite_recent *recent; /* by site */
 	uint32_t sites;
 	uint64_t *word, *time;
 	double *before;    /* weight up to and without this store, beside time */
@@ -222,7 +222,7 @@ static uint64_t page_key(uint32_t site, uint64_t word, int step)
 void overwrite_store(struct overwrite *ow, const struct in_access *a)
 {
 	uint64_t *at = map_put(&ow->last, page_key(a->site, word_key(a->pid, a->addr), 0), NULL);
-	struct recent *r = &ow->recent[a->site];
+	struct overwrite_recent *r = &ow->recent[a->site];
 
 	if (at)
 		*at = a->time;
@@ -252,7 +252,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
  * recent, so the older of both sides' newest stores tells. 0: unknown. */
 static uint64_t last_pass(const struct overwrite *ow, uint32_t site, uint64_t word)
 {
-	const struct recent *r = &ow->recent[site];
+	const struct overwrite_recent *r = &ow->recent[site];
 	uint64_t below = 0, above = 0, here;
 
 	for (uint32_t i = 0; i < RECENT && i < r->count; i++) {

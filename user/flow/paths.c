@@ -16,7 +16,7 @@ void flow_paths_release(struct flow_paths *p)
 	memset(p, 0, sizeof(*p));
 }
 
-struct work {
+struct paths_work {
 	const struct flow_path *raw;
 	uint32_t count;
 	const struct flow_path_edge *edge;
@@ -42,7 +42,7 @@ static double edge_bytes(const struct flow_input *in, const struct est_opts *o, 
 	return v > 0 ? v : 0;
 }
 
-static int children_of(struct work *w, struct err *e)
+static int children_of(struct paths_work *w, struct err *e)
 {
 	w->traffic = calloc(w->count, sizeof(*w->traffic));
 	w->kept = calloc(w->count, sizeof(*w->kept));
@@ -69,7 +69,7 @@ static int by_path_traffic(const void *a, const void *b, void *ctx)
 }
 
 /* The busiest by their own traffic, and all above them. */
-static int keep_busiest(struct work *w, uint32_t most, struct err *e)
+static int keep_busiest(struct paths_work *w, uint32_t most, struct err *e)
 {
 	uint32_t *order = calloc(w->count, sizeof(*order));
 
@@ -89,7 +89,7 @@ static int keep_busiest(struct work *w, uint32_t most, struct err *e)
 	return 0;
 }
 
-static void push_children(const struct work *w, uint32_t of, uint32_t *stack, uint32_t *depth)
+static void push_children(const struct paths_work *w, uint32_t of, uint32_t *stack, uint32_t *depth)
 {
 	uint32_t a = *depth, b;
 
@@ -105,7 +105,7 @@ static void push_children(const struct work *w, uint32_t of, uint32_t *stack, ui
 }
 
 /* Depth first, so that the result is in order of the tree; those left out go to the nearest kept one above. */
-static int number(struct work *w, struct err *e)
+static int number(struct paths_work *w, struct err *e)
 {
 	uint32_t *stack = calloc(w->count + 1u, sizeof(*stack)), depth = 0;
 
@@ -147,7 +147,7 @@ static int by_edge_bytes(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static int fold_edges(struct work *w, struct err *e)
+static int fold_edges(struct paths_work *w, struct err *e)
 {
 	struct flow_paths *out = w->out;
 	struct map at = { 0 };
@@ -194,7 +194,7 @@ static int fold_edges(struct work *w, struct err *e)
 
 int flow_paths_fold(const struct path_source *s, uint32_t most, struct flow_paths *out, struct err *e)
 {
-	struct work w = { .raw = s->raw, .count = s->count, .edge = s->edge, .edges = s->edges, .out = out };
+	struct paths_work w = { .raw = s->raw, .count = s->count, .edge = s->edge, .edges = s->edges, .out = out };
 	int err;
 
 	memset(out, 0, sizeof(*out));

@@ -19,7 +19,7 @@
 #define MARGIN 1.1              /* times so much: that many shuffles do not tell the extreme well */
 #define LEAST_PRICE 4           /* where shuffled orders show nothing: log likelihoods of so much are chance */
 
-struct search {
+struct phases_search {
 	uint32_t kinds;
 	uint32_t count[KINDS][PHASES_BINS];
 	uint32_t sum[PHASES_BINS + 1][KINDS]; /* of the bins before; what is added up lies together */
@@ -27,7 +27,7 @@ struct search {
 };
 
 /* How well one mix explains bins [from, to): the log of its likelihood, less what all mixes have in common. */
-static double likelihood(const struct search *s, uint32_t from, uint32_t to)
+static double likelihood(const struct phases_search *s, uint32_t from, uint32_t to)
 {
 	double sum = 0;
 	uint32_t all = 0;
@@ -41,7 +41,7 @@ static double likelihood(const struct search *s, uint32_t from, uint32_t to)
 	return sum - s->xlogx[all];
 }
 
-static void lay_out_bins(struct search *s, const uint32_t order[PHASES_BINS])
+static void lay_out_bins(struct phases_search *s, const uint32_t order[PHASES_BINS])
 {
 	for (uint32_t k = 0; k < s->kinds; k++) {
 		s->sum[0][k] = 0;
@@ -52,7 +52,7 @@ static void lay_out_bins(struct search *s, const uint32_t order[PHASES_BINS])
 
 /* What is gained where a stretch, what comes before and what comes after have mixes of their own: the most of all
  * stretches. One that begins or ends with the recording divides it in two. */
-static double best_gain(const struct search *s)
+static double best_gain(const struct phases_search *s)
 {
 	double whole = likelihood(s, 0, PHASES_BINS), best = 0, after[PHASES_BINS + 1];
 
@@ -78,7 +78,7 @@ static int descending(const void *a, const void *b)
 }
 
 /* What a change must gain to be believed: the order of time must show more than shuffled orders do. */
-static double least_gain(struct search *s)
+static double least_gain(struct phases_search *s)
 {
 	double gain[SHUFFLES];
 	uint64_t state = 0x9e3779b97f4a7c15;
@@ -102,12 +102,12 @@ static double least_gain(struct search *s)
 	return gain[EXCEEDED - 1];
 }
 
-struct stretch {
+struct phase_stretch {
 	uint32_t from, to, phase;
 };
 
 /* The division into stretches that is most likely, if each change costs so much. */
-static uint32_t divide_time(const struct search *s, double price, struct stretch *out)
+static uint32_t divide_time(const struct phases_search *s, double price, struct phase_stretch *out)
 {
 	double best[PHASES_BINS + 1] = { 0 };
 	uint32_t before[PHASES_BINS + 1] = { 0 }, n = 0;
@@ -124,9 +124,9 @@ static uint32_t divide_time(const struct search *s, double price, struct stretch
 		}
 	}
 	for (uint32_t to = PHASES_BINS; to > 0; to = before[to])
-		out[n++] = (struct stretch){ .from = before[to], .to = to };
+		out[n++] = (struct phase_stretch){ .from = before[to], .to = to };
 	for (uint32_t i = 0; i < n / 2; i++) {
-		struct stretch x = out[i];
+		struct phase_stretch x = out[i];
 
 		out[i] = out[n - 1 - i];
 		out[n - 1 - i] = x;
@@ -139,7 +139,7 @@ struct mix {
 	bool gone;
 };
 
-static double mix_likelihood(const struct search *s, const struct mix *a, const struct mix *b)
+static double mix_likelihood(const struct phases_search *s, const struct mix *a, const struct mix *b)
 {
 	double sum = 0;
 	uint32_t all = 0;
@@ -154,7 +154,7 @@ static double mix_likelihood(const struct search *s, const struct mix *a, const 
 }
 
 /* Stretches that do not differ by as much are one phase that comes back; the likest first. */
-static void join_alike(const struct search *s, double price, struct stretch *st, uint32_t n)
+static void join_alike(const struct phases_search *s, double price, struct phase_stretch *st, uint32_t n)
 {
 	struct mix mix[PHASES_BINS] = { 0 };
 	uint32_t left = n;
@@ -193,21 +193,21 @@ static void join_alike(const struct search *s, double price, struct stretch *st,
 	}
 }
 
-struct ranked {
+struct phases_ranked {
 	uint32_t row;
 	double n;
 };
 
 static int by_samples(const void *a, const void *b)
 {
-	const struct ranked *x = a, *y = b;
+	const struct phases_ranked *x = a, *y = b;
 
 	return x->n != y->n ? (x->n < y->n ? 1 : -1) : (x->row > y->row) - (x->row < y->row);
 }
 
-static int choose_kinds(struct search *s, const uint32_t *counts, uint32_t rows)
+static int choose_kinds(struct phases_search *s, const uint32_t *counts, uint32_t rows)
 {
-	struct ranked *r = calloc(rows + 1, sizeof(*r));
+	struct phases_ranked *r = calloc(rows + 1, sizeof(*r));
 	double all = 0, scale;
 	uint32_t sum = 0;
 
@@ -241,8 +241,8 @@ static int choose_kinds(struct search *s, const uint32_t *counts, uint32_t rows)
 
 int phases_find(const uint32_t *counts, uint32_t rows, uint8_t phase[PHASES_BINS], uint32_t *phases)
 {
-	struct search *s = calloc(1, sizeof(*s));
-	struct stretch st[PHASES_BINS];
+	struct phases_search *s = calloc(1, sizeof(*s));
+	struct phase_stretch st[PHASES_BINS];
 	uint32_t n, letter[PHASES_BINS];
 	double price;
 	int err = s ? choose_kinds(s, counts, rows) : -ENOMEM;

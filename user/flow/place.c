@@ -33,7 +33,7 @@ struct place_node {
 	uint32_t count;
 };
 
-static void see(struct place *p, const struct in_access *a)
+static void see(struct store_places *p, const struct in_access *a)
 {
 	uint64_t from = a->addr >> GRANULE_BITS, to = (a->addr + (a->size ? a->size - 1 : 0)) >> GRANULE_BITS;
 
@@ -55,7 +55,7 @@ static int by_granule(const void *a, const void *b)
 }
 
 /* One for each granule and function: how often it was seen there. */
-static void sum_up(struct place *p)
+static void sum_up(struct store_places *p)
 {
 	size_t n = 0;
 
@@ -75,7 +75,7 @@ static void sum_up(struct place *p)
 	p->count = n;
 }
 
-static void gather_stores(struct place *p, const struct flow_input *in, bool stack)
+static void gather_stores(struct store_places *p, const struct flow_input *in, bool stack)
 {
 	for (size_t i = 0; i < in->access_count; i++) {
 		const struct in_access *a = &in->access[i];
@@ -100,7 +100,7 @@ static void gather_stores(struct place *p, const struct flow_input *in, bool sta
 	sum_up(p);
 }
 
-static size_t first_at(const struct place *p, uint64_t granule)
+static size_t first_at(const struct store_places *p, uint64_t granule)
 {
 	return BISECT(i, p->count, p->seen[i].granule < granule);
 }
@@ -113,7 +113,7 @@ static int most_first(const void *a, const void *b)
 }
 
 /* Keeps those of the most stores, so that they add up to 1. */
-static void keep_most(struct place *p, struct place_node *n)
+static void keep_most(struct store_places *p, struct place_node *n)
 {
 	struct place_part *part = p->part + n->first;
 	double all = 0, kept = 0;
@@ -131,7 +131,8 @@ static void keep_most(struct place *p, struct place_node *n)
 }
 
 /* Those of the wider place count as one granule. Coverage: what was seen but once may as well not have been seen. */
-static struct place_node make_node(struct place *p, const struct place_node *wider, size_t from, size_t to, bool covers)
+static struct place_node make_node(struct store_places *p, const struct place_node *wider, size_t from, size_t to,
+				   bool covers)
 {
 	struct place_node n = { .cover = wider->cover, .first = p->parts };
 	double times = 0, once = 0;
@@ -164,7 +165,7 @@ static struct place_node make_node(struct place *p, const struct place_node *wid
 	return n;
 }
 
-static uint32_t node_of(struct place *p, unsigned level, uint64_t addr, const struct in_region *region)
+static uint32_t node_of(struct store_places *p, unsigned level, uint64_t addr, const struct in_region *region)
 {
 	unsigned bits = level < MAPPING ? level_bits[level] : 0;
 	uint64_t start = bits     ? addr >> bits << bits
@@ -202,7 +203,7 @@ static uint32_t node_of(struct place *p, unsigned level, uint64_t addr, const st
 	return id;
 }
 
-static const struct place_node *node_at(struct place *p, const struct read_answer *r)
+static const struct place_node *node_at(struct store_places *p, const struct read_answer *r)
 {
 	uint32_t id = node_of(p, 0, r->addr, in_region_at(p->in, r->pid, r->addr)); /* moves p->node */
 
@@ -215,14 +216,14 @@ static bool told_by_call(const struct read_answer *r)
 	return r->a.near == NEAR_GRANULE && r->a.site == FLOW_NONE && !r->a.overwritten;
 }
 
-static bool seen_here(const struct place *p, uint64_t addr, size_t *at)
+static bool seen_here(const struct store_places *p, uint64_t addr, size_t *at)
 {
 	*at = first_at(p, addr >> GRANULE_BITS);
 	return *at < p->count && p->seen[*at].granule == addr >> GRANULE_BITS;
 }
 
 /* Who was seen to write what an instruction read, and what its function did: of each line, parts that add up to 1. */
-static void know_writers(struct place *p, uint32_t reader, size_t at)
+static void know_writers(struct store_places *p, uint32_t reader, size_t at)
 {
 	double all = 0;
 
@@ -243,7 +244,7 @@ static void know_writers(struct place *p, uint32_t reader, size_t at)
 }
 
 /* The part of what a reader takes that a writer has, where a wider guess says so. */
-static double part_by_reader(const struct place *p, uint32_t reader, uint32_t writer, double guess)
+static double part_by_reader(const struct store_places *p, uint32_t reader, uint32_t writer, double guess)
 {
 	const uint64_t *k = map_get(&p->known_at, (uint64_t)reader << 32 | writer);
 
@@ -257,7 +258,7 @@ static void tally(struct place_tally *t, bool written, float expected)
 }
 
 /* Each line that an instruction reads tells once. */
-static void count_read(struct place *p, const struct read_answer *r, struct map *met)
+static void count_read(struct store_places *p, const struct read_answer *r, struct map *met)
 {
 	size_t at;
 	bool written, added;
@@ -285,7 +286,7 @@ static void count_read(struct place *p, const struct read_answer *r, struct map 
 }
 
 /* The part of what an instruction reads that is written now and then; that it was seen to change says the same. */
-static double moves(const struct place *p, const struct read_answer *r)
+static double moves(const struct store_places *p, const struct read_answer *r)
 {
 	const struct place_tally *s = &p->site[r->site], *f = &p->func[r->func];
 	double all = fmin(1, (p->all.written + .5) / (p->all.expected + .5)),
@@ -305,13 +306,13 @@ static double calls_seen(const struct call_stretches *b)
 	return b->count && b->span_ns > seen ? seen / b->span_ns : 1;
 }
 
-int place_learn(struct place *p, const struct flow_input *in, const struct last_writer *c,
+int place_learn(struct store_places *p, const struct flow_input *in, const struct last_writer *c,
 		const struct rewrite_rate *still, bool stack)
 {
 	struct map met = { 0 };
 	bool *burst = calloc(c->site_count + 1, sizeof(*burst));
 
-	*p = (struct place){ .in = in, .still = still, .calls_seen = calls_seen(&in->calls) };
+	*p = (struct store_places){ .in = in, .still = still, .calls_seen = calls_seen(&in->calls) };
 	p->site = calloc(c->site_count + 1, sizeof(*p->site));
 	p->func = calloc(in->func_count + 1, sizeof(*p->func));
 	p->work = calloc(in->func_count + 1, sizeof(*p->work));
@@ -332,7 +333,7 @@ int place_learn(struct place *p, const struct flow_input *in, const struct last_
 }
 
 /* Those of one granule, each as often as it was seen there. */
-static unsigned writers_here(const struct place *p, size_t at, double share, struct place_part *out)
+static unsigned writers_here(const struct store_places *p, size_t at, double share, struct place_part *out)
 {
 	double all = 0;
 	unsigned n = 0;
@@ -347,8 +348,8 @@ static unsigned writers_here(const struct place *p, size_t at, double share, str
 }
 
 /* Who writes near there, each by how much of what the instruction and its function read is known to be of theirs. */
-static unsigned writers_near(struct place *p, const struct place_node *near, const struct read_answer *r, double share,
-			     struct place_part *out)
+static unsigned writers_near(struct store_places *p, const struct place_node *near, const struct read_answer *r,
+			     double share, struct place_part *out)
 {
 	double all = 0;
 
@@ -365,7 +366,7 @@ static unsigned writers_near(struct place *p, const struct place_node *near, con
 	return near->count;
 }
 
-static uint32_t nobody(const struct place *p, const struct read_answer *r)
+static uint32_t nobody(const struct store_places *p, const struct read_answer *r)
 {
 	if (r->a.near == NEAR_NONE || r->a.near == NEAR_BLIND)
 		return r->a.producer;
@@ -373,14 +374,14 @@ static uint32_t nobody(const struct place *p, const struct read_answer *r)
 }
 
 /* Where no store was seen: each change since a call's fill was the call's again, or a store's, and neither was seen. */
-static double stores_of_changes(const struct place *p, const struct place_node *near)
+static double stores_of_changes(const struct store_places *p, const struct place_node *near)
 {
 	double store = 1 - near->cover, call = 1 - p->calls_seen;
 
 	return call > 0 ? store / (store + call) : 1;
 }
 
-unsigned place_writers(struct place *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2])
+unsigned place_writers(struct store_places *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2])
 {
 	const struct place_node *near;
 	double share = 1, part, there;
@@ -419,7 +420,7 @@ unsigned place_writers(struct place *p, const struct read_answer *r, struct plac
 	return n + writers_near(p, near, r, part, out + n);
 }
 
-void place_release(struct place *p)
+void place_release(struct store_places *p)
 {
 	free(p->seen);
 	free(p->node);

@@ -26,7 +26,7 @@ struct place_tally {    /* of what was read, each line counted once */
 	float expected; /* and how many those were, were all of it written */
 };
 
-struct place {
+struct store_places {
 	const struct flow_input *in;
 	const struct rewrite_rate *still;
 	struct place_seen *seen; /* stores, by address */
@@ -47,10 +47,10 @@ struct place {
 	bool no_memory;
 };
 
-int place_learn(struct place *p, const struct flow_input *in, const struct last_writer *c,
+int place_learn(struct store_places *p, const struct flow_input *in, const struct last_writer *c,
 		const struct rewrite_rate *still, bool stack);
 /* Who wrote what it read; their parts add up to 1. 0: nobody knows. */
-unsigned place_writers(struct place *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2]);
-void place_release(struct place *p);
+unsigned place_writers(struct store_places *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2]);
+void place_release(struct store_places *p);
 
 #endif

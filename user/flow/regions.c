@@ -252,7 +252,7 @@ static int by_object(const void *a, const void *b)
 	return (x->born > y->born) - (x->born < y->born);
 }
 
-struct block_key {
+struct regions_block_key {
 	uint64_t addr, born;
 };
 
@@ -267,7 +267,7 @@ static int stored_objects(struct raw *r, bool *globals)
 		const struct fmt_object *o = &r->object[i];
 		uint32_t fn = profile_function_id(r->p, o->function);
 		const char *function = fn ? r->p->functions[fn].name : NULL;
-		struct block_key key = { o->addr, o->born };
+		struct regions_block_key key = { o->addr, o->born };
 		bool added, fresh = true;
 		uint64_t *site = map_put(&sites, o->id ? o->id : i | 1ull << 32, &added);
 		uint32_t s, at;

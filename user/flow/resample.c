@@ -24,20 +24,20 @@ void resample_draw(uint8_t *times, size_t n, uint64_t *state)
 	}
 }
 
-void spread_add(struct spread *sp, size_t i, double value)
+void spread_add(struct resample_spread *sp, size_t i, double value)
 {
 	sp->sum[i] += value;
 	sp->squares[i] += value * value;
 }
 
-double spread_deviation(const struct spread *sp, size_t i, const struct est_opts *o)
+double spread_deviation(const struct resample_spread *sp, size_t i, const struct est_opts *o)
 {
 	double n = o->bootstraps, mean = sp->sum[i] / n, var = (sp->squares[i] - n * mean * mean) / (n - 1);
 
 	return sqrt(var > 0 ? var : 0);
 }
 
-double spread_half_width(const struct spread *sp, size_t i, const struct est_opts *o)
+double spread_half_width(const struct resample_spread *sp, size_t i, const struct est_opts *o)
 {
 	return normal_half(o->level) * spread_deviation(sp, i, o);
 }

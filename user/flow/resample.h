@@ -12,16 +12,16 @@
 #include "estimate.h"
 
 /* By figure, over est_opts.bootstraps refits. */
-struct spread {
+struct resample_spread {
 	double *sum, *squares;
 	size_t n;
 };
 
 /* Poisson(1) counts: the bootstrap without a fixed total. */
 void resample_draw(uint8_t *times, size_t n, uint64_t *state);
-void spread_add(struct spread *sp, size_t i, double value);
-double spread_deviation(const struct spread *sp, size_t i, const struct est_opts *o);
-double spread_half_width(const struct spread *sp, size_t i, const struct est_opts *o);
+void spread_add(struct resample_spread *sp, size_t i, double value);
+double spread_deviation(const struct resample_spread *sp, size_t i, const struct est_opts *o);
+double spread_half_width(const struct resample_spread *sp, size_t i, const struct est_opts *o);
 /* Of what cannot be negative. */
 void spread_range(double value, double half, double *low, double *high);
 

@@ -16,7 +16,7 @@
 #define AS_WINDOWS 1.0 /* what is usual counts as many windows or words */
 #define LEAST_NS 1e3   /* that a window or word counts: 0 would make its rate infinite */
 
-struct tally {              /* of one arming instruction, or of all */
+struct rewrite_rate_tally { /* of one arming instruction, or of all */
 	double still, rate; /* the fit */
 	double n, stills, writes, exposed;
 };
@@ -43,17 +43,17 @@ static double exposure(const struct flow_input *in, const struct in_window *w, b
 	return end > w->armed ? fmax((double)(end - w->armed), LEAST_NS) : LEAST_NS;
 }
 
-static double still_after(const struct tally *t, double ns)
+static double still_after(const struct rewrite_rate_tally *t, double ns)
 {
 	double changes = (1 - t->still) * exp(-t->rate * ns);
 
 	return t->still / (t->still + changes);
 }
 
-static void fit(struct tally *site, uint32_t sites, struct tally *all)
+static void fit(struct rewrite_rate_tally *site, uint32_t sites, struct rewrite_rate_tally *all)
 {
 	for (uint32_t i = 0; i < sites; i++) {
-		struct tally *t = &site[i];
+		struct rewrite_rate_tally *t = &site[i];
 
 		t->still = (t->stills + AS_WINDOWS * all->still) / (t->n + AS_WINDOWS);
 		t->rate = (t->writes + AS_WINDOWS) / (t->exposed + AS_WINDOWS / all->rate);
@@ -67,8 +67,8 @@ static double not_yet(double rate, double ns)
 }
 
 /* Early in a recording, what changes may not have done so yet. */
-static void conclude(struct rewrite_rate *s, const struct flow_input *in, const struct tally *site,
-		     const struct tally *all)
+static void conclude(struct rewrite_rate *s, const struct flow_input *in, const struct rewrite_rate_tally *site,
+		     const struct rewrite_rate_tally *all)
 {
 	uint64_t begin = in->access_count ? in->access[0].time : 0,
 		 end = in->access_count ? in->access[in->access_count - 1].time : 0;
@@ -97,9 +97,10 @@ static double mean_between(double rate, double from, double to)
 }
 
 /* One window or word: that long, and with this probability in memory that nobody writes. */
-static void tally_one(struct tally *site, struct tally *all, double ns, double still, bool written)
+static void tally_one(struct rewrite_rate_tally *site, struct rewrite_rate_tally *all, double ns, double still,
+		      bool written)
 {
-	struct tally *const both[] = { site, all };
+	struct rewrite_rate_tally *const both[] = { site, all };
 
 	for (unsigned k = 0; k < 2; k++) {
 		both[k]->n++;
@@ -109,11 +110,12 @@ static void tally_one(struct tally *site, struct tally *all, double ns, double s
 	}
 }
 
-static void tally_revisits(const struct flow_input *in, uint32_t sites, struct tally *site, struct tally *all)
+static void tally_revisits(const struct flow_input *in, uint32_t sites, struct rewrite_rate_tally *site,
+			   struct rewrite_rate_tally *all)
 {
 	for (size_t i = 0; i < in->revisit_count; i++) {
 		const struct in_revisit *v = &in->revisit[i];
-		struct tally *t = v->site < sites ? &site[v->site] : NULL;
+		struct rewrite_rate_tally *t = v->site < sites ? &site[v->site] : NULL;
 
 		if (t && v->changed > 0)
 			tally_one(t, all, fmax(mean_between(t->rate, v->same, v->changed), LEAST_NS), 0, true);
@@ -123,19 +125,19 @@ static void tally_revisits(const struct flow_input *in, uint32_t sites, struct t
 }
 
 static void learn_rates(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o,
-			struct tally *site)
+			struct rewrite_rate_tally *site)
 {
-	struct tally all = { .still = 0.5, .rate = 1e-7 };
+	struct rewrite_rate_tally all = { .still = 0.5, .rate = 1e-7 };
 
 	fit(site, s->sites, &all);
 	for (int round = 0; round < ROUNDS; round++) {
-		struct tally sum = { 0 };
+		struct rewrite_rate_tally sum = { 0 };
 
 		for (uint32_t i = 0; i < s->sites; i++)
 			site[i].n = site[i].stills = site[i].writes = site[i].exposed = 0;
 		for (uint32_t i = 0; i < in->window_count; i++) {
 			const struct in_window *w = &in->window[i];
-			struct tally *t = &site[w->arm.site];
+			struct rewrite_rate_tally *t = &site[w->arm.site];
 			bool written;
 			double ns = exposure(in, w, &written);
 
@@ -154,7 +156,7 @@ static void learn_rates(struct rewrite_rate *s, const struct flow_input *in, con
 
 int rewrite_rate_learn(struct rewrite_rate *s, const struct flow_input *in, const struct est_opts *o)
 {
-	struct tally *site = calloc(in->site_count + 1, sizeof(*site));
+	struct rewrite_rate_tally *site = calloc(in->site_count + 1, sizeof(*site));
 	int err;
 
 	*s = (struct rewrite_rate){ .sites = in->site_count };

@@ -23,7 +23,7 @@ struct part_of {
 	double bytes[2]; /* read, written */
 };
 
-struct growing {
+struct sampled_paths_growing {
 	const struct flow_input *in;
 	struct path_source s;
 	size_t cap, edge_cap;
@@ -34,7 +34,7 @@ struct growing {
 	bool failed;
 };
 
-static uint32_t child_path(struct growing *g, uint32_t parent, uint32_t func)
+static uint32_t child_path(struct sampled_paths_growing *g, uint32_t parent, uint32_t func)
 {
 	bool added;
 	uint64_t *slot = map_put(&g->child, ((uint64_t)parent << 32 | func) + 1, &added);
@@ -59,7 +59,7 @@ static uint32_t child_path(struct growing *g, uint32_t parent, uint32_t func)
 }
 
 /* From the first function down to the one that accesses; without a stack, that one alone. */
-static uint32_t path_of_access(struct growing *g, const struct in_access *a)
+static uint32_t path_of_access(struct sampled_paths_growing *g, const struct in_access *a)
 {
 	const struct flow_input *in = g->in;
 	const struct in_stack *s = a->stack && a->stack <= in->stack_count ? &in->stack[a->stack - 1] : NULL;
@@ -73,7 +73,7 @@ static uint32_t path_of_access(struct growing *g, const struct in_access *a)
 	return s && from < s->count ? at : child_path(g, at, a->func);
 }
 
-static struct part_of *part_of_path(struct growing *g, uint32_t func, uint32_t path)
+static struct part_of *part_of_path(struct sampled_paths_growing *g, uint32_t func, uint32_t path)
 {
 	bool added;
 	uint64_t *slot = map_put(&g->part_at, (uint64_t)path + 1, &added);
@@ -89,7 +89,7 @@ static struct part_of *part_of_path(struct growing *g, uint32_t func, uint32_t p
 	return &g->part[*slot];
 }
 
-static void take_parts(struct growing *g, bool stack)
+static void take_parts(struct sampled_paths_growing *g, bool stack)
 {
 	const struct flow_input *in = g->in;
 
@@ -122,7 +122,7 @@ struct parts_view {
 	struct part_of alone;
 };
 
-static void parts_of(struct growing *g, uint32_t func, int written, struct parts_view *v)
+static void parts_of(struct sampled_paths_growing *g, uint32_t func, int written, struct parts_view *v)
 {
 	size_t lo = BISECT(mid, g->parts, g->part[mid].func < func);
 
@@ -137,7 +137,7 @@ static void parts_of(struct growing *g, uint32_t func, int written, struct parts
 	v->sum = 1;
 }
 
-static void divide_flow_edge(struct growing *g, uint32_t producer, uint32_t consumer, double bytes)
+static void divide_flow_edge(struct sampled_paths_growing *g, uint32_t producer, uint32_t consumer, double bytes)
 {
 	struct parts_view from, to;
 
@@ -162,7 +162,7 @@ static void divide_flow_edge(struct growing *g, uint32_t producer, uint32_t cons
 int flow_paths_sampled(const struct flow_input *in, const struct flow *f, const struct est_opts *o, uint32_t most,
 		       struct flow_paths *out, struct err *e)
 {
-	struct growing g = { .in = in, .s = { .count = 1 } };
+	struct sampled_paths_growing g = { .in = in, .s = { .count = 1 } };
 	uint32_t *func = malloc((f->func_count + 1) * sizeof(*func));
 	int err;
 

@@ -14,7 +14,7 @@
 #define ENOUGH 3     /* accesses of each thread */
 #define CHANCE 1e-6  /* that threads which use all of a line would look like this on any line at all */
 
-struct touch {
+struct sharing_touch {
 	uint64_t line, time, bytes; /* bytes: bit per byte */
 	double weight;
 	uint32_t pid, tid, func;
@@ -22,12 +22,12 @@ struct touch {
 };
 
 struct touches {
-	struct touch *at;
+	struct sharing_touch *at;
 	size_t count, cap;
 };
 
 /* One thread's accesses of one line, within a stretch of time. */
-struct user {
+struct sharing_user {
 	uint32_t pid, tid, func, samples;
 	uint64_t bytes, written, first, last;
 	double accesses;
@@ -35,7 +35,7 @@ struct user {
 	double func_weight;
 };
 
-static int add_touched_lines(struct touches *t, uint64_t addr, uint64_t size, struct touch k)
+static int add_touched_lines(struct touches *t, uint64_t addr, uint64_t size, struct sharing_touch k)
 {
 	uint64_t end = addr + (size ? size : 1);
 
@@ -62,12 +62,12 @@ static int collect_touches(const struct flow_input *in, struct touches *t)
 		/* a wide access says nothing of who uses which part of a line; a thread's own stack is its own */
 		if (!(a->flags & (FMT_A_CENSUS | FMT_A_STACK | FMT_A_KERNEL | FMT_A_REP)) && a->size && a->size <= LINE)
 			err = add_touched_lines(t, a->addr, a->size,
-						(struct touch){ .time = a->time,
-								.weight = a->weight,
-								.pid = a->pid,
-								.tid = a->tid,
-								.func = a->func,
-								.write = a->flags & FMT_A_STORE });
+						(struct sharing_touch){ .time = a->time,
+									.weight = a->weight,
+									.pid = a->pid,
+									.tid = a->tid,
+									.func = a->func,
+									.write = a->flags & FMT_A_STORE });
 	}
 	for (size_t i = 0; !err && i < in->window_count; i++) {
 		const struct in_window *w = &in->window[i];
@@ -75,18 +75,19 @@ static int collect_touches(const struct flow_input *in, struct touches *t)
 		for (size_t k = w->first; !err && k < w->first + w->count && !(w->arm.flags & FMT_A_STACK); k++)
 			if (!(in->hit[k].flags & FMT_A_KERNEL) && w->len <= LINE)
 				err = add_touched_lines(t, w->addr, w->len,
-							(struct touch){ .time = in->hit[k].time,
-									.pid = w->arm.pid,
-									.tid = in->hit[k].tid,
-									.func = in->hit[k].func,
-									.write = in->hit[k].flags & FMT_A_STORE });
+							(struct sharing_touch){ .time = in->hit[k].time,
+										.pid = w->arm.pid,
+										.tid = in->hit[k].tid,
+										.func = in->hit[k].func,
+										.write = in->hit[k].flags &
+											 FMT_A_STORE });
 	}
 	return err;
 }
 
 static int by_line(const void *a, const void *b)
 {
-	const struct touch *x = a, *y = b;
+	const struct sharing_touch *x = a, *y = b;
 
 	if (x->pid != y->pid)
 		return x->pid < y->pid ? -1 : 1;
@@ -96,18 +97,18 @@ static int by_line(const void *a, const void *b)
 }
 
 /* Only what lies within [from, to]; NULL where this thread is one too many. */
-static struct user *user_of(struct user *u, unsigned *n, uint32_t tid)
+static struct sharing_user *user_of(struct sharing_user *u, unsigned *n, uint32_t tid)
 {
 	for (unsigned i = 0; i < *n; i++)
 		if (u[i].tid == tid)
 			return &u[i];
 	if (*n == MAX_USERS)
 		return NULL;
-	u[*n] = (struct user){ .tid = tid, .first = UINT64_MAX };
+	u[*n] = (struct sharing_user){ .tid = tid, .first = UINT64_MAX };
 	return &u[(*n)++];
 }
 
-static void add_touch(struct user *u, const struct touch *t)
+static void add_touch(struct sharing_user *u, const struct sharing_touch *t)
 {
 	u->pid = t->pid;
 	u->samples++;
@@ -126,7 +127,7 @@ static void add_touch(struct user *u, const struct touch *t)
 }
 
 /* How likely it is at most that so many accesses, if they went anywhere in the line, met so few words. */
-static double chance(const struct user *u)
+static double chance(const struct sharing_user *u)
 {
 	static const double ways[] = { 0, 8, 28, 56, 70, 56, 28, 8, 1 }; /* 8 over k */
 	unsigned words = 0;
@@ -136,7 +137,7 @@ static double chance(const struct user *u)
 	return u->samples < ENOUGH ? 1 : fmin(1, ways[words] * pow(words / 8.0, u->samples));
 }
 
-static struct line_user described(const struct flow_input *in, const struct user *u)
+static struct line_user described(const struct flow_input *in, const struct sharing_user *u)
 {
 	return (struct line_user){ .pid = u->pid,
 				   .tid = u->tid,
@@ -149,17 +150,18 @@ static struct line_user described(const struct flow_input *in, const struct user
 
 /* All that is known of one line, and of how many there are. */
 struct touched {
-	const struct touch *touch;
+	const struct sharing_touch *touch;
 	size_t count, lines;
 };
 
 /* Adds a line that two threads share by chance alone. 1: they share what they write. */
-static int judge_pair_of_threads(const struct flow_input *in, const struct touched *all, const struct user *a,
-				 const struct user *b, struct flow_threads *out)
+static int judge_pair_of_threads(const struct flow_input *in, const struct touched *all, const struct sharing_user *a,
+				 const struct sharing_user *b, struct flow_threads *out)
 {
-	const struct touch *t = all->touch;
+	const struct sharing_touch *t = all->touch;
 	uint64_t from = a->first > b->first ? a->first : b->first, to = a->last < b->last ? a->last : b->last;
-	struct user both[2] = { { .tid = a->tid, .first = UINT64_MAX }, { .tid = b->tid, .first = UINT64_MAX } };
+	struct sharing_user both[2] = { { .tid = a->tid, .first = UINT64_MAX },
+					{ .tid = b->tid, .first = UINT64_MAX } };
 	const struct in_object *obj = NULL;
 	struct shared_line *l, *before = out->line_count && out->line[out->line_count - 1].addr == t->line * LINE &&
 							 out->line[out->line_count - 1].user[0].pid == t->pid
@@ -208,21 +210,22 @@ static int judge_pair_of_threads(const struct flow_input *in, const struct touch
 
 static int by_tid(const void *a, const void *b)
 {
-	const struct user *x = a, *y = b;
+	const struct sharing_user *x = a, *y = b;
 
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-static int line(const struct flow_input *in, const struct touch *t, size_t n, size_t lines, struct flow_threads *out)
+static int line(const struct flow_input *in, const struct sharing_touch *t, size_t n, size_t lines,
+		struct flow_threads *out)
 {
-	struct user user[MAX_USERS];
+	struct sharing_user user[MAX_USERS];
 	struct touched all = { t, n, lines };
 	unsigned users = 0;
 	bool truly = false;
 	int err = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		struct user *u = user_of(user, &users, t[i].tid);
+		struct sharing_user *u = user_of(user, &users, t[i].tid);
 
 		if (u)
 			add_touch(u, &t[i]);

@@ -88,15 +88,16 @@ static double expected_meetings(const struct meetings *m, double extent, double 
 	return m->pairs >= ENOUGH_PAIRS && all * (1 + 2 / sqrt(m->pairs)) < extent ? all : extent;
 }
 
-struct piece {
+struct unique_addresses_piece {
 	double bytes, seen;
 	size_t distinct;
 };
 
 /* One object's addresses, sorted. `start`, `end`: its bounds, 0 when unknown. */
-static struct piece measure_object(const struct unique_addresses_item *it, size_t n, uint64_t start, uint64_t end)
+static struct unique_addresses_piece measure_object(const struct unique_addresses_item *it, size_t n, uint64_t start,
+						    uint64_t end)
 {
-	struct piece p = { .distinct = 1 };
+	struct unique_addresses_piece p = { .distinct = 1 };
 	uint64_t low = it[0].addr, high = 0, step = 0, covered = 0;
 	double density = 1, extent, once = 0, twice = 0, bytes = 0;
 	bool undrawn = false; /* some samples were not drawn by count */
@@ -177,7 +178,7 @@ static double mean_gap_of_addresses(const struct unique_addresses_item *it, size
 	return k ? sum / (double)k : 0;
 }
 
-static void add_piece(struct unique_addresses_result *r, struct piece p, size_t *pieces, size_t *small)
+static void add_piece(struct unique_addresses_result *r, struct unique_addresses_piece p, size_t *pieces, size_t *small)
 {
 	r->bytes += p.bytes;
 	r->seen += p.seen;

@@ -6,12 +6,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct share { /* of a function's located reads */
+struct producer_share { /* of a function's located reads */
 	uint32_t func, producer;
 	double bytes;
 };
 
-struct tally {                 /* per site */
+struct unlocated_loads_tally { /* per site */
 	double located, stack; /* bytes of accesses with an address: all, on the stack */
 	double reads;          /* bytes that c->reads holds */
 	double blind;
@@ -19,7 +19,7 @@ struct tally {                 /* per site */
 
 static int by_func_and_producer(const void *a, const void *b)
 {
-	const struct share *x = a, *y = b;
+	const struct producer_share *x = a, *y = b;
 
 	if (x->func != y->func)
 		return x->func < y->func ? -1 : 1;
@@ -27,12 +27,12 @@ static int by_func_and_producer(const void *a, const void *b)
 }
 
 /* The reads, added up by (function, producer), sorted. */
-static size_t sum_reads(const struct last_writer *c, struct share *s)
+static size_t sum_reads(const struct last_writer *c, struct producer_share *s)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->read_count; i++)
-		s[i] = (struct share){ c->reads[i].func, c->reads[i].a.producer, c->reads[i].bytes };
+		s[i] = (struct producer_share){ c->reads[i].func, c->reads[i].a.producer, c->reads[i].bytes };
 	qsort(s, c->read_count, sizeof(*s), by_func_and_producer);
 	for (size_t i = 0; i < c->read_count; i++) {
 		if (n && s[n - 1].func == s[i].func && s[n - 1].producer == s[i].producer)
@@ -50,7 +50,7 @@ static bool push_read(struct last_writer *c, struct read_answer r)
 
 /* A load that was never seen with an address reads like the rest of its function. */
 static bool like_function(const struct flow_input *in, struct last_writer *c, uint32_t site, double bytes,
-			  const struct share *s, size_t n)
+			  const struct producer_share *s, size_t n)
 {
 	uint32_t func = in->sites[site].func;
 	struct read_answer r = {
@@ -77,8 +77,8 @@ static bool like_function(const struct flow_input *in, struct last_writer *c, ui
 
 int unlocated_loads_add(const struct flow_input *in, const struct est_opts *o, struct last_writer *c)
 {
-	struct tally *t = calloc(in->site_count + 1, sizeof(*t));
-	struct share *s = malloc((c->read_count + 1) * sizeof(*s));
+	struct unlocated_loads_tally *t = calloc(in->site_count + 1, sizeof(*t));
+	struct producer_share *s = malloc((c->read_count + 1) * sizeof(*s));
 	bool ok = t && s;
 	size_t n;
 

@@ -52,11 +52,11 @@ struct moment {
 	double counted[COUNTERS], cpu_s;
 };
 
-struct stretch {
+struct turn_stretch {
 	struct moment from, to;
 };
 
-static struct turn turn_of(const struct stretch *s, int counter)
+static struct turn turn_of(const struct turn_stretch *s, int counter)
 {
 	return (struct turn){ .seconds = (double)(s->to.at_ns - s->from.at_ns) / 1e9,
 			      .work = s->to.counted[counter] - s->from.counted[counter],
@@ -64,7 +64,7 @@ static struct turn turn_of(const struct stretch *s, int counter)
 }
 
 struct measured {
-	struct stretch without[TURN_PAIRS_MOST], with[TURN_PAIRS_MOST];
+	struct turn_stretch without[TURN_PAIRS_MOST], with[TURN_PAIRS_MOST];
 	double own_s, on_s; /* the recorder's CPU time, and that of the clock, with */
 	struct buf said;    /* by the recordings */
 	bool stopped;
@@ -160,7 +160,7 @@ static struct moment look(const struct cost_turns *c)
 	return m;
 }
 
-static bool turn_without(const struct cost_turns *c, struct measured *m, struct stretch *s)
+static bool turn_without(const struct cost_turns *c, struct measured *m, struct turn_stretch *s)
 {
 	bool unused;
 
@@ -216,7 +216,7 @@ static bool all_ended(const struct cost_turns *c)
 }
 
 /* EXIT_DONE; or why there is no such turn. */
-static int measure_turn_with(const struct cost_turns *c, struct measured *m, struct stretch *s, const char *output)
+static int measure_turn_with(const struct cost_turns *c, struct measured *m, struct turn_stretch *s, const char *output)
 {
 	struct rusage used;
 	int fds[2], status, pid, said;

@@ -13,7 +13,7 @@
 
 enum { BASE, OTHER, SIDES };
 
-struct place {
+struct stack_diff_place {
 	int64_t parent;                     /* -1: a root */
 	uint32_t function;                  /* id of its name and object */
 	bool small;                         /* stands for what was left out */
@@ -23,7 +23,7 @@ struct place {
 };
 
 struct overlay {
-	struct place *places;
+	struct stack_diff_place *places;
 	size_t count, cap;
 	struct map at;       /* parent + 1 << 32 | function -> place */
 	struct intern names; /* "name\0object" */
@@ -57,7 +57,7 @@ static uint32_t place_name_id(struct overlay *o, const json_t *functions, size_t
 
 static int64_t place_of(struct overlay *o, int64_t parent, uint32_t function)
 {
-	struct place fresh = { .parent = parent, .function = function };
+	struct stack_diff_place fresh = { .parent = parent, .function = function };
 	bool added;
 	uint64_t *at = map_put(&o->at, (uint64_t)(parent + 1) << 32 | function, &added);
 
@@ -105,7 +105,7 @@ static void add_children(struct overlay *o)
 			o->places[i].weight[s] = o->places[i].self[s];
 	/* a parent comes before its children */
 	for (size_t i = o->count; i-- > 0;) {
-		struct place *p = &o->places[i], *up = p->parent >= 0 ? &o->places[p->parent] : NULL;
+		struct stack_diff_place *p = &o->places[i], *up = p->parent >= 0 ? &o->places[p->parent] : NULL;
 
 		for (int s = 0; s < SIDES && up; s++) {
 			up->weight[s] += p->weight[s];
@@ -115,9 +115,9 @@ static void add_children(struct overlay *o)
 }
 
 /* It may be there, among those too small to be told apart. */
-static bool hidden_on(const struct overlay *o, const struct place *p, int side)
+static bool hidden_on(const struct overlay *o, const struct stack_diff_place *p, int side)
 {
-	const struct place *at = p;
+	const struct stack_diff_place *at = p;
 
 	if (p->there[side])
 		return false;
@@ -136,7 +136,7 @@ static struct diff_row *judge_places(const struct overlay *o)
 	struct diff_row *rows = calloc(o->count + 1, sizeof(*rows));
 
 	for (size_t i = 0; i < o->count && rows; i++) {
-		const struct place *p = &o->places[i];
+		const struct stack_diff_place *p = &o->places[i];
 
 		rows[i].base = o->total[BASE] > 0 ? p->weight[BASE] / o->total[BASE] : 0;
 		rows[i].other = o->total[OTHER] > 0 ? p->weight[OTHER] / o->total[OTHER] : 0;
@@ -180,7 +180,7 @@ static json_t *place_lists(const struct overlay *o, const struct diff_row *rows)
 	for (unsigned k = 0; k < KEYS; k++)
 		json_object_set_new(all, keys[k], lists[k] = json_array());
 	for (size_t i = 0; i < o->count; i++) {
-		const struct place *p = &o->places[i];
+		const struct stack_diff_place *p = &o->places[i];
 		double self = o->total[OTHER] > 0 ? p->self[OTHER] / o->total[OTHER] : 0;
 		json_t *row[KEYS] = { json_integer(p->parent),
 				      json_integer(p->function - 1),

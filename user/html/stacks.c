@@ -22,13 +22,13 @@ struct node {
 	uint32_t shown; /* index in the output; NO_NODE: part of its parent's small child */
 };
 
-struct cell {
+struct stack_cell {
 	uint32_t slice, node;
 	double weight;
 	uint64_t samples;
 };
 
-struct tree {
+struct stacks_tree {
 	const struct profile *p;
 	enum profile_unit unit;
 	struct node *nodes;
@@ -38,7 +38,7 @@ struct tree {
 	size_t shown, function_count;
 	uint32_t *small;    /* by shown node (and one for the roots): its small child, NO_NODE: none */
 	uint32_t *shown_as; /* by node: what it counts for in the output */
-	struct cell *cells;
+	struct stack_cell *cells;
 	size_t cell_count, cell_cap;
 };
 
@@ -55,7 +55,7 @@ struct rooted_stacks {
 	size_t count, function_count, function_cap;
 };
 
-static int add_rooted(struct tree *t, uint32_t stack, struct share_path *path, struct rooted_stacks *r)
+static int add_rooted(struct stacks_tree *t, uint32_t stack, struct share_path *path, struct rooted_stacks *r)
 {
 	int err = share_path(t->p, stack, false, path);
 	struct rooted *to = &r->at[r->count];
@@ -95,7 +95,7 @@ static int by_functions(const void *a, const void *b, void *stacks)
 }
 
 /* Those of the profile's unit, each once, like ones next to each other. */
-static int root_stacks(struct tree *t, struct rooted_stacks *r)
+static int root_stacks(struct stacks_tree *t, struct rooted_stacks *r)
 {
 	struct share_path path = { 0 };
 	int err = 0;
@@ -118,7 +118,7 @@ static int root_stacks(struct tree *t, struct rooted_stacks *r)
 }
 
 /* The nodes of sorted stacks: what one shares with the one before it is there already. */
-static int add_sorted_stacks(struct tree *t, const struct rooted_stacks *r)
+static int add_sorted_stacks(struct stacks_tree *t, const struct rooted_stacks *r)
 {
 	uint32_t *open = NULL; /* nodes of the stack before, the root first */
 	size_t cap = 0, depth = 0;
@@ -145,7 +145,7 @@ static int add_sorted_stacks(struct tree *t, const struct rooted_stacks *r)
 	return err;
 }
 
-static int grow_tree(struct tree *t)
+static int grow_tree(struct stacks_tree *t)
 {
 	struct rooted_stacks r = { 0 };
 	int err = root_stacks(t, &r);
@@ -172,7 +172,7 @@ static int falling_weights(const void *a, const void *b)
 }
 
 /* Numbers the nodes that are shown: parents before their children. */
-static int choose_nodes(struct tree *t)
+static int choose_nodes(struct stacks_tree *t)
 {
 	double *sizes = calloc(t->count + 1, sizeof(*sizes)), least = 0;
 	size_t most = 0;
@@ -202,7 +202,7 @@ static int choose_nodes(struct tree *t)
 	return 0;
 }
 
-static int add_cell(struct tree *t, struct map *at, struct cell c)
+static int add_cell(struct stacks_tree *t, struct map *at, struct stack_cell c)
 {
 	bool added;
 	uint64_t *cell = map_put(at, (uint64_t)c.slice << 32 | c.node, &added);
@@ -219,7 +219,7 @@ static int add_cell(struct tree *t, struct map *at, struct cell c)
 }
 
 /* Each two slices become one. */
-static int halve_slices(struct tree *t, struct map *at)
+static int halve_slices(struct stacks_tree *t, struct map *at)
 {
 	size_t n = t->cell_count;
 	int err = 0;
@@ -227,7 +227,7 @@ static int halve_slices(struct tree *t, struct map *at)
 	map_release(at);
 	t->cell_count = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct cell c = t->cells[i];
+		struct stack_cell c = t->cells[i];
 
 		c.slice /= 2;
 		err = add_cell(t, at, c);
@@ -236,7 +236,7 @@ static int halve_slices(struct tree *t, struct map *at)
 }
 
 /* As many slices as CELLS_MOST allows, SLICES at most, and SLICES_LEAST in any case. */
-static int find_cells(struct tree *t, const struct in_order *o, unsigned *slices)
+static int find_cells(struct stacks_tree *t, const struct in_order *o, unsigned *slices)
 {
 	double span = (double)(t->p->last_time - t->p->first_time) + 1;
 	struct map at = { 0 };
@@ -245,9 +245,9 @@ static int find_cells(struct tree *t, const struct in_order *o, unsigned *slices
 	for (size_t i = 0; i < o->sample_count && !err; i++) {
 		const struct ordered_sample *s = &o->samples[i];
 		double place = (double)(s->time - t->p->first_time) / span * *slices;
-		struct cell c = { .slice = place >= 0 && place < *slices ? (uint32_t)place : *slices - 1,
-				  .weight = (double)s->period,
-				  .samples = 1 };
+		struct stack_cell c = { .slice = place >= 0 && place < *slices ? (uint32_t)place : *slices - 1,
+					.weight = (double)s->period,
+					.samples = 1 };
 
 		if (s->stack >= t->p->stack_count || t->of_stack[s->stack] == NO_NODE)
 			continue;
@@ -260,7 +260,7 @@ static int find_cells(struct tree *t, const struct in_order *o, unsigned *slices
 	return err;
 }
 
-static void name_functions(struct tree *t)
+static void name_functions(struct stacks_tree *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct node *n = &t->nodes[i];
@@ -280,7 +280,7 @@ static void name_functions(struct tree *t)
 }
 
 /* What each node counts for: itself, or the small child of its nearest ancestor that is shown. Parents come first. */
-static void find_shown(struct tree *t)
+static void find_shown(struct stacks_tree *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		uint32_t up = t->nodes[i].parent;
@@ -292,7 +292,7 @@ static void find_shown(struct tree *t)
 	}
 }
 
-static void json_names(const struct tree *t, struct json *j)
+static void json_names(const struct stacks_tree *t, struct json *j)
 {
 	const struct profile_function **f = calloc(t->function_count + 1, sizeof(*f));
 
@@ -321,7 +321,7 @@ struct out_node {
 	uint64_t samples;
 };
 
-static int json_nodes(struct tree *t, struct json *j)
+static int json_nodes(struct stacks_tree *t, struct json *j)
 {
 	size_t count = t->shown;
 	struct out_node *n;
@@ -368,7 +368,7 @@ static int json_nodes(struct tree *t, struct json *j)
 }
 
 /* Where all samples weigh the same, what one weighs is all there is to tell. */
-static void json_cell_weights(const struct tree *t, struct json *j)
+static void json_cell_weights(const struct stacks_tree *t, struct json *j)
 {
 	double each = t->cell_count ? t->cells[0].weight / (double)t->cells[0].samples : NAN;
 
@@ -382,7 +382,7 @@ static void json_cell_weights(const struct tree *t, struct json *j)
 	json_end(j);
 }
 
-static void json_cells(const struct tree *t, unsigned slices, struct json *j)
+static void json_cells(const struct stacks_tree *t, unsigned slices, struct json *j)
 {
 	json_obj(j, "time");
 	json_u64(j, "slices", slices);
@@ -405,7 +405,7 @@ static void json_cells(const struct tree *t, unsigned slices, struct json *j)
 }
 
 /* What a thread has in each slice; slices without a sample of it are left out. */
-static void thread_slices_json(const struct tree *t, const struct in_order *o, const struct ordered_thread *th,
+static void thread_slices_json(const struct stacks_tree *t, const struct in_order *o, const struct ordered_thread *th,
 			       unsigned slices, struct json *j)
 {
 	double span = (double)(t->p->last_time - t->p->first_time) + 1, weight[SLICES] = { 0 };
@@ -427,7 +427,7 @@ static void thread_slices_json(const struct tree *t, const struct in_order *o, c
 	}
 }
 
-static void node_threads_json(const struct tree *t, const struct in_order *o, unsigned slices, double effective,
+static void node_threads_json(const struct stacks_tree *t, const struct in_order *o, unsigned slices, double effective,
 			      struct json *j)
 {
 	json_arr(j, "threads");
@@ -476,7 +476,7 @@ static void json_recorded(const struct profile *p, struct json *j)
 	json_end(j);
 }
 
-static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
+static int write_out(struct stacks_tree *t, const struct in_order *o, struct buf *out)
 {
 	struct json j = { .out = out };
 	struct shares_opts whole = { .thread = SHARES_ALL_THREADS };
@@ -515,7 +515,7 @@ static int write_out(struct tree *t, const struct in_order *o, struct buf *out)
 
 int html_stacks(const struct profile *p, const struct in_order *o, struct buf *out, struct err *e)
 {
-	struct tree t = { .p = p, .unit = profile_unit(p) };
+	struct stacks_tree t = { .p = p, .unit = profile_unit(p) };
 	int err;
 
 	t.of_stack = malloc((p->stack_count + 1) * sizeof(*t.of_stack));

@@ -15,11 +15,11 @@
 #define DEEPEST 48    /* rows of bars: more are higher than two screens; by hand */
 #define HUES 8        /* page.css has hue0 to hue7 */
 
-enum form { TEXT, SHARE, NUMBER, BYTES, TIME };
+enum table_form { TEXT, SHARE, NUMBER, BYTES, TIME };
 
-struct column {
+struct table_column {
 	const char *key, *title;
-	enum form form;
+	enum table_form form;
 	const char *low, *high; /* keys of the interval; NULL: none */
 };
 
@@ -55,7 +55,7 @@ static void add_scaled(double v, const char *const units[], unsigned count, doub
 	buf_addf(out, v >= 100 || v == floor(v) ? "%.0f %s" : "%.3g %s", v, units[u]);
 }
 
-static void html_add_figure(double v, enum form form, struct buf *out)
+static void html_add_figure(double v, enum table_form form, struct buf *out)
 {
 	static const char *const bytes[] = { "B", "kB", "MB", "GB", "TB" }, *const times[] = { "ns", "us", "ms", "s" };
 
@@ -67,7 +67,7 @@ static void html_add_figure(double v, enum form form, struct buf *out)
 	}
 }
 
-static void add_value(const json_t *v, enum form form, struct buf *out)
+static void add_value(const json_t *v, enum table_form form, struct buf *out)
 {
 	if (json_is_string(v))
 		html_add_name(json_string_value(v), out);
@@ -79,7 +79,7 @@ static void add_value(const json_t *v, enum form form, struct buf *out)
 		buf_addstr(out, "<span class=\"unknown\">unknown</span>");
 }
 
-static void cell(const json_t *row, const struct column *c, struct buf *out)
+static void cell(const json_t *row, const struct table_column *c, struct buf *out)
 {
 	const json_t *low = c->low ? json_object_get(row, c->low) : NULL;
 	const json_t *high = c->high ? json_object_get(row, c->high) : NULL;
@@ -99,7 +99,7 @@ static void cell(const json_t *row, const struct column *c, struct buf *out)
 }
 
 static void table(const json_t *parts, const char *part, const char *list, const char *title,
-		  const struct column *columns, struct buf *out)
+		  const struct table_column *columns, struct buf *out)
 {
 	const json_t *rows = json_object_get(data_of(parts, part), list);
 	const char *note = json_string_value(json_object_get(json_object_get(parts, part), "note"));
@@ -118,12 +118,12 @@ static void table(const json_t *parts, const char *part, const char *list, const
 		return;
 	}
 	buf_addstr(out, "<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");
-	for (const struct column *c = columns; c->key; c++)
+	for (const struct table_column *c = columns; c->key; c++)
 		buf_addf(out, "<th scope=\"col\"%s>%s</th>", c->form == TEXT ? " class=\"name\"" : "", c->title);
 	buf_addstr(out, "</tr></thead>\n<tbody>\n");
 	for (size_t i = 0; i < n && i < ROWS_MOST; i++) {
 		buf_addstr(out, "<tr>");
-		for (const struct column *c = columns; c->key; c++)
+		for (const struct table_column *c = columns; c->key; c++)
 			cell(json_array_get(rows, i), c, out);
 		buf_addstr(out, "</tr>\n");
 	}
@@ -233,7 +233,7 @@ static void flame(const json_t *parts, struct buf *out)
 
 /* ---- all of it */
 
-static void fact(const char *title, const json_t *v, enum form form, struct buf *out)
+static void fact(const char *title, const json_t *v, enum table_form form, struct buf *out)
 {
 	buf_addf(out, "<div><dt>%s</dt><dd><bdi>", title);
 	add_value(v, form, out);
@@ -263,7 +263,7 @@ static void summary(const char *file, const json_t *parts, struct buf *out)
 
 void html_static(const char *file, const json_t *parts, struct buf *out)
 {
-	static const struct column functions[] = {
+	static const struct table_column functions[] = {
 		{ "name", "function", TEXT, NULL, NULL },
 		{ "object", "object", TEXT, NULL, NULL },
 		{ "self", "self", SHARE, "low", "high" },
@@ -271,42 +271,44 @@ void html_static(const char *file, const json_t *parts, struct buf *out)
 		{ "samples", "samples", NUMBER, NULL, NULL },
 		{ 0 }
 	};
-	static const struct column edges[] = { { "producer", "written by", TEXT, NULL, NULL },
-					       { "consumer", "read by", TEXT, NULL, NULL },
-					       { "bytes", "bytes", BYTES, "low", "high" },
-					       { "share", "share", SHARE, "share_low", "share_high" },
-					       { 0 } };
-	static const struct column objects[] = { { "name", "object", TEXT, NULL, NULL },
-						 { "kind", "kind", TEXT, NULL, NULL },
-						 { "size", "size", BYTES, NULL, NULL },
-						 { "share", "share of accesses", SHARE, "share_low", "share_high" },
-						 { "samples", "samples", NUMBER, NULL, NULL },
-						 { 0 } };
-	static const struct column threads[] = {
+	static const struct table_column edges[] = { { "producer", "written by", TEXT, NULL, NULL },
+						     { "consumer", "read by", TEXT, NULL, NULL },
+						     { "bytes", "bytes", BYTES, "low", "high" },
+						     { "share", "share", SHARE, "share_low", "share_high" },
+						     { 0 } };
+	static const struct table_column objects[] = {
+		{ "name", "object", TEXT, NULL, NULL },
+		{ "kind", "kind", TEXT, NULL, NULL },
+		{ "size", "size", BYTES, NULL, NULL },
+		{ "share", "share of accesses", SHARE, "share_low", "share_high" },
+		{ "samples", "samples", NUMBER, NULL, NULL },
+		{ 0 }
+	};
+	static const struct table_column threads[] = {
 		{ "comm", "process", TEXT, NULL, NULL },      { "pid", "pid", NUMBER, NULL, NULL },
 		{ "tid", "thread", NUMBER, NULL, NULL },      { "share", "share", SHARE, "low", "high" },
 		{ "samples", "samples", NUMBER, NULL, NULL }, { 0 }
 	};
-	static const struct column calls[] = { { "api", "API", TEXT, NULL, NULL },
-					       { "name", "call", TEXT, NULL, NULL },
-					       { "calls", "calls", NUMBER, "low", "high" },
-					       { "bytes_in_estimate", "bytes in", BYTES, "bytes_in_estimate_low",
-						 "bytes_in_estimate_high" },
-					       { "cpu_share", "CPU", SHARE, "cpu_share_low", "cpu_share_high" },
-					       { 0 } };
+	static const struct table_column calls[] = { { "api", "API", TEXT, NULL, NULL },
+						     { "name", "call", TEXT, NULL, NULL },
+						     { "calls", "calls", NUMBER, "low", "high" },
+						     { "bytes_in_estimate", "bytes in", BYTES, "bytes_in_estimate_low",
+						       "bytes_in_estimate_high" },
+						     { "cpu_share", "CPU", SHARE, "cpu_share_low", "cpu_share_high" },
+						     { 0 } };
 
-	static const struct column changed[] = { { "name", "function", TEXT, NULL, NULL },
-						 { "object", "object", TEXT, NULL, NULL },
-						 { "base", "before", SHARE, "base_low", "base_high" },
-						 { "other", "now", SHARE, "other_low", "other_high" },
-						 { "verdict", "the change is", TEXT, NULL, NULL },
-						 { 0 } };
-	static const struct column moved[] = { { "producer", "written by", TEXT, NULL, NULL },
-					       { "consumer", "read by", TEXT, NULL, NULL },
-					       { "base", "before", SHARE, "base_low", "base_high" },
-					       { "other", "now", SHARE, "other_low", "other_high" },
-					       { "verdict", "the change is", TEXT, NULL, NULL },
-					       { 0 } };
+	static const struct table_column changed[] = { { "name", "function", TEXT, NULL, NULL },
+						       { "object", "object", TEXT, NULL, NULL },
+						       { "base", "before", SHARE, "base_low", "base_high" },
+						       { "other", "now", SHARE, "other_low", "other_high" },
+						       { "verdict", "the change is", TEXT, NULL, NULL },
+						       { 0 } };
+	static const struct table_column moved[] = { { "producer", "written by", TEXT, NULL, NULL },
+						     { "consumer", "read by", TEXT, NULL, NULL },
+						     { "base", "before", SHARE, "base_low", "base_high" },
+						     { "other", "now", SHARE, "other_low", "other_high" },
+						     { "verdict", "the change is", TEXT, NULL, NULL },
+						     { 0 } };
 
 	summary(file, parts, out);
 	if (json_object_get(parts, "diff")) {

@@ -121,14 +121,14 @@ double execbp_measure_near(struct execbp *x)
 }
 
 /* Windows on a thread, of this request. */
-struct tried {
+struct execbp_cost_tried {
 	struct execbp *x;
 	struct exec_request req;
 };
 
 static bool open_execution_window(void *ctx, int tid)
 {
-	struct tried *t = ctx;
+	struct execbp_cost_tried *t = ctx;
 
 	t->req.tid = tid;
 	return !execbp_open(t->x, &t->req, clock_now(), NULL);
@@ -141,7 +141,7 @@ static void hit_breakpoint(void *ctx)
 
 static double end_execution_window(void *ctx, uint64_t *at, unsigned max)
 {
-	struct tried *t = ctx;
+	struct execbp_cost_tried *t = ctx;
 	struct exec_window w;
 
 	return execbp_end(t->x, clock_now(), &w) ? (double)w.count : -1;
@@ -155,16 +155,16 @@ void measure_counts(void *execbp, double *ns)
 					     .end = end_execution_window,
 					     .pieces = WORK_HITS,
 					     .turns = WORK_TURNS };
-	struct tried t = { .x = execbp,
-			   .req = {
-				   .pid = getpid(),
-				   .slots = 1,
-				   .hit_limit = WORK_HITS + 8,
-				   .time_limit_ns = 1000000000,
-				   .slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure,
-					       .limit = WORK_HITS + 8,
-					       .reg = EXECWIN_NO_REG } },
-			   } };
+	struct execbp_cost_tried t = { .x = execbp,
+				       .req = {
+					       .pid = getpid(),
+					       .slots = 1,
+					       .hit_limit = WORK_HITS + 8,
+					       .time_limit_ns = 1000000000,
+					       .slot = { { .addr = (uint64_t)(uintptr_t)target_of_measure,
+							   .limit = WORK_HITS + 8,
+							   .reg = EXECWIN_NO_REG } },
+				       } };
 
 	ns[0] = price_own(&window, &t);
 	t.req.slots = EXECWIN_SLOTS;

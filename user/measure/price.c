@@ -126,12 +126,12 @@ double price_own(const struct trial *o, void *ctx)
 	return n >= ENOUGH ? price_median(cost, n) : NAN;
 }
 
-struct piece {
+struct price_piece {
 	uint64_t ended, cpu; /* on the clock of the interruptions, and the thread's own, which others do not advance */
 };
 
 /* What pieces took from the one that was interrupted on, beyond what those before it took. */
-static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
+static double prolonged(const struct price_piece *piece, unsigned count, uint64_t at)
 {
 	double before[PIECES_BEFORE];
 	unsigned hit = (unsigned)BISECT(i, count, piece[i].ended < at);
@@ -146,7 +146,7 @@ static double prolonged(const struct piece *piece, unsigned count, uint64_t at)
 
 double price_rare(const struct trial *r, void *ctx)
 {
-	struct piece *piece = malloc(RARE_PIECES * sizeof(*piece));
+	struct price_piece *piece = malloc(RARE_PIECES * sizeof(*piece));
 	uint64_t at[RARE_MOST], until;
 	double cost[RARE_MOST];
 	unsigned n = 0, count = 0;
@@ -159,7 +159,7 @@ double price_rare(const struct trial *r, void *ctx)
 	until = clock_now() + r->wait_ns;
 	do {
 		price_work(1);
-		piece[count] = (struct piece){ clock_now(), clock_cpu() };
+		piece[count] = (struct price_piece){ clock_now(), clock_cpu() };
 	} while (piece[count++].ended < until && count < RARE_PIECES);
 	came = r->end(ctx, at, RARE_MOST);
 	for (unsigned i = 0; i < came && i < RARE_MOST; i++) {

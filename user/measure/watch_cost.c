@@ -20,7 +20,7 @@
 #define WAKING_HITS 8 /* of a window that wakes the recorder; by hand */
 #define TURNS 4       /* of work from one hit to the next */
 
-struct tried {
+struct watch_cost_tried {
 	struct watch *watch;
 	volatile uint64_t probe;
 	int slot;
@@ -28,7 +28,7 @@ struct tried {
 
 static bool open_watch_window(void *ctx, int tid)
 {
-	struct tried *t = ctx;
+	struct watch_cost_tried *t = ctx;
 	struct watch_request req = { .pid = getpid(),
 				     .addr = (uint64_t)(uintptr_t)&t->probe,
 				     .len = 1,
@@ -41,10 +41,10 @@ static bool open_watch_window(void *ctx, int tid)
 
 static void hit_watch(void *ctx)
 {
-	((struct tried *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
+	((struct watch_cost_tried *)ctx)->probe = 1; /* one access, as ++ on a volatile is not */
 }
 
-static double end_window_after(struct tried *t, unsigned hits)
+static double end_window_after(struct watch_cost_tried *t, unsigned hits)
 {
 	watch_end(t->watch, t->slot, FMT_W_TIME, clock_now());
 	return hits;
@@ -101,7 +101,7 @@ static bool add_edge_triggered(struct sleeper *s, int fd)
 }
 
 /* What a hit costs that wakes a sleeper; NAN: there is no CPU besides ours for that. */
-static double waking_hit(struct tried *t)
+static double waking_hit(struct watch_cost_tried *t)
 {
 	struct sleeper s = { .epoll = epoll_create1(EPOLL_CLOEXEC), .end = eventfd(0, EFD_CLOEXEC) };
 	cpu_set_t allowed, here, there;
@@ -139,7 +139,7 @@ out:
 void measure_watch(void *none, double *ns)
 {
 	struct watch_opts o = { .slots = 1, .hit_limit = WATCH_MAX_HITS, .switch_after = WATCH_MAX_HITS };
-	struct tried t = { .watch = watch_new(&o, NULL, ignore, NULL, NULL) };
+	struct watch_cost_tried t = { .watch = watch_new(&o, NULL, ignore, NULL, NULL) };
 
 	ns[0] = ns[1] = ns[2] = NAN;
 	if (!t.watch)

@@ -25,7 +25,7 @@ static int text_of(char **to, json_t *o, const char *key, const struct catalogue
 }
 
 /* Where something stands, for the sentence about it. */
-struct place {
+struct catalogue_place {
 	const struct catalogue_text *text;
 	const char *path;
 };
@@ -34,7 +34,7 @@ struct limits {
 	double least, most;
 };
 
-static int number_of(double *to, json_t *o, const char *key, struct limits in, struct place at, struct err *e)
+static int number_of(double *to, json_t *o, const char *key, struct limits in, struct catalogue_place at, struct err *e)
 {
 	json_t *v = json_object_get(o, key);
 
@@ -112,7 +112,8 @@ static int parse_offload(struct catalogue_entry *a, json_t *o, const struct cata
 	err = err ? err : term_value(&to->B, o, "B", t, e);
 	err = err ? err : term_value(&to->A, o, "A", t, e);
 	err = err ? err
-		  : number_of(&to->beta, o, "beta", (struct limits){ 0, 8 }, (struct place){ t, "offload.beta" }, e);
+		  : number_of(&to->beta, o, "beta", (struct limits){ 0, 8 },
+			      (struct catalogue_place){ t, "offload.beta" }, e);
 	if (err)
 		return err;
 	if (!word || (strcmp(word, "dep") && strcmp(word, "indep")))
@@ -142,8 +143,10 @@ static int parse_threshold(struct catalogue_threshold *to, json_t *o, const stru
 	if (!json_is_object(o))
 		return catalogue_wrong(t, e, path, "a threshold is an object with from, to, call and source");
 	err = only_these(o, known, path, t, e);
-	err = err ? err : number_of(&to->from, o, "from", (struct limits){ 0, 1e18 }, (struct place){ t, path }, e);
-	err = err ? err : number_of(&to->to, o, "to", (struct limits){ 0, 1e18 }, (struct place){ t, path }, e);
+	err = err ? err
+		  : number_of(&to->from, o, "from", (struct limits){ 0, 1e18 }, (struct catalogue_place){ t, path }, e);
+	err = err ? err
+		  : number_of(&to->to, o, "to", (struct limits){ 0, 1e18 }, (struct catalogue_place){ t, path }, e);
 	err = err ? err : text_of(&to->call, o, "call", t, path, e);
 	err = err ? err : text_of(&to->source, o, "source", t, path, e);
 	if (err)
@@ -243,10 +246,11 @@ int catalogue_terms_parse(struct catalogue_entry *a, json_t *o, const struct cat
 	err = err ? err : words_of(&a->kinds, o, "kinds", CATALOGUE_KINDS, device_kind_name, t, e);
 	err = err ? err : words_of(&a->designs, o, "designs", CATALOGUE_DESIGNS, design_name, t, e);
 	err = err ? err
-		  : number_of(&a->engines, o, "engines", (struct limits){ 1, 1e6 }, (struct place){ t, "engines" }, e);
+		  : number_of(&a->engines, o, "engines", (struct limits){ 1, 1e6 },
+			      (struct catalogue_place){ t, "engines" }, e);
 	err = err ? err
 		  : number_of(&a->uncertain, o, "uncertain", (struct limits){ 1, 1e3 },
-			      (struct place){ t, "uncertain" }, e);
+			      (struct catalogue_place){ t, "uncertain" }, e);
 	if (err)
 		return err;
 	if (offload && !json_is_null(offload)) {

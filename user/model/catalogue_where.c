@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct walk {
+struct catalogue_where_walk {
 	const char *at, *end;
 };
 
-static void blanks(struct walk *w)
+static void blanks(struct catalogue_where_walk *w)
 {
 	while (w->at < w->end && strchr(" \t\r\n", *w->at) && *w->at)
 		w->at++;
 }
 
-static void skip_string(struct walk *w)
+static void skip_string(struct catalogue_where_walk *w)
 {
 	w->at++;
 	while (w->at < w->end && *w->at != '"')
@@ -28,7 +28,7 @@ static void skip_string(struct walk *w)
 }
 
 /* Past one value: a string, or what brackets enclose, or up to what ends a number or word. */
-static void value(struct walk *w)
+static void value(struct catalogue_where_walk *w)
 {
 	unsigned depth = 0;
 
@@ -56,9 +56,9 @@ static void value(struct walk *w)
 }
 
 /* From the start of an object or array to the value of a step; false: it is not there, w stays. */
-static bool enter_level(struct walk *w, const char *step, size_t len)
+static bool enter_level(struct catalogue_where_walk *w, const char *step, size_t len)
 {
-	struct walk in = *w;
+	struct catalogue_where_walk in = *w;
 	bool object;
 	unsigned long index = strtoul(step, NULL, 10);
 
@@ -96,7 +96,7 @@ static bool enter_level(struct walk *w, const char *step, size_t len)
  * deepest part of the path that is there. The text has been parsed: it is well-formed. */
 static void catalogue_where(const struct catalogue_text *t, const char *path, unsigned *line, unsigned *column)
 {
-	struct walk w = { t->text, t->text + t->len };
+	struct catalogue_where_walk w = { t->text, t->text + t->len };
 	char index[24];
 	const char *start = t->text;
 

@@ -15,7 +15,7 @@
 #define PROFILE_STEPS 61 /* of a grid; by hand */
 #define REST_ROUNDS 15   /* of reweighing, as ACCEL_ROUNDS of fit.c */
 
-struct profile {
+struct fit_profile {
 	struct fit_work *w;
 	unsigned rest; /* columns refitted */
 	bool of_slope; /* L is scanned, else the work coefficient B = C / A */
@@ -23,7 +23,7 @@ struct profile {
 };
 
 /* Objective of T1 with one coefficient held at v. */
-static double held(struct profile *p, double v)
+static double held(struct fit_profile *p, double v)
 {
 	struct curve *c = &p->w->accel;
 	struct curve_fit f;
@@ -35,7 +35,7 @@ static double held(struct profile *p, double v)
 }
 
 /* Between a value inside and one outside, both above 0. */
-static double edge_between(struct profile *p, double in, double out, double limit)
+static double edge_between(struct fit_profile *p, double in, double out, double limit)
 {
 	for (int i = 0; i < 12; i++) {
 		double mid = sqrt(in * out);
@@ -49,7 +49,7 @@ static double edge_between(struct profile *p, double in, double out, double limi
 }
 
 /* Interval of a coefficient around `best`; 0 belongs to it when the data do not ask for it. */
-static void scan(struct profile *p, double best, double span, double *lo, double *hi)
+static void scan(struct fit_profile *p, double best, double span, double *lo, double *hi)
 {
 	double v[PROFILE_STEPS], obj[PROFILE_STEPS], at_zero = held(p, 0), least = at_zero, limit;
 	int first = -1, last = -1;
@@ -83,7 +83,7 @@ static void holding(struct fit_value *v)
 
 void fit_profile(struct fit_work *w, struct fit *out)
 {
-	struct profile p = { .w = w, .known = isnan(w->slope_known) ? 0 : w->slope_known };
+	struct fit_profile p = { .w = w, .known = isnan(w->slope_known) ? 0 : w->slope_known };
 	double B = w->f1.c[2], L = w->f1.c[1], lo, hi, A_lo, A_hi;
 
 	p.rest = w->f1.columns & ~CURVE_POWER;
@@ -215,7 +215,7 @@ static void resampler_release(struct resampler *s, struct curve *c)
 	free(s->start);
 }
 
-enum drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, D_AGREE, DRAWN };
+enum fit_drawn { D_T0, D_C, D_BETA, D_FIXED, D_AEFF, D_A, D_L, D_G1, D_G1B, D_HALF, D_O, D_AGREE, DRAWN };
 
 /* 5 % and 95 %, spread by `widen` around the estimate, because resampling n calls shows only
  * (n - 1)/n of their variance. */

@@ -16,7 +16,7 @@
 /* t0, C, beta, a, L, B and where the segment begins */
 #define SEGMENT_PARAMETERS 7
 
-struct table {
+struct fit_segment_table {
 	const struct points *pts;
 	double edge[MAX_BLOCKS + 1]; /* block b holds sizes in [edge[b], edge[b+1]) */
 	int blocks;
@@ -69,7 +69,7 @@ static double noise_within(const struct curve *c)
 	return s;
 }
 
-static double segment_cost(const struct table *t, const struct fit_opts *opts, int i, int j, struct err *e)
+static double segment_cost(const struct fit_segment_table *t, const struct fit_opts *opts, int i, int j, struct err *e)
 {
 	struct points pts;
 	struct curve host = { 0 }, accel = { 0 };
@@ -91,7 +91,7 @@ static double segment_cost(const struct table *t, const struct fit_opts *opts, i
 	return rho;
 }
 
-static int make_table(struct table *t, const struct points *pts, const struct fit_opts *opts, size_t *calls,
+static int make_table(struct fit_segment_table *t, const struct points *pts, const struct fit_opts *opts, size_t *calls,
 		      struct err *e)
 {
 	struct curve c = { 0 }, d = { 0 };
@@ -127,7 +127,7 @@ static int make_table(struct table *t, const struct points *pts, const struct fi
 int fit_segments(const struct points *pts, const struct fit_opts *opts, struct fit_segment *seg, int max, struct err *e)
 {
 	static const double none = INFINITY;
-	struct table *t = calloc(1, sizeof(*t));
+	struct fit_segment_table *t = calloc(1, sizeof(*t));
 	/* best[s][j]: blocks [0, j) in s + 1 segments */
 	double best[8][MAX_BLOCKS + 1], least = INFINITY;
 	int from[8][MAX_BLOCKS + 1], count = 0, cut[9], err;

@@ -81,14 +81,14 @@ void growth_release(struct growth *g)
 	memset(g, 0, sizeof(*g));
 }
 
-struct work {
+struct growth_work {
 	const struct flow *const *flows;
 	unsigned count, last;
 	uint32_t **in; /* [profile][function of the last one]: its index there, FLOW_NONE */
 	struct growth *out;
 };
 
-static int find_functions(struct work *w)
+static int find_functions(struct growth_work *w)
 {
 	const struct flow *last = w->flows[w->last];
 
@@ -132,7 +132,7 @@ static double figure_of(const struct flow_func *f, enum growth_of of)
 }
 
 /* Takes the values over. */
-static int add_power(struct work *w, struct growth_row row)
+static int add_power(struct growth_work *w, struct growth_row row)
 {
 	struct growth_fit fit = growth_fit(w->out->n, row.values, w->count);
 
@@ -146,7 +146,7 @@ static int add_power(struct work *w, struct growth_row row)
 	return -ENOMEM;
 }
 
-static int function_rows(struct work *w)
+static int function_rows(struct growth_work *w)
 {
 	const struct flow *last = w->flows[w->last];
 
@@ -173,7 +173,7 @@ static int function_rows(struct work *w)
 	return 0;
 }
 
-static int edge_rows(struct work *w)
+static int edge_rows(struct growth_work *w)
 {
 	const struct flow *last = w->flows[w->last];
 
@@ -205,7 +205,7 @@ static int edge_rows(struct work *w)
 	return 0;
 }
 
-static int part_rows(struct work *w)
+static int part_rows(struct growth_work *w)
 {
 	const struct flow *last = w->flows[w->last];
 	struct growth *g = w->out;
@@ -272,7 +272,7 @@ static int check_sizes(const double *n, unsigned count, struct err *e)
 	return 0;
 }
 
-static bool share_functions(const struct work *w)
+static bool share_functions(const struct growth_work *w)
 {
 	const struct flow *last = w->flows[w->last];
 
@@ -289,7 +289,7 @@ static bool share_functions(const struct work *w)
 
 int growth_build(const struct flow *const *flows, const double *n, unsigned count, struct growth *out, struct err *e)
 {
-	struct work w = { .flows = flows, .count = count, .last = count - 1, .out = out };
+	struct growth_work w = { .flows = flows, .count = count, .last = count - 1, .out = out };
 	int err = check_sizes(n, count, e);
 
 	memset(out, 0, sizeof(*out));

@@ -65,7 +65,7 @@ static struct wall_range part_of_time(struct sum part, struct sum rest)
 				    p.high > 0 ? p.high / (p.high + r.low) : 0 };
 }
 
-struct work {
+struct wall_work {
 	const struct flow *f;
 	const struct wall_opts *o;
 	struct sum *own; /* by function: what it computes and reads of its own */
@@ -73,7 +73,7 @@ struct work {
 	struct wall *out;
 };
 
-static int gather(struct work *w, struct err *e)
+static int gather(struct wall_work *w, struct err *e)
 {
 	const struct flow *f = w->f;
 	bool computes = false;
@@ -107,7 +107,7 @@ static int gather(struct work *w, struct err *e)
 
 /* ---- curves ---- */
 
-static int add_curve(struct work *w, struct wall_curve c, const char *label)
+static int add_curve(struct wall_work *w, struct wall_curve c, const char *label)
 {
 	c.label = strdup(label);
 	if (!c.label || !PUSH(w->out->curves, w->out->count, w->out->cap, 16, c)) {
@@ -127,7 +127,7 @@ static bool among(const uint32_t *list, unsigned n, uint32_t func)
 }
 
 /* These functions are sped up; with a shared store, what they read of each other is, too. */
-static int add_functions(struct work *w, const uint32_t *list, unsigned n, enum wall_store store)
+static int add_functions(struct wall_work *w, const uint32_t *list, unsigned n, enum wall_store store)
 {
 	const struct flow *f = w->f;
 	struct sum part = { 0, 0, 0 }, rest = { 0, 0, 0 };
@@ -160,7 +160,7 @@ static int add_functions(struct work *w, const uint32_t *list, unsigned n, enum 
 	return add_curve(w, c, label.data);
 }
 
-static int add_systems(struct work *w)
+static int add_systems(struct wall_work *w)
 {
 	struct sum own = sum_both(w->compute, w->local);
 	int err = add_curve(w,
@@ -179,7 +179,7 @@ static int add_systems(struct work *w)
 
 /* ---- which functions ---- */
 
-static int choose_largest(struct work *w, uint32_t *list, unsigned *count)
+static int choose_largest(struct wall_work *w, uint32_t *list, unsigned *count)
 {
 	unsigned want = w->o->largest ? w->o->largest : 4, n = 0;
 
@@ -198,7 +198,7 @@ static int choose_largest(struct work *w, uint32_t *list, unsigned *count)
 	return 0;
 }
 
-static int choose_named(struct work *w, uint32_t *list, unsigned *count, struct err *e)
+static int choose_named(struct wall_work *w, uint32_t *list, unsigned *count, struct err *e)
 {
 	unsigned n = 0;
 
@@ -230,7 +230,7 @@ static int choose_named(struct work *w, uint32_t *list, unsigned *count, struct 
 }
 
 /* Each by itself, then those that gain most together (of named ones: all). */
-static int add_chosen(struct work *w, struct err *e)
+static int add_chosen(struct wall_work *w, struct err *e)
 {
 	uint32_t *list = calloc(w->f->func_count + w->o->largest + 4u, sizeof(*list));
 	unsigned n = 0, together;
@@ -249,7 +249,7 @@ static int add_chosen(struct work *w, struct err *e)
 
 int wall_build(const struct flow *f, const struct wall_opts *o, struct wall *out, struct err *e)
 {
-	struct work w = { .f = f, .o = o, .out = out };
+	struct wall_work w = { .f = f, .o = o, .out = out };
 	int err;
 
 	memset(out, 0, sizeof(*out));

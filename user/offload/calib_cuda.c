@@ -14,7 +14,7 @@
 
 #define BLOCK 256 /* threads of a block: any device takes 1,024 */
 
-struct api {
+struct calib_cuda_api {
 	void *lib;
 	int (*init)(unsigned);
 	int (*count)(int *);
@@ -38,7 +38,7 @@ struct api {
 };
 
 struct cuda {
-	struct api cu;
+	struct calib_cuda_api cu;
 	struct gpu_host host;
 	void *context, *module, *kernel, *staging; /* pinned: a pageable copy is never asynchronous */
 	uint64_t in, out;
@@ -47,7 +47,7 @@ struct cuda {
 
 static const char *const names[] = { "libcuda.so.1", NULL };
 
-static int find_cuda_functions(struct api *a, char *why, size_t size)
+static int find_cuda_functions(struct calib_cuda_api *a, char *why, size_t size)
 {
 	const struct {
 		const char *name;
@@ -92,7 +92,7 @@ static int find_cuda_functions(struct api *a, char *why, size_t size)
 	return 0;
 }
 
-static const char *status_text(const struct api *a, int rc)
+static const char *status_text(const struct calib_cuda_api *a, int rc)
 {
 	const char *text = NULL;
 
@@ -101,7 +101,7 @@ static const char *status_text(const struct api *a, int rc)
 
 static int cuda_list(struct calib_cases *out, struct err *e)
 {
-	struct api a = { 0 };
+	struct calib_cuda_api a = { 0 };
 	char why[256] = "";
 	int n = 0, rc = find_cuda_functions(&a, why, sizeof(why)), version = 0;
 

@@ -13,7 +13,7 @@
 #define CL_DRIVER_VERSION 0x102d       /* CL/cl.h */
 #define CL_MEM_READ_WRITE 1            /* CL/cl.h */
 
-struct api {
+struct calib_opencl_api {
 	void *lib;
 	int (*platforms)(unsigned, void **, unsigned *);
 	int (*devices)(void *, uint64_t, unsigned, void **, unsigned *);
@@ -34,14 +34,14 @@ struct api {
 };
 
 struct opencl {
-	struct api cl;
+	struct calib_opencl_api cl;
 	struct gpu_host host;
 	void *context, *queue, *in, *second, *out, *program, *kernel; /* second: of SGEMM */
 };
 
 static const char *const names[] = { "libOpenCL.so.1", NULL };
 
-static int find_opencl_functions(struct api *a, char *why, size_t size)
+static int find_opencl_functions(struct calib_opencl_api *a, char *why, size_t size)
 {
 	const struct {
 		const char *name;
@@ -82,7 +82,7 @@ static int find_opencl_functions(struct api *a, char *why, size_t size)
 	return 0;
 }
 
-static unsigned find_devices(const struct api *a, void *dev[MAX_DEVICES])
+static unsigned find_devices(const struct calib_opencl_api *a, void *dev[MAX_DEVICES])
 {
 	void *platform[8];
 	unsigned platforms = 0, n = 0;
@@ -135,7 +135,7 @@ static int add_cases_of(struct calib_cases *out, enum gpu_kernel k, const struct
 static int opencl_list(struct calib_cases *out, struct err *e)
 {
 	static const enum gpu_kernel which[] = { GPU_VECTOR, GPU_SGEMM };
-	struct api a = { 0 };
+	struct calib_opencl_api a = { 0 };
 	void *dev[MAX_DEVICES];
 	char why[256] = "";
 	unsigned n = find_opencl_functions(&a, why, sizeof(why)) ? 0 : find_devices(&a, dev);

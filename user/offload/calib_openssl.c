@@ -20,7 +20,7 @@
 /* What an instruction count must show. */
 enum path { ANY, NO_AES, VPAES, SCALAR_AES, AES, AES_CLMUL, NO_SHA, SHA_VEX, SHA_SCALAR, SHA };
 
-static const struct variant {
+static const struct calib_openssl_variant {
 	const char *name, *kernel, *cap, *baseline;
 	enum path host, accel;
 } variants[] = {
@@ -252,7 +252,7 @@ static const char *wrong_path(enum path want, const struct calib_opcodes *n)
 
 static int judge_worker_line(struct calib_session *s, enum run_kind k, const char *line, struct err *e)
 {
-	const struct variant *v = &variants[s->c->variant];
+	const struct calib_openssl_variant *v = &variants[s->c->variant];
 	struct calib_opcodes n = { 0 };
 	unsigned long long c[8];
 	const char *why;

@@ -33,7 +33,7 @@ static const struct {
 	{ "worker/futex", 0, 0, true },
 };
 
-struct shared {
+struct calib_worker_shared {
 	uint32_t posted __attribute__((aligned(64)));
 	uint32_t done __attribute__((aligned(64)));
 	uint64_t offset, bytes;
@@ -41,7 +41,7 @@ struct shared {
 };
 
 struct worker {
-	struct shared *mail;
+	struct calib_worker_shared *mail;
 	pid_t pid;
 	cpu_set_t before;
 	volatile uint32_t sink;
@@ -112,7 +112,7 @@ static uint32_t await_change(uint32_t *at, uint32_t old, bool futex, uint32_t *g
 	return now;
 }
 
-static void serve(struct shared *m, const uint8_t *pool, double delay_ns, double ns_per_byte, bool futex)
+static void serve(struct calib_worker_shared *m, const uint8_t *pool, double delay_ns, double ns_per_byte, bool futex)
 {
 	uint32_t seen = 0;
 

@@ -23,7 +23,7 @@ struct open_call {
 	bool used;
 };
 
-struct queue {
+struct calls_queue {
 	uint64_t key;
 	uint32_t pid;
 	uint16_t family;
@@ -40,7 +40,7 @@ struct calls {
 	void *ctx;
 	struct open_call *open;
 	uint32_t open_cnt, open_cap, free_first;
-	struct queue *queues;
+	struct calls_queue *queues;
 	uint32_t queues_cnt, queues_cap;
 	struct map queue_of; /* key -> index + 1 */
 	struct marked *marks;
@@ -118,7 +118,7 @@ static void index_queue(struct calls *c, uint32_t i)
 static void drop_empty(struct calls *c, uint32_t pid)
 {
 	for (uint32_t i = c->queues_cnt; i-- > 0;) {
-		struct queue *q = &c->queues[i];
+		struct calls_queue *q = &c->queues[i];
 
 		if (q->first != NOWHERE || (pid && q->pid != pid))
 			continue;
@@ -129,10 +129,10 @@ static void drop_empty(struct calls *c, uint32_t pid)
 	}
 }
 
-static struct queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_t pid, uint16_t family)
+static struct calls_queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_t pid, uint16_t family)
 {
 	uint64_t *at = map_get(&c->queue_of, key);
-	struct queue *q;
+	struct calls_queue *q;
 
 	if (at && *at)
 		return &c->queues[*at - 1];
@@ -146,7 +146,7 @@ static struct queue *queue_get(struct calls *c, uint64_t key, bool make, uint32_
 	if (!at)
 		return NULL;
 	q = &c->queues[c->queues_cnt++];
-	*q = (struct queue){ .key = key, .pid = pid, .family = family, .first = NOWHERE, .last = NOWHERE };
+	*q = (struct calls_queue){ .key = key, .pid = pid, .family = family, .first = NOWHERE, .last = NOWHERE };
 	*at = c->queues_cnt;
 	return q;
 }
@@ -159,7 +159,7 @@ static void give(struct calls *c, struct fmt_call *call)
 	c->out(c->ctx, call);
 }
 
-static void unlink_call(struct calls *c, struct queue *q, uint32_t i)
+static void unlink_call(struct calls *c, struct calls_queue *q, uint32_t i)
 {
 	struct open_call *o = &c->open[i];
 
@@ -176,7 +176,7 @@ static void unlink_call(struct calls *c, struct queue *q, uint32_t i)
 	c->free_first = i;
 }
 
-static void give_open(struct calls *c, struct queue *q)
+static void give_open(struct calls *c, struct calls_queue *q)
 {
 	while (q->first != NOWHERE) {
 		uint32_t i = q->first;
@@ -276,7 +276,7 @@ static void finish_sync(struct calls *c, struct fmt_call *f)
 
 static void keep_open(struct calls *c, const struct fmt_call *f, uint64_t key, const struct calls_probe *p)
 {
-	struct queue *q = queue_get(c, key, true, f->pid, p->family);
+	struct calls_queue *q = queue_get(c, key, true, f->pid, p->family);
 	struct open_call *o;
 	uint32_t i;
 
@@ -335,7 +335,7 @@ static void remember_event(struct calls *c, uint64_t event, uint64_t qkey, uint6
 }
 
 /* What was submitted to q before `until` is done when the wait returns; inside_ns: of the wait's probe. */
-static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until, const struct offload_event *wait,
+static unsigned complete_queue(struct calls *c, struct calls_queue *q, uint64_t until, const struct offload_event *wait,
 			       double inside_ns)
 {
 	struct fmt_call w_part = { 0 };
@@ -381,7 +381,7 @@ static unsigned complete_queue(struct calls *c, struct queue *q, uint64_t until,
 static unsigned complete_event(struct calls *c, uint64_t event, const struct offload_event *wait, double inside_ns)
 {
 	uint64_t *at = map_get(&c->mark_of, event);
-	struct queue *q;
+	struct calls_queue *q;
 
 	if (!at || !*at)
 		return 0;
@@ -404,7 +404,7 @@ static void on_wait(struct calls *c, const struct offload_event *ev, const struc
 		for (uint32_t i = 0; i < ev->events_cnt && i < PROBE_EVENTS; i++)
 			done += complete_event(c, handle_key(ev->pid, p->family, ev->events[i]), ev, inside_of(c, p));
 	} else {
-		struct queue *q = queue_get(c, queue_key(ev, p), false, 0, 0);
+		struct calls_queue *q = queue_get(c, queue_key(ev, p), false, 0, 0);
 
 		if (q)
 			done = complete_queue(c, q, ev->entry, ev, inside_of(c, p));
@@ -447,7 +447,7 @@ void calls_add(struct calls *c, const struct offload_event *ev, const struct cal
 		f.stack = stack;
 		finish_sync(c, &f);
 		if (p->completes && ev->ret && !(f.flags & FMT_CALL_FAILED)) {
-			struct queue *q = queue_get(c, qkey, false, 0, 0);
+			struct calls_queue *q = queue_get(c, qkey, false, 0, 0);
 
 			if (q)
 				complete_queue(c, q, ev->entry, ev, inside_of(c, p));

@@ -32,14 +32,14 @@ static bool unwinds(const char *base)
 	return false;
 }
 
-struct looking {
+struct catching_looking {
 	struct offload_session *s;
 	bool catches;
 };
 
 static bool any(void *ctx, const char *base, const char *path)
 {
-	struct looking *l = ctx;
+	struct catching_looking *l = ctx;
 
 	l->catches |= unwinds(base);
 	return !l->catches && !is_c_library(base);
@@ -47,7 +47,7 @@ static bool any(void *ctx, const char *base, const char *path)
 
 static int on_file_to_catch(void *ctx, struct lib_file *f)
 {
-	struct looking *l = ctx;
+	struct catching_looking *l = ctx;
 	uint64_t key = f->dev * 0x9e3779b97f4a7c15ull + f->ino;
 	uint64_t *known = f->waits ? NULL : map_put(&l->s->catching, key, NULL);
 
@@ -74,7 +74,7 @@ static bool program_catches(const char *exe)
 
 bool session_bears_returns(struct offload_session *s, int pid, const char *exe)
 {
-	struct looking l = { .s = s };
+	struct catching_looking l = { .s = s };
 
 	if (s->opts.returns)
 		return true;

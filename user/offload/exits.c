@@ -30,7 +30,7 @@ struct exits_file {
 };
 
 /* One function's search: those that it hands its call on to, itself first. */
-struct search {
+struct exits_search {
 	struct exits_file *f;
 	struct exits *out;
 	bool may_hand; /* its call on to another file */
@@ -46,7 +46,7 @@ static int by_slot(const void *a, const void *b)
 }
 
 /* Of a section's contents only what elffile.h lets through is read: sizes are claims. */
-struct section {
+struct exits_section {
 	int fd;
 	Elf *elf;
 	Elf_Scn *scn;
@@ -55,7 +55,7 @@ struct section {
 };
 
 /* Slots of one table of relocations that are filled with functions of the file itself. */
-static void take_relocations(struct exits_file *f, const struct section *s)
+static void take_relocations(struct exits_file *f, const struct exits_section *s)
 {
 	Elf_Data *rela, *symbols;
 	size_t n;
@@ -79,9 +79,9 @@ static void take_relocations(struct exits_file *f, const struct section *s)
 }
 
 /* False where there are none, or none with a name. */
-static bool each_section(int fd, bool (*fn)(void *ctx, const struct section *s), void *ctx)
+static bool each_section(int fd, bool (*fn)(void *ctx, const struct exits_section *s), void *ctx)
 {
-	struct section s = { .fd = fd, .elf = elffile_begin(fd) };
+	struct exits_section s = { .fd = fd, .elf = elffile_begin(fd) };
 	size_t names;
 	bool seen = false;
 
@@ -99,7 +99,7 @@ static bool each_section(int fd, bool (*fn)(void *ctx, const struct section *s),
 	return seen;
 }
 
-static bool on_relocations(void *ctx, const struct section *s)
+static bool on_relocations(void *ctx, const struct exits_section *s)
 {
 	if (s->sh.sh_type == SHT_RELA)
 		take_relocations(ctx, s);
@@ -107,7 +107,7 @@ static bool on_relocations(void *ctx, const struct section *s)
 }
 
 /* The C++ runtime is among the libraries that it asks for, or that cannot be told. */
-static bool needs_unwinder(const struct section *s)
+static bool needs_unwinder(const struct exits_section *s)
 {
 	Elf_Data *d = elffile_strings(s->fd, s->elf, s->sh.sh_link) ? elffile_data(s->fd, s->scn, ELFFILE_SMALL) : NULL;
 	GElf_Dyn dyn;
@@ -122,7 +122,7 @@ static bool needs_unwinder(const struct section *s)
 	return !d;
 }
 
-static bool on_catching(void *ctx, const struct section *s)
+static bool on_catching(void *ctx, const struct exits_section *s)
 {
 	bool *catches = ctx;
 
@@ -172,14 +172,14 @@ void exits_close(struct exits_file *f)
 	free(f);
 }
 
-static bool unknown(struct search *s, const char *why)
+static bool unknown(struct exits_search *s, const char *why)
 {
 	s->out->cnt = 0;
 	s->out->why_not = why;
 	return false;
 }
 
-static bool add_exit_point(struct search *s, uint64_t vaddr)
+static bool add_exit_point(struct exits_search *s, uint64_t vaddr)
 {
 	uint64_t offset;
 
@@ -222,7 +222,7 @@ static uint64_t behind_stub(struct exits_file *f, uint64_t vaddr)
 	return through_slot(f, &d, vaddr + at + d.len);
 }
 
-static bool follow_tail_call(struct search *s, uint64_t vaddr)
+static bool follow_tail_call(struct exits_search *s, uint64_t vaddr)
 {
 	vaddr = behind_stub(s->f, vaddr);
 	if (!vaddr)
@@ -238,7 +238,7 @@ static bool follow_tail_call(struct search *s, uint64_t vaddr)
 }
 
 /* A jump that leaves the file, whatever flags say. */
-static bool hand_on(struct search *s, uint64_t at, const struct dec_insn *d, uint64_t to)
+static bool hand_on(struct exits_search *s, uint64_t at, const struct dec_insn *d, uint64_t to)
 {
 	uint64_t offset;
 
@@ -250,7 +250,7 @@ static bool hand_on(struct search *s, uint64_t at, const struct dec_insn *d, uin
 }
 
 /* How block b leaves the function, if it does. */
-static bool exits_of_block(struct search *s, const struct cfg *c, const struct cfg_block *b)
+static bool exits_of_block(struct exits_search *s, const struct cfg *c, const struct cfg_block *b)
 {
 	uint32_t last = b->insn + b->insns - 1;
 	struct dec_insn d;
@@ -274,7 +274,7 @@ static bool exits_of_block(struct search *s, const struct cfg *c, const struct c
 }
 
 /* Code from `start` on, up to the end of the function around it. */
-static bool search_function(struct search *s, unsigned n)
+static bool search_function(struct exits_search *s, unsigned n)
 {
 	uint64_t start = s->start[n], from, end;
 	struct cfg c;
@@ -294,7 +294,7 @@ static bool search_function(struct search *s, unsigned n)
 
 static void find_all(struct exits_file *f, uint64_t offset, bool may_hand, struct exits *out)
 {
-	struct search s = { .f = f, .out = out, .may_hand = may_hand };
+	struct exits_search s = { .f = f, .out = out, .may_hand = may_hand };
 	uint64_t vaddr;
 
 	*out = (struct exits){ 0 };

@@ -19,7 +19,7 @@
 
 #define NOTES_MOST (64u << 10) /* bytes: more about files would be read by nobody */
 
-struct finding {
+struct found_finding {
 	struct offload_session *s;
 	int pid;
 	bool everything;    /* markers may be in any file */
@@ -73,7 +73,7 @@ static bool api_wants(struct offload_session *s, const char *base)
 
 static bool want_searched(void *ctx, const char *base, const char *path)
 {
-	struct finding *f = ctx;
+	struct found_finding *f = ctx;
 
 	if (f->everything && f->s->markers)
 		return true;
@@ -87,7 +87,7 @@ static bool want_searched(void *ctx, const char *base, const char *path)
 
 bool session_wants(struct offload_session *s, const char *path)
 {
-	return want_searched(&(struct finding){ .s = s }, path_last(path), path);
+	return want_searched(&(struct found_finding){ .s = s }, path_last(path), path);
 }
 
 /* What the probe will replace, and so what a hit costs. */
@@ -342,7 +342,7 @@ static void note_alone(struct gather *g, uint32_t group)
 
 /* A process takes part in a library: its return addresses are replaced only where nothing that passes could be
  * harmed. */
-static int attach_to(struct finding *find, struct known_lib *l, bool *alone, struct err *e)
+static int attach_to(struct found_finding *find, struct known_lib *l, bool *alone, struct err *e)
 {
 	struct offload_session *s = find->s;
 	bool returns = !l->without || !l->calls_back || session_bears_returns(s, find->pid, find->exe);
@@ -354,7 +354,7 @@ static int attach_to(struct finding *find, struct known_lib *l, bool *alone, str
 
 /* The points of one group become a library of the engine; armed apart, they have a stretch of time
  * of their own. */
-static int add_library_of_group(struct finding *find, struct gather *g, struct lib_file *f, uint32_t group,
+static int add_library_of_group(struct found_finding *find, struct gather *g, struct lib_file *f, uint32_t group,
 				struct err *e)
 {
 	struct offload_session *s = g->s;
@@ -429,7 +429,7 @@ static void gather_end(struct gather *g)
 }
 
 /* Looks for points in a file seen for the first time; it is remembered even if there are none. */
-static int find_points(struct finding *find, struct lib_file *f, struct err *e)
+static int find_points(struct found_finding *find, struct lib_file *f, struct err *e)
 {
 	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
@@ -438,7 +438,7 @@ static int find_points(struct finding *find, struct lib_file *f, struct err *e)
 
 	if (r)
 		goto out;
-	if (want_searched(&(struct finding){ .s = s }, f->base, f->path)) {
+	if (want_searched(&(struct found_finding){ .s = s }, f->base, f->path)) {
 		if (elfsym_walk(f->fd, on_symbol, &g, NULL, &why) < 0)
 			note_once(s, f->path, why.text);
 		else if (!g.cnt && api_wants(s, f->base) && !has_table(f->base))
@@ -461,7 +461,7 @@ out:
 }
 
 /* A library was loaded before we knew, and may have been called. */
-static void count_late(const struct finding *find)
+static void count_late(const struct found_finding *find)
 {
 	struct offload_session *s = find->s;
 	uint64_t now = clock_now();
@@ -485,7 +485,7 @@ static void note_mapped(struct offload_session *s, struct known_lib *l)
 }
 
 /* Rights end the search, all else is noted. */
-static int found_or_noted(struct finding *find, const struct lib_file *f, int r, const struct err *why)
+static int found_or_noted(struct found_finding *find, const struct lib_file *f, int r, const struct err *why)
 {
 	struct offload_session *s = find->s;
 
@@ -514,7 +514,7 @@ static struct known_lib *lib_with(struct offload_session *s, const struct lib_fi
 /* A file that a table points into. The library with the table has functions of its own there, for what is not ready. */
 static int on_pointed_file(void *ctx, struct lib_file *f)
 {
-	struct finding *find = ctx;
+	struct found_finding *find = ctx;
 	struct offload_session *s = find->s;
 	struct gather g = { .s = s, .path = f->path, .base = f->base, .fd = f->fd };
 	const struct pointed *at = &find->pointed;
@@ -566,7 +566,7 @@ static int on_pointed_file(void *ctx, struct lib_file *f)
 
 static int on_file_to_search(void *ctx, struct lib_file *f)
 {
-	struct finding *find = ctx;
+	struct found_finding *find = ctx;
 	struct offload_session *s = find->s;
 	struct err why = { 0 };
 	bool known = false, alone;
@@ -604,7 +604,7 @@ static int on_file_to_search(void *ctx, struct lib_file *f)
 }
 
 /* The program itself before its exec: it is not mapped yet. */
-static void own_file(struct finding *f, const char *exe)
+static void own_file(struct found_finding *f, const char *exe)
 {
 	struct lib_file file = { .path = exe, .base = path_last(exe) };
 	struct stat st;
@@ -625,13 +625,13 @@ static void own_file(struct finding *f, const char *exe)
 
 int session_find(struct offload_session *s, int pid, bool installed, const char *exe, uint64_t mapped_at, struct err *e)
 {
-	struct finding f = { .s = s,
-			     .pid = pid,
-			     .everything = true,
-			     .later = !installed && !s->opts.system_wide,
-			     .mapped_at = mapped_at,
-			     .exe = exe,
-			     .e = e };
+	struct found_finding f = { .s = s,
+				   .pid = pid,
+				   .everything = true,
+				   .later = !installed && !s->opts.system_wide,
+				   .mapped_at = mapped_at,
+				   .exe = exe,
+				   .e = e };
 	char link[64], path[4096];
 	ssize_t n;
 	int r = 0;

@@ -10,7 +10,7 @@
 #define ROUNDS_KEPT 16 /* of each measurement, as the engine makes them */
 
 /* Under one name stand as many values as prices.h keeps together. */
-enum kept { STEPPED, EMULATED, INSIDE, FIRST, KEPT };
+enum kept_price_kept { STEPPED, EMULATED, INSIDE, FIRST, KEPT };
 static const char *const names[KEPT] = { "probe-stepped", "probe-emulated", "probe-inside", "probe-first" };
 
 /* A class as a number whose median tells when measurements disagree: 1, 2, or none. */

@@ -16,7 +16,7 @@
 #include "util/openfile.h"
 
 /* What cannot be looked at is not known to be unmapped. */
-struct looking {
+struct mapped_looking {
 	struct offload_session *s;
 	char asked[PATH_MAX]; /* a file that is to be opened next; "": the last one was */
 };
@@ -28,7 +28,7 @@ static void keep_all(struct offload_session *s)
 }
 
 /* The file that was asked for could not be opened: too many descriptors, no right to a deleted one. */
-static void keep_asked(struct looking *l)
+static void keep_asked(struct mapped_looking *l)
 {
 	for (unsigned i = 0; *l->asked && i < l->s->libs_cnt; i++)
 		l->s->libs[i].in_use |= l->s->libs[i].path && !strcmp(l->s->libs[i].path, l->asked);
@@ -37,7 +37,7 @@ static void keep_asked(struct looking *l)
 
 static bool want_observed(void *ctx, const char *base, const char *path)
 {
-	struct looking *l = ctx;
+	struct mapped_looking *l = ctx;
 	bool pointed = false; /* into it, by a table: its name says nothing */
 
 	keep_asked(l);
@@ -51,7 +51,7 @@ static bool want_observed(void *ctx, const char *base, const char *path)
 
 static int on_mapped_file(void *ctx, struct lib_file *f)
 {
-	struct looking *l = ctx;
+	struct mapped_looking *l = ctx;
 	struct offload_session *s = l->s;
 
 	if (f->waits)
@@ -64,7 +64,7 @@ static int on_mapped_file(void *ctx, struct lib_file *f)
 
 static void look_mapped(struct offload_session *s, int pid)
 {
-	struct looking l = { .s = s };
+	struct mapped_looking l = { .s = s };
 	int r = libs_mapped(pid, want_observed, on_mapped_file, &l, NULL);
 
 	keep_asked(&l);

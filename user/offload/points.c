@@ -134,15 +134,15 @@ void points_censor(struct points *p, enum run_kind k, double floor)
 	free(all);
 }
 
-enum column { COL_BYTES = RUN_KINDS, COL_RUN, COL_TIME, COL_SWITCHED, COL_IGNORED };
+enum points_column { COL_BYTES = RUN_KINDS, COL_RUN, COL_TIME, COL_SWITCHED, COL_IGNORED };
 
-struct cell {
+struct csv_cell {
 	const char *s;
 	size_t len;
 };
 
 /* Cells of one line, blanks and one pair of quotes stripped; -1 when there are too many. */
-static int split(const char *line, size_t len, struct cell *cell)
+static int split(const char *line, size_t len, struct csv_cell *cell)
 {
 	int n = 0;
 
@@ -153,7 +153,7 @@ static int split(const char *line, size_t len, struct cell *cell)
 			i++;
 		if (n == MAX_COLUMNS)
 			return -1;
-		cell[n] = (struct cell){ line + from, i - from };
+		cell[n] = (struct csv_cell){ line + from, i - from };
 		while (cell[n].len && isspace((unsigned char)cell[n].s[cell[n].len - 1]))
 			cell[n].len--;
 		while (cell[n].len && isspace((unsigned char)*cell[n].s))
@@ -166,12 +166,12 @@ static int split(const char *line, size_t len, struct cell *cell)
 	}
 }
 
-static bool is(const struct cell *c, const char *word)
+static bool is(const struct csv_cell *c, const char *word)
 {
 	return strlen(word) == c->len && !strncasecmp(c->s, word, c->len);
 }
 
-static int run_named(const struct cell *c)
+static int run_named(const struct csv_cell *c)
 {
 	for (int k = 0; k < RUN_KINDS; k++) {
 		if (is(c, runs[k].name))
@@ -183,12 +183,12 @@ static int run_named(const struct cell *c)
 	return -1;
 }
 
-static enum column column_named(const struct cell *c)
+static enum points_column column_named(const struct csv_cell *c)
 {
 	int k = run_named(c);
 
 	if (k >= 0)
-		return (enum column)k;
+		return (enum points_column)k;
 	if (is(c, "bytes") || is(c, "g") || is(c, "size"))
 		return COL_BYTES;
 	if (is(c, "run") || is(c, "kind") || is(c, "variant"))
@@ -198,7 +198,7 @@ static enum column column_named(const struct cell *c)
 	return is(c, "switched") ? COL_SWITCHED : COL_IGNORED;
 }
 
-static int read_number(const struct cell *c, double *v)
+static int read_number(const struct csv_cell *c, double *v)
 {
 	char text[64], *end;
 
@@ -212,8 +212,8 @@ static int read_number(const struct cell *c, double *v)
 
 #define SHOWN(c) (int)((c)->len < 40 ? (c)->len : 40), (c)->s
 
-static int parse_row(struct points *p, const enum column *col, int columns, const struct cell *cell, int cells,
-		     struct err *e)
+static int parse_row(struct points *p, const enum points_column *col, int columns, const struct csv_cell *cell,
+		     int cells, struct err *e)
 {
 	double g = NAN, value[RUN_KINDS] = { NAN, NAN, NAN, NAN }, time = NAN, flag = 0, v;
 	int run = -1, err;
@@ -257,7 +257,7 @@ static int parse_row(struct points *p, const enum column *col, int columns, cons
 	return 0;
 }
 
-static int parse_header(const struct cell *cell, int cells, enum column *col, struct err *e)
+static int parse_header(const struct csv_cell *cell, int cells, enum points_column *col, struct err *e)
 {
 	unsigned seen = 0;
 	bool wide, tall;
@@ -283,8 +283,8 @@ static int parse_header(const struct cell *cell, int cells, enum column *col, st
 
 int points_parse_csv(struct points *p, const char *text, size_t len, struct err *e)
 {
-	enum column col[MAX_COLUMNS];
-	struct cell cell[MAX_COLUMNS];
+	enum points_column col[MAX_COLUMNS];
+	struct csv_cell cell[MAX_COLUMNS];
 	int columns = 0, cells, err;
 	unsigned line = 0;
 

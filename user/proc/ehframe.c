@@ -17,7 +17,7 @@
 #define DW_EH_PE_indirect 0x80
 #endif
 
-struct function {
+struct ehframe_function_row {
 	uint32_t start, len; /* start counts from ehframe.base */
 	uint32_t fde;
 };
@@ -34,7 +34,7 @@ struct cie {
 
 struct ehframe {
 	struct ehframe_input in;
-	struct function *functions;
+	struct ehframe_function_row *functions;
 	size_t count, cap;
 	struct cie *cies;
 	uint32_t cie_count, cie_cap;
@@ -146,14 +146,14 @@ static uint64_t get_encoded(struct cursor *c, uint8_t enc, unsigned address_size
 
 /* ---- CIE and FDE heads ---- */
 
-struct entry {
+struct ehframe_entry {
 	size_t id_pos, body, end; /* end of the entry */
 	uint64_t id;
 	bool is_cie;
 };
 
 /* Head of the entry at pos; false at the end or when nothing sensible follows. */
-static bool entry_head(const struct ehframe *f, size_t pos, struct entry *e)
+static bool entry_head(const struct ehframe *f, size_t pos, struct ehframe_entry *e)
 {
 	struct cursor c = { f, pos, f->in.size, false };
 	uint64_t len = get_bytes(&c, 4);
@@ -182,7 +182,7 @@ static bool entry_head(const struct ehframe *f, size_t pos, struct entry *e)
 
 static bool cie_parse(const struct ehframe *f, size_t pos, struct cie *cie)
 {
-	struct entry e;
+	struct ehframe_entry e;
 	struct cursor c;
 	char aug[16];
 	unsigned n = 0, version;
@@ -265,7 +265,7 @@ static const struct cie *cie_get(struct ehframe *f, uint64_t pos)
 	return *slot ? &f->cies[*slot - 1] : NULL;
 }
 
-static bool cie_offset(const struct ehframe *f, const struct entry *e, uint64_t *pos)
+static bool cie_offset(const struct ehframe *f, const struct ehframe_entry *e, uint64_t *pos)
 {
 	if (f->in.debug_frame) {
 		*pos = e->id;
@@ -294,21 +294,21 @@ static bool fde_range(struct cursor *c, const struct cie *cie, uint64_t *start, 
 
 /* ---- the index ---- */
 
-struct found {
+struct ehframe_found {
 	uint64_t start;
 	uint32_t len, fde;
 };
 
 static int found_cmp(const void *pa, const void *pb)
 {
-	const struct found *a = pa, *b = pb;
+	const struct ehframe_found *a = pa, *b = pb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
 	return a->fde < b->fde ? -1 : a->fde > b->fde;
 }
 
-static bool index_build(struct ehframe *f, struct found *found, size_t n)
+static bool index_build(struct ehframe *f, struct ehframe_found *found, size_t n)
 {
 	bool sorted = true;
 
@@ -327,7 +327,7 @@ static bool index_build(struct ehframe *f, struct found *found, size_t n)
 			break; /* no code is that far from other code of its module */
 		if (f->count && f->functions[f->count - 1].start == rel)
 			continue;
-		f->functions[f->count++] = (struct function){ (uint32_t)rel, found[i].len, found[i].fde };
+		f->functions[f->count++] = (struct ehframe_function_row){ (uint32_t)rel, found[i].len, found[i].fde };
 	}
 	return f->count > 0;
 }
@@ -335,9 +335,9 @@ static bool index_build(struct ehframe *f, struct found *found, size_t n)
 struct ehframe *ehframe_parse(struct ehframe_input *in)
 {
 	struct ehframe *f = calloc(1, sizeof(*f));
-	struct found *found = NULL;
+	struct ehframe_found *found = NULL;
 	size_t n = 0, cap = 0, pos = 0;
-	struct entry e;
+	struct ehframe_entry e;
 	bool ok = false;
 
 	if (!f) {
@@ -360,7 +360,7 @@ struct ehframe *ehframe_parse(struct ehframe_input *in)
 		c = (struct cursor){ f, e.body, e.end, false };
 		if (!cie || !fde_range(&c, cie, &start, &len) || !start || len > UINT32_MAX || start > ~len)
 			continue; /* start 0: the linker dropped the function */
-		if (!PUSH(found, n, cap, 256, (struct found){ start, (uint32_t)len, (uint32_t)pos }))
+		if (!PUSH(found, n, cap, 256, (struct ehframe_found){ start, (uint32_t)len, (uint32_t)pos }))
 			goto out;
 	}
 	ok = n && index_build(f, found, n);
@@ -395,7 +395,7 @@ uint64_t ehframe_start(const struct ehframe *f, size_t i)
 	return i < f->count ? f->base + f->functions[i].start : 0;
 }
 
-static const struct function *find_function_at(const struct ehframe *f, uint64_t vaddr)
+static const struct ehframe_function_row *find_function_at(const struct ehframe *f, uint64_t vaddr)
 {
 	size_t lo;
 	uint64_t rel = vaddr - f->base;
@@ -410,7 +410,7 @@ static const struct function *find_function_at(const struct ehframe *f, uint64_t
 
 bool ehframe_function(const struct ehframe *f, uint64_t vaddr, uint64_t *start, uint64_t *end)
 {
-	const struct function *fn = f ? find_function_at(f, vaddr) : NULL;
+	const struct ehframe_function_row *fn = f ? find_function_at(f, vaddr) : NULL;
 
 	if (!fn)
 		return false;
@@ -602,10 +602,10 @@ static bool cfi_run(struct cfi_state *s, size_t begin, size_t end)
 
 bool ehframe_row(const struct ehframe *f, uint64_t vaddr, struct cfi_row *row)
 {
-	const struct function *fn = f ? find_function_at(f, vaddr) : NULL;
+	const struct ehframe_function_row *fn = f ? find_function_at(f, vaddr) : NULL;
 	struct cfi_state s;
 	struct cfi_row initial;
-	struct entry e;
+	struct ehframe_entry e;
 	uint64_t at, start, len;
 
 	if (!fn || !entry_head(f, fn->fde, &e) || !cie_offset(f, &e, &at))

@@ -24,7 +24,7 @@
 #define COPY_NS 10000000000ull      /* between two copies of what a file server holds */
 #define LOOK_BACK 256               /* entries that may begin between an address and its own entry */
 
-struct entry {
+struct jitmap_entry {
 	uint64_t start, size, seq;
 	uint32_t name;
 };
@@ -34,7 +34,7 @@ struct jitmap {
 	uint32_t pid, ns_pid;
 	uint64_t copied; /* when, if it is a copy of what a file server holds */
 	uint64_t consumed;
-	struct entry *entries;
+	struct jitmap_entry *entries;
 	size_t count, cap, most;
 	uint64_t seq;
 	bool sorted;
@@ -88,7 +88,7 @@ uint64_t jitmap_rejected(const struct jitmap *j)
 
 static int entry_cmp(const void *pa, const void *pb)
 {
-	const struct entry *a = pa, *b = pb;
+	const struct jitmap_entry *a = pa, *b = pb;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
@@ -104,7 +104,7 @@ static void sort_entries(struct jitmap *j)
 
 /* Entries around one address, the newest first: a heap of indices by seq. */
 struct newest {
-	const struct entry *entries;
+	const struct jitmap_entry *entries;
 	uint32_t *at;
 	size_t count;
 };
@@ -174,7 +174,7 @@ static void keep_only(struct jitmap *j, const bool *keep)
 	size_t kept = 0, bytes = 0;
 
 	for (size_t i = 0; i < j->count; i++) {
-		struct entry e = j->entries[i];
+		struct jitmap_entry e = j->entries[i];
 		const char *name;
 		bool added;
 		size_t len;
@@ -347,7 +347,7 @@ static int take_line(struct jitmap *j, const char *line, size_t len)
 		reserve_entries(j);
 	if (!GROW(j->entries, j->count, j->cap, 256))
 		return -ENOMEM;
-	j->entries[j->count] = (struct entry){ start, size, j->seq++, intern_add(&j->names, name, n, &added) };
+	j->entries[j->count] = (struct jitmap_entry){ start, size, j->seq++, intern_add(&j->names, name, n, &added) };
 	if (!j->entries[j->count].name)
 		return -ENOMEM;
 	j->name_bytes += added ? n : 0;
@@ -404,14 +404,14 @@ struct jitmap *jitmap_parse(const char *text, size_t len)
 /* ---- looking up ---- */
 const char *jitmap_find(struct jitmap *j, uint64_t addr, uint64_t *start)
 {
-	const struct entry *best = NULL;
+	const struct jitmap_entry *best = NULL;
 	size_t lo;
 
 	sort_entries(j);
 	lo = BISECT(mid, j->count, j->entries[mid].start <= addr);
 	/* code moves and is written again: among those that hold the address the newest is right */
 	for (unsigned i = 0; i < LOOK_BACK && lo-- > 0; i++) {
-		const struct entry *e = &j->entries[lo];
+		const struct jitmap_entry *e = &j->entries[lo];
 
 		if (addr - e->start < e->size && (!best || e->seq > best->seq))
 			best = e;

@@ -60,7 +60,7 @@ struct unwinder {
 };
 
 /* One walk. */
-struct walk {
+struct unwind_walk {
 	struct unwinder *u;
 	uint32_t pid;
 	uint64_t regs[CFI_REGS];
@@ -76,7 +76,7 @@ struct walk {
 	bool by_fp;        /* this frame's registers came from a frame pointer */
 };
 
-enum step { STEP_CALLER, STEP_COMPLETE, STEP_FAILED };
+enum unwind_step { STEP_CALLER, STEP_COMPLETE, STEP_FAILED };
 
 const char *unwind_cause_str(enum unwind_cause c)
 {
@@ -165,7 +165,7 @@ static const struct cfi_row *row_at(struct unwinder *u, struct module *m, uint64
 	return c->has_row ? &c->row : NULL;
 }
 
-static bool absent(const struct walk *w, uint64_t addr)
+static bool absent(const struct unwind_walk *w, uint64_t addr)
 {
 	uint64_t page = addr / SAMPLE_PAGE - w->stack_start / SAMPLE_PAGE;
 
@@ -174,7 +174,7 @@ static bool absent(const struct walk *w, uint64_t addr)
 
 static bool read_stack(void *ctx, uint64_t addr, uint64_t *value)
 {
-	struct walk *w = ctx;
+	struct unwind_walk *w = ctx;
 
 	if (addr < w->stack_start || addr > w->stack_end || w->stack_end - addr < 8 || absent(w, addr) ||
 	    absent(w, addr + 7)) {
@@ -186,7 +186,7 @@ static bool read_stack(void *ctx, uint64_t addr, uint64_t *value)
 }
 
 /* Where pc lies, and the rule there. False: in no code at all. */
-static bool locate_pc(struct walk *w)
+static bool locate_pc(struct unwind_walk *w)
 {
 	uint64_t pc = w->regs[w->u->arch->pc];
 	struct module *m;
@@ -206,14 +206,14 @@ static bool locate_pc(struct walk *w)
 	return true;
 }
 
-static bool is_code(struct walk *w, uint64_t addr)
+static bool is_code(struct unwind_walk *w, uint64_t addr)
 {
 	struct place p;
 
 	return procmap_lookup_quiet(w->u->maps, w->pid, addr, &p) && p.map.prot & MAP_EXEC;
 }
 
-static void cause(struct walk *w, enum unwind_cause c, uint32_t *flags)
+static void cause(struct unwind_walk *w, enum unwind_cause c, uint32_t *flags)
 {
 	w->u->counters.cause[c]++;
 	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_ABSENT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK
@@ -222,7 +222,7 @@ static void cause(struct walk *w, enum unwind_cause c, uint32_t *flags)
 }
 
 /* A read failed: did the snapshot end, did the thread change stacks, or was the address nonsense? */
-static enum step missing(struct walk *w, uint32_t *flags)
+static enum unwind_step missing(struct unwind_walk *w, uint32_t *flags)
 {
 	if (absent(w, w->missing) || absent(w, w->missing + 7))
 		cause(w, UNWIND_ABSENT, flags);
@@ -237,7 +237,7 @@ static enum step missing(struct walk *w, uint32_t *flags)
 
 /* ---- by call frame information ---- */
 
-static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg, uint64_t cfa, uint64_t *value,
+static bool apply_rule(struct unwind_walk *w, const struct cfi_machine *m, unsigned reg, uint64_t cfa, uint64_t *value,
 		       bool *known)
 {
 	const struct cfi_rule *r = &w->row->reg[reg];
@@ -272,7 +272,7 @@ static bool apply_rule(struct walk *w, const struct cfi_machine *m, unsigned reg
 	}
 }
 
-static enum step step_cfi(struct walk *w, uint32_t *flags)
+static enum unwind_step step_cfi(struct unwind_walk *w, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
 	const struct cfi_row *row = w->row;
@@ -329,7 +329,7 @@ bad:
 
 /* ---- without ---- */
 
-static bool is_sigreturn(struct walk *w)
+static bool is_sigreturn(struct unwind_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	uint8_t code[16];
@@ -342,7 +342,7 @@ static bool is_sigreturn(struct walk *w)
 	       !memcmp(code, a->sigreturn, a->sigreturn_len);
 }
 
-static enum step step_sigcontext(struct walk *w, uint32_t *flags)
+static enum unwind_step step_sigcontext(struct unwind_walk *w, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t base = w->regs[a->sp] + a->context_offset;
@@ -356,7 +356,7 @@ static enum step step_sigcontext(struct walk *w, uint32_t *flags)
 	return STEP_CALLER;
 }
 
-static bool at_entry(const struct walk *w)
+static bool at_entry(const struct unwind_walk *w)
 {
 	const struct module *m = w->place.module;
 
@@ -367,7 +367,7 @@ static bool at_entry(const struct walk *w)
 enum call_kind { NO_CALL, CALLS_THERE, CALLS_SOMEWHERE };
 
 /* Does the instruction before ra call? Near calls only: relative (*to: where), by register, by memory. */
-static enum call_kind call_behind(struct walk *w, uint64_t ra, uint64_t *to)
+static enum call_kind call_behind(struct unwind_walk *w, uint64_t ra, uint64_t *to)
 {
 	uint8_t code[7];
 	int32_t relative;
@@ -398,7 +398,7 @@ static enum call_kind call_behind(struct walk *w, uint64_t ra, uint64_t *to)
 	return NO_CALL;
 }
 
-static bool behind_call(struct walk *w, uint64_t ra)
+static bool behind_call(struct unwind_walk *w, uint64_t ra)
 {
 	uint64_t to;
 
@@ -406,7 +406,7 @@ static bool behind_call(struct walk *w, uint64_t ra)
 }
 
 /* The first instructions of code without rules, such as _init: the caller is on top of the stack. */
-static bool step_fresh_call(struct walk *w)
+static bool step_fresh_call(struct unwind_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t ra;
@@ -422,7 +422,7 @@ static bool step_fresh_call(struct walk *w)
 }
 
 /* Whether a call to there leads to code without rules that goes on to where w is. */
-static bool leads_here(struct walk *w, uint64_t to)
+static bool leads_here(struct unwind_walk *w, uint64_t to)
 {
 	const struct ehframe *f;
 	struct cfi_row row;
@@ -436,12 +436,12 @@ static bool leads_here(struct walk *w, uint64_t to)
 }
 
 /* Whether rules lead on from a caller that was found, to return addresses behind calls. It costs nothing but time. */
-static bool rules_lead_on(const struct walk *found)
+static bool rules_lead_on(const struct unwind_walk *found)
 {
 	struct unwind_counters before = found->u->counters;
 	const struct arch *a = found->u->arch;
-	struct walk w = *found;
-	enum step s = STEP_CALLER;
+	struct unwind_walk w = *found;
+	enum unwind_step s = STEP_CALLER;
 	uint32_t flags = 0;
 	bool well = true;
 
@@ -458,7 +458,7 @@ static bool rules_lead_on(const struct walk *found)
 
 /* How far below its return address code that begins there pushes the frame pointer, as its first instructions tell;
  * 0: it does not. */
-static unsigned pushes_fp(struct walk *w, uint64_t start)
+static unsigned pushes_fp(struct unwind_walk *w, uint64_t start)
 {
 	static const uint8_t lands[] = { 0xf3, 0x0f, 0x1e, 0xfa }; /* endbr64 */
 	uint8_t code[32] = { 0 };
@@ -484,7 +484,7 @@ static unsigned pushes_fp(struct walk *w, uint64_t start)
 	return 0;
 }
 
-static bool restore_fp(struct walk *w, uint64_t at)
+static bool restore_fp(struct unwind_walk *w, uint64_t at)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t fp;
@@ -497,13 +497,13 @@ static bool restore_fp(struct walk *w, uint64_t at)
 }
 
 /* The caller at this place of the stack, with the frame pointer that is in force, or that was pushed on its way. */
-static bool caller_at(struct walk *w, uint64_t slot, uint64_t ra)
+static bool caller_at(struct unwind_walk *w, uint64_t slot, uint64_t ra)
 {
 	const struct arch *a = w->u->arch;
 	static const unsigned pushed[] = { 0, 16, 8 }; /* below the return address: behind one other, or first */
 
 	for (unsigned i = 0; i < sizeof(pushed) / sizeof(pushed[0]); i++) {
-		struct walk found = *w;
+		struct unwind_walk found = *w;
 
 		found.regs[a->sp] = slot + 8;
 		found.regs[a->pc] = ra;
@@ -517,7 +517,7 @@ static bool caller_at(struct walk *w, uint64_t slot, uint64_t ra)
 	return false;
 }
 
-static bool in_own_file(const struct walk *w, uint64_t addr)
+static bool in_own_file(const struct unwind_walk *w, uint64_t addr)
 {
 	struct place p;
 
@@ -529,7 +529,7 @@ static bool in_own_file(const struct walk *w, uint64_t addr)
  * target from where rules lead on. A word of an earlier call that was left lying there is behind a call of something
  * else, mostly.
  */
-static bool found_above(struct walk *w, bool any_file)
+static bool found_above(struct unwind_walk *w, bool any_file)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t sp = w->regs[a->sp], ra, to;
@@ -559,13 +559,13 @@ static bool found_above(struct walk *w, bool any_file)
 
 /* Hand-written code without rules, whose frame has a size that nothing tells. Its own file calls it by a pointer more
  * often than others do. */
-static bool step_found(struct walk *w)
+static bool step_found(struct unwind_walk *w)
 {
 	return w->place.module && w->place.module->kind == FMT_MOD_FILE &&
 	       (found_above(w, false) || found_above(w, true));
 }
 
-static enum step step_fp(struct walk *w, uint32_t *flags)
+static enum unwind_step step_fp(struct unwind_walk *w, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t fp = w->regs[a->fp], sp = w->regs[a->sp], caller_fp, ra;
@@ -610,7 +610,7 @@ none:
 }
 
 /* A call through a wild pointer: nothing is at pc, but the call has just pushed its return address. */
-static bool step_wild_call(struct walk *w)
+static bool step_wild_call(struct unwind_walk *w)
 {
 	const struct arch *a = w->u->arch;
 	uint64_t ra;
@@ -622,7 +622,7 @@ static bool step_wild_call(struct walk *w)
 	return true;
 }
 
-static void emit_frame(struct walk *w, struct fmt_frame *f, bool trampoline)
+static void emit_frame(struct unwind_walk *w, struct fmt_frame *f, bool trampoline)
 {
 	*f = (struct fmt_frame){ .addr = w->place.vaddr };
 	f->module = w->place.module ? w->place.module->id : 0;
@@ -635,7 +635,7 @@ static void emit_frame(struct walk *w, struct fmt_frame *f, bool trampoline)
 	}
 }
 
-static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max, uint32_t *flags)
+static unsigned walk_run(struct unwind_walk *w, struct fmt_frame *frames, unsigned max, uint32_t *flags)
 {
 	const struct arch *a = w->u->arch;
 	bool mapped = locate_pc(w);
@@ -644,7 +644,7 @@ static unsigned walk_run(struct walk *w, struct fmt_frame *frames, unsigned max,
 	w->u->leaf = w->place;
 	for (;;) {
 		bool trampoline = mapped && (w->row ? w->row->signal : is_sigreturn(w));
-		enum step s;
+		enum unwind_step s;
 
 		if (n == max) {
 			cause(w, UNWIND_CUT_DEPTH, flags);
@@ -687,7 +687,7 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], s
 	   struct fmt_frame *frames, unsigned max, uint32_t *flags)
 {
 	const struct arch *a = u->arch;
-	struct walk w = { .u = u, .pid = pid, .stack = stack, .exact = true };
+	struct unwind_walk w = { .u = u, .pid = pid, .stack = stack, .exact = true };
 	unsigned n;
 
 	*flags = FMT_STACK_BROKEN;

@@ -10,7 +10,7 @@
 #include "util/grow.h"
 #include "util/map.h"
 
-struct work {
+struct rollup_work {
 	const struct profile *p;
 	const struct filter *f;
 	enum rollup_by by;
@@ -23,7 +23,7 @@ struct work {
 };
 
 /* Index of a row, or negative. */
-static int64_t row_index(struct work *w, const char *name, uint32_t pid)
+static int64_t row_index(struct rollup_work *w, const char *name, uint32_t pid)
 {
 	uint64_t key = w->by == ROLLUP_PID ? pid : intern_str(&w->names, name ? name : "", NULL);
 	bool added;
@@ -42,7 +42,7 @@ static int64_t row_index(struct work *w, const char *name, uint32_t pid)
 	return (int64_t)w->out->count++;
 }
 
-static int64_t object_of(struct work *w, uint32_t function)
+static int64_t object_of(struct rollup_work *w, uint32_t function)
 {
 	int64_t row;
 
@@ -54,13 +54,13 @@ static int64_t object_of(struct work *w, uint32_t function)
 	return row;
 }
 
-static bool function_wanted(const struct work *w, uint32_t function)
+static bool function_wanted(const struct rollup_work *w, uint32_t function)
 {
 	return filter_code(w->f, w->p->functions[function].name, w->p->functions[function].object);
 }
 
 /* An object counts once a sample. */
-static int add_inclusive(struct work *w, const struct share_path *path, double share, size_t stamp)
+static int add_inclusive(struct rollup_work *w, const struct share_path *path, double share, size_t stamp)
 {
 	for (size_t i = 0; i < path->count; i++) {
 		int64_t row = function_wanted(w, path->ids[i]) ? object_of(w, path->ids[i]) : -1;
@@ -75,7 +75,7 @@ static int add_inclusive(struct work *w, const struct share_path *path, double s
 	return 0;
 }
 
-static int add_cell_to_rows(struct work *w, const struct profile_cell *c, struct share_path *path, size_t stamp)
+static int add_cell_to_rows(struct rollup_work *w, const struct profile_cell *c, struct share_path *path, size_t stamp)
 {
 	enum profile_unit unit = profile_unit(w->p);
 	const struct profile_thread *t = &w->p->threads[c->thread];
@@ -101,7 +101,7 @@ static int add_cell_to_rows(struct work *w, const struct profile_cell *c, struct
 	return 0;
 }
 
-static int add_cells(struct work *w)
+static int add_cells(struct rollup_work *w)
 {
 	const struct profile *p = w->p;
 	enum profile_unit unit = profile_unit(p);
@@ -119,7 +119,7 @@ static int add_cells(struct work *w)
 }
 
 /* What was counted needs no estimate; an object's inclusive part is not the sum of its functions'. */
-static int add_exact(struct work *w)
+static int add_exact(struct rollup_work *w)
 {
 	const struct profile *p = w->p;
 
@@ -160,7 +160,7 @@ static int rows_by_self(const void *a, const void *b)
 int rollup_compute(const struct profile *p, enum rollup_by by, const struct filter *f, struct rollup *out,
 		   struct err *e)
 {
-	struct work w = { .p = p, .f = f, .by = by, .out = out };
+	struct rollup_work w = { .p = p, .f = f, .by = by, .out = out };
 	int err;
 
 	*out = (struct rollup){ 0 };

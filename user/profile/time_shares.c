@@ -66,7 +66,7 @@ static int shares_by_self(const void *a, const void *b, void *profile)
 	return strcmp(p->functions[x->function].name, p->functions[y->function].name);
 }
 
-struct tally {
+struct time_shares_tally {
 	struct {
 		uint64_t samples;
 		double self, inclusive;
@@ -76,7 +76,7 @@ struct tally {
 	uint32_t *outer; /* of each frame: the function that is not inlined; NULL: inlined ones count */
 };
 
-static void add_inclusive_once(struct tally *t, uint32_t function, double w, size_t stamp)
+static void add_inclusive_once(struct time_shares_tally *t, uint32_t function, double w, size_t stamp)
 {
 	/* a recursive function counts once a sample */
 	if (t->f[function].stamp == stamp)
@@ -95,8 +95,8 @@ static uint32_t *outer_functions(const struct profile *p)
 }
 
 /* Adds w to every function on the stack; the leaf, or negative. */
-static int64_t add_to_stack_functions(const struct profile *p, uint32_t stack, struct share_path *path, struct tally *t,
-				      double w, size_t stamp)
+static int64_t add_to_stack_functions(const struct profile *p, uint32_t stack, struct share_path *path,
+				      struct time_shares_tally *t, double w, size_t stamp)
 {
 	const struct profile_stack *s = &p->stacks[stack];
 	int err;
@@ -114,8 +114,8 @@ static int64_t add_to_stack_functions(const struct profile *p, uint32_t stack, s
 	return err ? err : path->count ? (int64_t)path->ids[0] : 0;
 }
 
-static int tally_cells(const struct profile *p, const struct shares_opts *o, enum profile_unit unit, struct tally *t,
-		       struct shares *out)
+static int tally_cells(const struct profile *p, const struct shares_opts *o, enum profile_unit unit,
+		       struct time_shares_tally *t, struct shares *out)
 {
 	struct share_path path = { 0 };
 	bool all = o->thread == SHARES_ALL_THREADS;
@@ -185,7 +185,7 @@ static int exact_shares(const struct profile *p, const struct filter *filter, st
 int shares_compute(const struct profile *p, const struct shares_opts *o, struct shares *out, struct err *e)
 {
 	enum profile_unit unit = profile_unit(p);
-	struct tally t = { 0 };
+	struct time_shares_tally t = { 0 };
 	double mean_square;
 
 	*out = (struct shares){ 0 };
@@ -235,13 +235,13 @@ void shares_release(struct shares *s)
 	*s = (struct shares){ 0 };
 }
 
-struct growing {
+struct shares_growing {
 	struct callers *out;
 	size_t cap;
 	struct map child_at; /* parent << 32 | function -> node */
 };
 
-static int64_t child_of(struct growing *g, uint32_t parent, uint32_t function)
+static int64_t child_of(struct shares_growing *g, uint32_t parent, uint32_t function)
 {
 	bool added;
 	uint64_t *at = map_put(&g->child_at, (uint64_t)parent << 32 | function, &added);
@@ -257,7 +257,7 @@ static int64_t child_of(struct growing *g, uint32_t parent, uint32_t function)
 	return (int64_t)g->out->count++;
 }
 
-static int add_path(struct growing *g, const struct share_path *path, size_t from, uint64_t samples, double w)
+static int add_path(struct shares_growing *g, const struct share_path *path, size_t from, uint64_t samples, double w)
 {
 	uint32_t node = 0;
 
@@ -317,7 +317,7 @@ int callers_compute(const struct profile *p, const char *typed, const struct sha
 	struct meant meant = { .typed = typed };
 	const char *name;
 	enum profile_unit unit = profile_unit(p);
-	struct growing g = { .out = out };
+	struct shares_growing g = { .out = out };
 	struct share_path path = { 0 };
 	int err = 0;
 

@@ -14,7 +14,7 @@
 #define FUNCTIONS_MOST 96     /* of one file */
 #define FILES_KNOWN_MOST 4096 /* files that were looked at; by hand */
 
-static const struct row {
+static const struct allocators_row {
 	const char *name;
 	enum heap_role role;
 	unsigned arg;
@@ -42,7 +42,7 @@ static const struct row {
 };
 
 /* C++, in the file of an allocator only. */
-static const struct row operators[] = {
+static const struct allocators_row operators[] = {
 	{ "_Znwm", HEAP_ALLOC, 0 },
 	{ "_Znam", HEAP_ALLOC, 0 },
 	{ "_ZnwmRKSt9nothrow_t", HEAP_ALLOC, 0 },
@@ -89,7 +89,7 @@ struct found_function {
 	unsigned prefix; /* bits: of those that it was met with */
 };
 
-struct found {
+struct allocators_found {
 	struct allocator_own *own;
 	unsigned own_cnt;
 	struct found_function of[FUNCTIONS_MOST];
@@ -97,7 +97,7 @@ struct found {
 	unsigned allocates, frees; /* by prefix, bits */
 };
 
-static void add_allocator(struct found *f, const struct found_function *one)
+static void add_allocator(struct allocators_found *f, const struct found_function *one)
 {
 	for (unsigned i = 0; i < f->cnt; i++)
 		if (f->of[i].offset == one->offset) { /* aliases */
@@ -108,7 +108,7 @@ static void add_allocator(struct found *f, const struct found_function *one)
 		f->of[f->cnt++] = *one;
 }
 
-static void add_prefixed(struct found *f, const struct elfsym *s, unsigned prefix)
+static void add_prefixed(struct allocators_found *f, const struct elfsym *s, unsigned prefix)
 {
 	size_t n = strlen(prefixes[prefix]);
 	unsigned bit = 1u << prefix;
@@ -126,7 +126,7 @@ static void add_prefixed(struct found *f, const struct elfsym *s, unsigned prefi
 
 static int on_function(void *ctx, const struct elfsym *s)
 {
-	struct found *f = ctx;
+	struct allocators_found *f = ctx;
 
 	for (unsigned i = 0; i < f->own_cnt; i++)
 		if (!strcmp(s->name, f->own[i].name)) {
@@ -167,7 +167,7 @@ static bool has_exit(const struct heap_place *places, unsigned cnt, uint64_t off
 static unsigned allocators_in_file(int fd, struct allocator_own *own, unsigned own_cnt, struct heap_place *places,
 				   unsigned most, unsigned *without_exits)
 {
-	struct found f = { .own = own, .own_cnt = own_cnt };
+	struct allocators_found f = { .own = own, .own_cnt = own_cnt };
 	struct exits_file *file = NULL;
 	unsigned cnt = 0, both;
 

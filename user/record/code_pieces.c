@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-size_t code_pieces_read(struct code_pieces *c, code_pieces_reader *reader, const void *ctx, uint64_t addr, void *buf,
+size_t code_pieces_read(struct code_copies *c, code_pieces_reader *reader, const void *ctx, uint64_t addr, void *buf,
 			size_t len)
 {
 	uint64_t start = addr & ~(uint64_t)(CODE_PIECE - 1), at = addr - start;
@@ -20,7 +20,7 @@ size_t code_pieces_read(struct code_pieces *c, code_pieces_reader *reader, const
 	return len;
 }
 
-void code_pieces_forget(struct code_pieces *c)
+void code_pieces_forget(struct code_copies *c)
 {
 	for (unsigned i = 0; i < CODE_PIECES; i++)
 		c->piece[i].len = 0;

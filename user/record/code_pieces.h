@@ -14,7 +14,7 @@
 #define CODE_PIECE 4096 /* bytes: what is mapped is mapped by pages */
 
 /* Zero-initialise. */
-struct code_pieces {
+struct code_copies {
 	struct {
 		uint64_t addr;
 		size_t len; /* 0: none */
@@ -25,8 +25,8 @@ struct code_pieces {
 /* Up to len bytes of code at an address; 0: there is none. */
 typedef size_t code_pieces_reader(const void *ctx, uint64_t addr, void *buf, size_t len);
 
-size_t code_pieces_read(struct code_pieces *c, code_pieces_reader *reader, const void *ctx, uint64_t addr, void *buf,
+size_t code_pieces_read(struct code_copies *c, code_pieces_reader *reader, const void *ctx, uint64_t addr, void *buf,
 			size_t len);
-void code_pieces_forget(struct code_pieces *c);
+void code_pieces_forget(struct code_copies *c);
 
 #endif

@@ -30,12 +30,12 @@
 #define HANG_MORE 4
 #define STACK_FRAMES 16 /* looked at, of a sample */
 
-struct place_key {
+struct counts_plan_place_key {
 	uint64_t addr;
 	uint32_t module, pad;
 };
 
-struct site_key {
+struct call_site_key {
 	uint64_t ret;
 	uint32_t module, callee;
 };
@@ -172,7 +172,7 @@ static bool starts_linkage(struct plan *p, struct module *m, uint64_t start)
 /* Code without bounds is one function a module: its time is known, no more. */
 uint32_t plan_func_at(struct plan *p, struct module *m, uint64_t vaddr)
 {
-	struct place_key k = { .module = m->id };
+	struct counts_plan_place_key k = { .module = m->id };
 	uint64_t start = 0, end = 0;
 	uint32_t flags = 0, id;
 	bool added;
@@ -627,7 +627,7 @@ static uint32_t new_caller(struct plan *p, uint32_t callee, struct module *m, ui
 
 uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint64_t ret)
 {
-	struct site_key k = { .ret = ret, .module = m->id, .callee = f };
+	struct call_site_key k = { .ret = ret, .module = m->id, .callee = f };
 	uint32_t id = intern_add(&p->sites, &k, sizeof(k), NULL);
 	const uint64_t *known = id ? map_get(&p->call_at, id) : NULL;
 
@@ -636,7 +636,7 @@ uint32_t plan_call_link(struct plan *p, uint32_t f, const struct module *m, uint
 
 bool plan_caller(struct plan *p, uint32_t f, struct module *m, uint64_t ret, double hits)
 {
-	struct site_key k = { .ret = ret, .module = m ? m->id : 0, .callee = f };
+	struct call_site_key k = { .ret = ret, .module = m ? m->id : 0, .callee = f };
 	uint32_t id, l;
 	uint64_t *known;
 	bool added;

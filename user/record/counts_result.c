@@ -26,7 +26,7 @@
 #define LIVED 0.9                  /* of the CPU time asked for */
 #define RATE_SHORTEST_NS 200000.0  /* of a window for a rate; by hand */
 
-struct seen {
+struct counts_result_seen {
 	struct plan *p;
 	const struct plan_job *job;
 	const struct exec_window *w;
@@ -51,7 +51,7 @@ static uint64_t took_ns(const struct exec_window *w, struct exec_span span)
 }
 
 /* What a window says of one link. */
-struct finding {
+struct counts_result_finding {
 	double anchor, child;
 	uint64_t ended;
 	double least, most; /* trips of one activation; 0: not told */
@@ -59,7 +59,7 @@ struct finding {
 	struct lasted lasted;
 };
 
-static void add_window(struct seen *s, uint32_t link, struct finding f)
+static void add_window(struct counts_result_seen *s, uint32_t link, struct counts_result_finding f)
 {
 	struct plan *p = s->p;
 	struct plan_link *l = &p->link[link];
@@ -91,7 +91,7 @@ static void add_window(struct seen *s, uint32_t link, struct finding f)
 
 /* ---- who called ---- */
 
-static void callers(struct seen *s)
+static void callers(struct counts_result_seen *s)
 {
 	for (unsigned i = 0; i < s->job->slots; i++) {
 		uint32_t f = s->job->slot[i].entry_of;
@@ -118,9 +118,9 @@ static void callers(struct seen *s)
 
 			if (s->p->link[link].parent_func != f && s->p->link[link].rec.how == FMT_CL_RATIO)
 				add_window(s, link,
-					   (struct finding){ .anchor = outside,
-							     .child = all,
-							     .ended = s->w->hit[s->w->count - 1].time });
+					   (struct counts_result_finding){ .anchor = outside,
+									   .child = all,
+									   .ended = s->w->hit[s->w->count - 1].time });
 		}
 	}
 }
@@ -145,7 +145,8 @@ static void missed(const struct plan *p, struct plan_link *l)
 		l->time_ns *= 2;
 }
 
-static double hits_of(const struct seen *s, unsigned slot, const struct plan_link *called_by, struct exec_span span)
+static double hits_of(const struct counts_result_seen *s, unsigned slot, const struct plan_link *called_by,
+		      struct exec_span span)
 {
 	double n = 0;
 
@@ -161,7 +162,7 @@ static double hits_of(const struct seen *s, unsigned slot, const struct plan_lin
 	return n;
 }
 
-static void ratio_window(struct seen *s)
+static void ratio_window(struct counts_result_seen *s)
 {
 	struct plan_link *first = &s->p->link[s->job->link[0]];
 	uint64_t last = s->w->count ? s->w->hit[s->w->count - 1].time : s->w->ended;
@@ -182,7 +183,7 @@ static void ratio_window(struct seen *s)
 		const struct plan_link *l = &s->p->link[s->job->link[i]];
 
 		add_window(s, s->job->link[i],
-			   (struct finding){
+			   (struct counts_result_finding){
 				   .anchor = hits_of(s, 0, NULL, span),
 				   .child = hits_of(s, i + 1, l->rec.flags & FMT_CL_CALL ? l : NULL, span),
 				   .ended = last,
@@ -225,7 +226,7 @@ static struct lasted until_last_exit(const struct exec_window *w, const struct t
 	return (struct lasted){ w->count, w->end == EXEC_HITS ? w->hit[w->count - 1].cpu_ns : w->cpu_ns };
 }
 
-static void trips_window(struct seen *s)
+static void trips_window(struct counts_result_seen *s)
 {
 	struct plan_link *l = &s->p->link[s->job->link[0]];
 	const struct runs_trips *how = &s->p->func[l->child_func].runs.trips[l->loop];
@@ -264,7 +265,7 @@ static void trips_window(struct seen *s)
 		l->off = true;
 	if (t.activations > 0)
 		add_window(s, s->job->link[0],
-			   (struct finding){
+			   (struct counts_result_finding){
 				   .anchor = t.activations,
 				   .child = t.runs,
 				   .ended = s->w->hit[s->w->count - 1].time,
@@ -279,7 +280,7 @@ static void trips_window(struct seen *s)
 
 /* Hits follow each other so closely that what they cost hides the time between them, if only in bursts:
  * so all its windows are void, or those would be left that saw little of it. */
-static bool too_fast(const struct seen *s, unsigned slot)
+static bool too_fast(const struct counts_result_seen *s, unsigned slot)
 {
 	const struct exec_window *w = s->w;
 	uint32_t last = UINT32_MAX, gaps = 0, close = 0;
@@ -322,7 +323,7 @@ static void fit_time(const struct plan *p, struct plan_link *l, double hits)
 
 /* Of what a thread does once, at its end: a window that begins anywhere in its time meets the end as often as it is
  * long, as long as that is far less than a thread lives. So time past the end counts as well. */
-static void rate_of_end(struct seen *s, unsigned slot)
+static void rate_of_end(struct counts_result_seen *s, unsigned slot)
 {
 	const struct exec_window *w = s->w;
 	struct plan_link *l = &s->p->link[s->job->link[slot]];
@@ -333,7 +334,7 @@ static void rate_of_end(struct seen *s, unsigned slot)
 	if (open_ns > l->time_ns + l->time_ns / 100 || w->cpu_ns == ~0ull)
 		return;
 	add_window(s, s->job->link[slot],
-		   (struct finding){
+		   (struct counts_result_finding){
 			   .anchor = (double)(waited ? w->cpu_ns : open_ns) * 1e-9,
 			   .child = w->hits[slot],
 			   .ended = w->ended,
@@ -360,7 +361,7 @@ static double arming_inside(const struct plan *p, bool ended_by_hits)
 
 /* Windows begin anywhere in the thread's time, and each stands for its own length of it: what the hits
  * took of that is made up for by counting so many more. */
-static void rate_of(struct seen *s, unsigned slot)
+static void rate_of(struct counts_result_seen *s, unsigned slot)
 {
 	const struct exec_window *w = s->w;
 	uint32_t link = s->job->link[slot];
@@ -400,15 +401,15 @@ static void rate_of(struct seen *s, unsigned slot)
 		weight = open_ns / fmax(all, SHORTEST_PART * open_ns);
 	/* n hits make n gaps only from one hit to another */
 	add_window(s, link,
-		   (struct finding){ .anchor = weight * all * 1e-9,
-				     .child = weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net,
-				     .ended = w->ended });
+		   (struct counts_result_finding){ .anchor = weight * all * 1e-9,
+						   .child = weight * (w->hits[slot] - (full ? 0.5 : 0)) * all / net,
+						   .ended = w->ended });
 }
 
 int plan_result(struct plan *p, const struct plan_job *job, const struct exec_window *w, plan_place_fn place,
 		induction_peek_fn peek, void *ctx)
 {
-	struct seen s = { .p = p, .job = job, .w = w, .place = place, .peek = peek, .ctx = ctx };
+	struct counts_result_seen s = { .p = p, .job = job, .w = w, .place = place, .peek = peek, .ctx = ctx };
 
 	for (unsigned i = 0; i < job->links; i++)
 		p->link[job->link[i]].took_ns +=

@@ -26,7 +26,7 @@
 #define RECENT (1u << RECENT_BITS) /* pairs of instructions: 160 KB, which a second cache holds; by hand */
 #define AT_ONCE 16384              /* accesses of a segment that are followed together: less than a megabyte; by hand */
 
-struct site {
+struct emulate_data_site {
 	struct fmt_burst_site rec;
 	uint64_t load, load_stack, store, store_stack, ran; /* of this burst */
 	struct fmt_burst_part_site part;
@@ -44,7 +44,7 @@ struct pair {
 };
 _Static_assert(BINS <= 32, "a bit for each");
 
-struct list {
+struct emulate_data_list {
 	uint32_t *item, count, cap;
 };
 
@@ -54,7 +54,7 @@ struct ends {
 };
 
 /* Loops come by the same two instructions again and again. */
-struct recent {
+struct emulate_data_recent {
 	uint64_t ip, writer;
 	struct ends ends;
 };
@@ -64,15 +64,15 @@ struct emulate_data {
 	struct emulate_data_env env;
 	struct map at;  /* where it runs -> site */
 	struct map key; /* module and address -> site */
-	struct site *site;
+	struct emulate_data_site *site;
 	uint32_t sites, site_cap;
 	struct map pair_at; /* reader << 32 | writer */
 	struct pair *pair;
 	uint32_t pairs, pair_cap;
-	struct list met_site, met_pair;
-	struct fmt_burst_part part;       /* the one under way */
-	uint64_t bursts;                  /* before it */
-	struct list part_site, part_pair; /* what it met */
+	struct emulate_data_list met_site, met_pair;
+	struct fmt_burst_part part;                    /* the one under way */
+	uint64_t bursts;                               /* before it */
+	struct emulate_data_list part_site, part_pair; /* what it met */
 	union {
 		struct fmt_burst_part_site site[PIECE];
 		struct fmt_burst_part_pair pair[PIECE];
@@ -83,8 +83,8 @@ struct emulate_data {
 	uint32_t accesses, access_cap;
 	struct ends *ends; /* of each of them */
 	uint32_t end_cap;
-	struct recent recent[RECENT]; /* by recent_of() */
-	uint32_t *ran;                /* sites of instructions that ran */
+	struct emulate_data_recent recent[RECENT]; /* by recent_of() */
+	uint32_t *ran;                             /* sites of instructions that ran */
 	uint32_t ran_cap;
 	uint64_t loads, stores;     /* that the items were drawn from */
 	uint64_t insns;             /* those of later instructions were taken back */
@@ -131,7 +131,7 @@ void emulate_data_forget(struct emulate_data *f)
 	memset(f->recent, 0, sizeof(f->recent));
 }
 
-static bool list_put(struct emulate_data *f, struct list *l, uint32_t i)
+static bool list_put(struct emulate_data *f, struct emulate_data_list *l, uint32_t i)
 {
 	if (!GROW(l->item, l->count, l->cap, 1024)) {
 		f->no_memory = true;
@@ -143,7 +143,7 @@ static bool list_put(struct emulate_data *f, struct list *l, uint32_t i)
 
 static uint32_t add_site(struct emulate_data *f, uint64_t ip)
 {
-	struct site s = { 0 };
+	struct emulate_data_site s = { 0 };
 	uint64_t *at;
 	bool added;
 
@@ -181,7 +181,7 @@ static uint32_t site_at(struct emulate_data *f, uint64_t ip)
 }
 
 /* As one that this burst met. */
-static struct site *meet_site(struct emulate_data *f, uint32_t i)
+static struct emulate_data_site *meet_site(struct emulate_data *f, uint32_t i)
 {
 	if (i == NOWHERE)
 		return NULL;
@@ -227,9 +227,9 @@ static struct pair *meet_pair(struct emulate_data *f, uint32_t i)
 }
 
 /* The two of an access, and their pair, if it was met lately. */
-static struct recent *recent_of(struct emulate_data *f, const struct emu_access *a)
+static struct emulate_data_recent *recent_of(struct emulate_data *f, const struct emu_access *a)
 {
-	struct recent *r = &f->recent[(a->ip ^ a->writer << 1) * 0x9e3779b97f4a7c15 >> (64 - RECENT_BITS)];
+	struct emulate_data_recent *r = &f->recent[(a->ip ^ a->writer << 1) * 0x9e3779b97f4a7c15 >> (64 - RECENT_BITS)];
 
 	if (r->ip == a->ip && r->writer == a->writer)
 		return r;
@@ -265,7 +265,7 @@ static unsigned age_bin(uint32_t instructions)
 static void follow_access(struct emulate_data *f, const struct emu_access *a, struct ends *ends)
 {
 	uint32_t i = ends->site;
-	struct site *s = meet_site(f, i);
+	struct emulate_data_site *s = meet_site(f, i);
 	bool stack = is_on_stack(f, a->addr, a->sp);
 	struct pair *p;
 
@@ -339,7 +339,7 @@ static void note_runs(struct emulate_data *f, const struct emu_count *count, uin
 		f->ran[k] = count[k].moves ? site_at(f, count[k].ip) : NOWHERE;
 	}
 	for (uint32_t k = 0; k < n; k++) {
-		struct site *s;
+		struct emulate_data_site *s;
 
 		if (k + SOON < n && f->ran[k + SOON] != NOWHERE)
 			__builtin_prefetch(&f->site[f->ran[k + SOON]], 1);
@@ -360,7 +360,7 @@ static void note_write(void *ctx, const struct emu_access *a)
 
 static void site_to_part(struct emulate_data *f, uint32_t i)
 {
-	struct site *s = &f->site[i];
+	struct emulate_data_site *s = &f->site[i];
 
 	if (!s->in_part) {
 		if (!list_put(f, &f->part_site, i))
@@ -388,7 +388,7 @@ static void pair_to_part(struct emulate_data *f, uint32_t i)
 static void sum_burst(struct emulate_data *f)
 {
 	for (uint32_t k = 0; k < f->met_site.count; k++) {
-		struct site *s = &f->site[f->met_site.item[k]];
+		struct emulate_data_site *s = &f->site[f->met_site.item[k]];
 
 		site_to_part(f, f->met_site.item[k]);
 		s->rec.runs += (double)s->ran;
@@ -452,7 +452,7 @@ static int end_part(struct emulate_data *f)
 	int err = 0;
 
 	for (uint32_t k = 0; k < f->part_site.count && !err; k++) {
-		struct site *s = &f->site[f->part_site.item[k]];
+		struct emulate_data_site *s = &f->site[f->part_site.item[k]];
 
 		f->piece.site[f->part.sites++] = s->part;
 		s->in_part = false;
@@ -535,7 +535,7 @@ int emulate_data_write(struct emulate_data *f)
 	int err = end_part(f);
 
 	for (uint32_t i = 0; i < f->sites && !err; i++) {
-		struct site *s = &f->site[i];
+		struct emulate_data_site *s = &f->site[i];
 
 		if (s->changed)
 			err = store_put_changed(f->w, FMT_BURST_SITE, s->rec.id, &s->rec, sizeof(s->rec));

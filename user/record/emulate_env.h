@@ -17,7 +17,7 @@ struct emulate_env {
 	bool denied;   /* it may not be */
 	bool stale;    /* its mappings may have changed */
 	uint64_t code; /* procmap_code() of it */
-	struct code_pieces pieces;
+	struct code_copies pieces;
 };
 
 /* This process is seen from now on. False: other code lies there than before, or nobody knows: what was decoded is of

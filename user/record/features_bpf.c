@@ -112,7 +112,7 @@ __attribute__((noinline)) static void probe_me(void)
 	probed_calls++;
 }
 
-struct place {
+struct probe_place {
 	uintptr_t addr;
 	uint64_t offset; /* in its file; 0: not found */
 	char path[512];
@@ -120,7 +120,7 @@ struct place {
 
 static int find_place(struct dl_phdr_info *info, size_t size, void *ctx)
 {
-	struct place *p = ctx;
+	struct probe_place *p = ctx;
 
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *h = &info->dlpi_phdr[i];
@@ -156,7 +156,7 @@ static void judge_self_test(struct feature *f, uint64_t seen, unsigned want)
 
 static void try_multi(struct feature *f, int attach_type, unsigned runs_per_call)
 {
-	struct place at = { .addr = (uintptr_t)probe_me };
+	struct probe_place at = { .addr = (uintptr_t)probe_me };
 	struct uprobe_multi_link link = { .attach_type = (uint32_t)attach_type, .cnt = 1, .pid = (uint32_t)getpid() };
 	int map = make_map(BPF_MAP_TYPE_ARRAY), prog = map < 0 ? map : load_counter(map, attach_type), fd = -1;
 	const unsigned calls = 7;
@@ -209,7 +209,7 @@ void probe_uprobe_session(struct feature *f)
 
 void probe_uprobe_pmu(struct feature *f)
 {
-	struct place at = { .addr = (uintptr_t)probe_me };
+	struct probe_place at = { .addr = (uintptr_t)probe_me };
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	char type[16];
 	uint64_t hits = 0;

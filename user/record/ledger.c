@@ -22,7 +22,7 @@ enum sharing {
 	LIMIT,  /* none: the part of the nearest account above with a share that it may plan with */
 };
 
-static const struct row {
+static const struct ledger_row {
 	const char *name;
 	enum account parent;
 	enum sharing how;

@@ -39,7 +39,7 @@
 
 struct seen_pages;
 
-struct past {
+struct part_counts_past {
 	uint32_t tid; /* 0: all threads of... */
 	uint32_t pid;
 	uint64_t armed, ended;
@@ -67,7 +67,7 @@ struct counts_part {
 	uint64_t next_try;
 	unsigned passed; /* samples that were too old */
 	struct seen_pages *pages;
-	struct past past[PAST]; /* recent windows, a ring */
+	struct part_counts_past past[PAST]; /* recent windows, a ring */
 	unsigned pasts;
 	uint32_t named; /* functions whose names were asked for */
 	uint64_t seconds;
@@ -157,14 +157,14 @@ static double cpus_running(const struct counts_part *p)
 	return fmax(1, fmin(p->ledger->running, execbp_cpus(p->exec)));
 }
 
-struct asked {
+struct counts_asked {
 	struct counts_part *part;
 	uint32_t pid;
 };
 
 static bool mapped(void *ctx, const struct module *m)
 {
-	const struct asked *a = ctx;
+	const struct counts_asked *a = ctx;
 	uint64_t bias;
 
 	return bias_in_process(a->part, a->pid, m, &bias);
@@ -223,7 +223,7 @@ static bool has_threads(struct counts_part *p, const struct sample *m)
 static void open_counts_window(struct counts_part *p, const struct sample *m, struct located *at, uint64_t now)
 {
 	unsigned slots = session_breakpoints_free(p->s);
-	struct asked who = { p, m->pid };
+	struct counts_asked who = { p, m->pid };
 	struct exec_request req;
 
 	p->next_try = now + RETRY_NS;
@@ -285,8 +285,8 @@ static int window_over(struct counts_part *p, const struct exec_window *w)
 		session_breakpoints_give(p->s, p->taken);
 	p->taken = 0;
 	if (w->traps)
-		p->past[p->pasts++ % PAST] = (struct past){ w->req.process ? 0 : (uint32_t)w->req.tid,
-							    (uint32_t)w->req.pid, w->armed, w->ended };
+		p->past[p->pasts++ % PAST] = (struct part_counts_past){ w->req.process ? 0 : (uint32_t)w->req.tid,
+									(uint32_t)w->req.pid, w->armed, w->ended };
 	ledger_spend(p->ledger, ACCOUNT_WINDOWS, cost);
 	late = w->count && clock_now() - w->hit[w->count - 1].time > LIST_FRESH_NS;
 	memset(p->pages->at, 0, sizeof(p->pages->at));

@@ -32,7 +32,7 @@
 #define LEAST_PERIOD 16.0     /* bytes between blocks that are told; by hand */
 #define FIRST_PERIOD 256.0    /* the same, until the mean size of blocks is known; by hand */
 
-enum stage { RESTS, PLANTS, TURN, REMOVES };
+enum part_heap_stage { RESTS, PLANTS, TURN, REMOVES };
 
 struct heap_part {
 	struct session *s;
@@ -41,7 +41,7 @@ struct heap_part {
 	struct allocators *allocators;
 	struct heap_opts o;
 	double period, hit_ns, idle_hits;
-	enum stage stage;
+	enum part_heap_stage stage;
 	uint32_t pid, next_pid; /* of this turn; drawn from samples for the next */
 	uint64_t ticks, chance;
 	uint64_t next, begun, until;

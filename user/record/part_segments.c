@@ -46,7 +46,7 @@
 #define KEPT_LEAST 0.05
 #define COUNTS_ROOM 65536 /* places of one segment's code */
 
-enum stage { RESTS, DRAWS, WAITS_FOR_ENDS };
+enum part_segments_stage { RESTS, DRAWS, WAITS_FOR_ENDS };
 
 struct segments_part {
 	struct session *s;
@@ -68,7 +68,7 @@ struct segments_part {
 	struct segment_worth worth;
 	struct stretch_ticks ticks;
 	uint64_t earned; /* up to then */
-	enum stage stage;
+	enum part_segments_stage stage;
 	uint64_t next, from, until;
 	bool asked; /* for pages */
 	uint32_t stretch;

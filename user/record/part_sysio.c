@@ -27,7 +27,7 @@
 #define ALIKE 4 /* stretches in one such record: more would make intervals wider than what was seen allows */
 
 /* What the kernel has counted since the targets began, and when it was asked. */
-struct sums {
+struct part_sysio_sums {
 	uint64_t of[SYSIO_SUMS], at;
 };
 
@@ -38,11 +38,11 @@ struct sysio_part {
 	struct sysio_costs costs;
 	struct sysio_stats before, at_begin, stats; /* before: of the self-test */
 	struct syscall_stretch plan;
-	bool told;                  /* the kernel says what moved in all, */
-	bool enclosed;              /* and was asked at both ends of the last stretch */
-	struct sums latest, opened; /* when last asked, and when the stretch began */
-	struct sums written;        /* as of the last record that tells them */
-	uint64_t described;         /* up to here stretches are written */
+	bool told;                             /* the kernel says what moved in all, */
+	bool enclosed;                         /* and was asked at both ends of the last stretch */
+	struct part_sysio_sums latest, opened; /* when last asked, and when the stretch began */
+	struct part_sysio_sums written;        /* as of the last record that tells them */
+	uint64_t described;                    /* up to here stretches are written */
 	/* What a stretch saw, until it is over and known for how much time it stands. */
 	struct fmt_sysio *held;
 	size_t held_count, held_cap;

@@ -38,7 +38,7 @@
 #define MIN_TICKS 40           /* before this next to nothing is known of the target's use of string instructions */
 
 /* An address that a window may watch, and the access it comes from. */
-struct draw {
+struct part_windows_draw {
 	struct fmt_access arm;
 	uint64_t addr;
 	double worth;
@@ -55,7 +55,7 @@ struct windows {
 	struct watch_stats watched; /* outlives it */
 	double switch_ns;           /* what an armed slot adds to a context switch */
 	struct window_choice draws;
-	struct draw waiting[WAITING]; /* arm.time 0: none */
+	struct part_windows_draw waiting[WAITING]; /* arm.time 0: none */
 	unsigned next_waiting;
 	struct fmt_access arm[WATCH_SLOTS];
 	uint64_t since[WATCH_SLOTS]; /* samples since the slot was armed: for its replacement */
@@ -173,12 +173,12 @@ static bool free_a_slot(struct windows *w, uint64_t now)
 
 /* The access of this sample that a window would tell the most about; false: none. */
 static bool draw_access(struct windows *w, const struct sample *s, struct located *at, const struct block_result *r,
-			struct draw *out)
+			struct part_windows_draw *out)
 {
 	out->worth = -1;
 	for (unsigned i = 0; i < r->count; i++) {
 		const struct block_access *a = &r->access[i];
-		struct draw d;
+		struct part_windows_draw d;
 
 		if (!drawable(w, s->pid, a) ||
 		    !located_code_record(w->code, s, at, a, located_code_executions(r, (double)s->period), &d.arm))
@@ -203,13 +203,13 @@ static bool armed_time_is_dear(const struct windows *w)
 }
 
 /* Who writes rarely is met by a long window only. */
-static bool affords_draw(const struct windows *w, const struct draw *d, uint64_t now)
+static bool affords_draw(const struct windows *w, const struct part_windows_draw *d, uint64_t now)
 {
 	return (double)window_time(w, WRITES_NS, now) >=
 	       SHORTEST_WINDOW_NS * window_choice_patience(&w->draws, d->addr);
 }
 
-static bool is_watched(const struct windows *w, const struct draw *d)
+static bool is_watched(const struct windows *w, const struct part_windows_draw *d)
 {
 	for (int i = 0; i < WATCH_SLOTS; i++)
 		if (watch_slot(w->watch, i) && w->arm[i].module == d->arm.module && w->arm[i].ip == d->arm.ip)
@@ -218,12 +218,12 @@ static bool is_watched(const struct windows *w, const struct draw *d)
 }
 
 /* For a slot that shares the armed time of others, of the draws just before: rather not the same instruction twice. */
-static struct draw *best_beside(struct windows *w, uint64_t now)
+static struct part_windows_draw *best_beside(struct windows *w, uint64_t now)
 {
-	struct draw *best = NULL;
+	struct part_windows_draw *best = NULL;
 
 	for (unsigned i = 0; i < WAITING; i++) {
-		struct draw *d = &w->waiting[i];
+		struct part_windows_draw *d = &w->waiting[i];
 
 		if (d->arm.time && now - d->arm.time < KEEP_NS && !is_watched(w, d) &&
 		    (!best || d->worth > best->worth))
@@ -233,13 +233,13 @@ static struct draw *best_beside(struct windows *w, uint64_t now)
 }
 
 /* Saves up where it takes long to meet who writes, unless that takes too long. */
-static bool affords_now(struct windows *w, const struct draw *d, uint64_t now)
+static bool affords_now(struct windows *w, const struct part_windows_draw *d, uint64_t now)
 {
 	return affords_draw(w, d, now) || now - w->last_window > SAVE_NS;
 }
 
 /* Whether to open a window for this draw now, or rather wait. */
-static bool worth_a_window(struct windows *w, const struct draw *d)
+static bool worth_a_window(struct windows *w, const struct part_windows_draw *d)
 {
 	const struct ledger *l = session_ledger(w->s);
 
@@ -249,7 +249,7 @@ static bool worth_a_window(struct windows *w, const struct draw *d)
 	return window_choice_take(&w->draws, d->worth);
 }
 
-static void open_watch_window_for(struct windows *w, const struct draw *d, uint64_t now)
+static void open_watch_window_for(struct windows *w, const struct part_windows_draw *d, uint64_t now)
 {
 	struct watch_request req = { .pid = (pid_t)d->arm.pid, .addr = d->addr, .len = w->len, .on_cpus = on_cpus(w) };
 	int tids[WATCH_THREADS], n, slot;
@@ -278,7 +278,7 @@ static void open_watch_window_for(struct windows *w, const struct draw *d, uint6
 
 /* Where armed time runs short because the target crawls meanwhile, one stretch of it serves as many windows as
  * there are slots: of the newest sample, of those just before, and of those that come while it lasts. */
-static void open_dear(struct windows *w, struct draw *d, uint64_t now)
+static void open_dear(struct windows *w, struct part_windows_draw *d, uint64_t now)
 {
 	bool first = !watch_deadline(w->watch);
 
@@ -296,7 +296,7 @@ static void open_dear(struct windows *w, struct draw *d, uint64_t now)
 void windows_from_hardware(struct windows *w, const struct sample *m, struct located *at, const struct fmt_access *a)
 {
 	uint64_t now = clock_now(), len = w->len;
-	struct draw d = { .arm = *a };
+	struct part_windows_draw d = { .arm = *a };
 
 	for (unsigned i = 0; i < WATCH_SLOTS; i++)
 		w->since[i]++;
@@ -314,7 +314,7 @@ static void look_at_fresh(struct windows *w, const struct sample *m, struct loca
 {
 	const struct block_result *r;
 	bool now_is_good, dear;
-	struct draw d, *kept = &d;
+	struct part_windows_draw d, *kept = &d;
 	uint64_t now;
 
 	if (!w->watch || !session_breakpoints_open(w->s) || m->kind != SAMPLE_TICK || (m->flags & SF_KERNEL) ||

@@ -12,7 +12,7 @@
 #define TIMES_SHIFT 2     /* each look comes four times as late as the one before */
 #define WAITING 1024      /* for one look: at 60 a second, what comes within the longest pause */
 
-struct word {
+struct revisits_word {
 	uint64_t addr, first, same; /* times of the first look, and of the last that found it unchanged */
 	uint32_t pid, site, size;
 	uint8_t bytes[REVISIT_BYTES];
@@ -20,7 +20,7 @@ struct word {
 
 /* Those that wait for one look: in order of their time. */
 struct waiting {
-	struct word word[WAITING];
+	struct revisits_word word[WAITING];
 	uint32_t first, count;
 };
 
@@ -52,13 +52,13 @@ uint64_t revisits_dropped(const struct revisits *v)
 	return v->dropped;
 }
 
-static uint64_t time_of_look(const struct word *x, unsigned look)
+static uint64_t time_of_look(const struct revisits_word *x, unsigned look)
 {
 	return x->first + ((uint64_t)FIRST_NS << TIMES_SHIFT * look);
 }
 
 /* changed: when it was found so; 0: it never was. */
-static int put_word(struct revisits *v, const struct word *x, uint64_t changed)
+static int put_word(struct revisits *v, const struct revisits_word *x, uint64_t changed)
 {
 	struct fmt_burst_revisit rec = { .time = x->first,
 					 .site = x->site,
@@ -69,7 +69,7 @@ static int put_word(struct revisits *v, const struct word *x, uint64_t changed)
 	return rec.same_ns || rec.changed_ns ? store_put(v->w, FMT_BURST_REVISIT, &rec, sizeof(rec)) : 0;
 }
 
-static int queue_for(struct revisits *v, const struct word *x, unsigned look)
+static int queue_for(struct revisits *v, const struct revisits_word *x, unsigned look)
 {
 	struct waiting *q = look < LOOKS ? &v->look[look] : NULL;
 
@@ -83,7 +83,7 @@ static int queue_for(struct revisits *v, const struct word *x, unsigned look)
 
 int revisits_add(struct revisits *v, uint32_t pid, uint32_t site, uint64_t addr, uint32_t size, uint64_t now)
 {
-	struct word x = { .addr = addr, .first = now, .same = now, .pid = pid, .site = site };
+	struct revisits_word x = { .addr = addr, .first = now, .same = now, .pid = pid, .site = site };
 
 	x.size = size < REVISIT_BYTES ? size : REVISIT_BYTES;
 	if (v->read(pid, addr, x.bytes, x.size) != (ssize_t)x.size)
@@ -91,7 +91,7 @@ int revisits_add(struct revisits *v, uint32_t pid, uint32_t site, uint64_t addr,
 	return queue_for(v, &x, 0);
 }
 
-static int look_once_more(struct revisits *v, struct word *x, unsigned look, uint64_t now)
+static int look_once_more(struct revisits *v, struct revisits_word *x, unsigned look, uint64_t now)
 {
 	uint8_t bytes[REVISIT_BYTES];
 
@@ -109,7 +109,7 @@ int revisits_poll(struct revisits *v, uint64_t now)
 
 	for (unsigned k = 0; k < LOOKS; k++)
 		for (struct waiting *q = &v->look[k]; !err && q->count && time_of_look(&q->word[q->first], k) <= now;) {
-			struct word x = q->word[q->first];
+			struct revisits_word x = q->word[q->first];
 
 			q->first = (q->first + 1) % WAITING;
 			q->count--;
@@ -127,7 +127,7 @@ static int empty(struct revisits *v, bool all, uint32_t pid)
 		uint32_t kept = 0;
 
 		for (uint32_t i = 0; i < q->count; i++) {
-			struct word *x = &q->word[(q->first + i) % WAITING];
+			struct revisits_word *x = &q->word[(q->first + i) % WAITING];
 
 			if (!all && x->pid != pid)
 				q->word[(q->first + kept++) % WAITING] = *x;

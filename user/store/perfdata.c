@@ -54,13 +54,13 @@ enum {
 
 #define MISC_BUILD_ID_SIZE (1u << 15) /* perf's PERF_RECORD_MISC_BUILD_ID_SIZE */
 
-struct section {
+struct perfdata_section {
 	uint64_t off, size;
 };
 
 struct file_header {
 	uint64_t magic, size, attr_size;
-	struct section attrs, data, event_types;
+	struct perfdata_section attrs, data, event_types;
 	uint64_t features[4];
 };
 
@@ -73,7 +73,7 @@ struct perfdata {
 	struct span file;
 	void *map; /* to unmap */
 	bool pipe;
-	struct section data;
+	struct perfdata_section data;
 	struct perfdata_event *events;
 	unsigned event_cnt;
 	struct map ids;          /* event id -> index + 1 */
@@ -294,10 +294,11 @@ static int read_header(struct perfdata *p, struct err *e)
 		return err_set(e, -EBADMSG, "not a perf recording (it does not begin with PERFILE2)");
 	if (h.size == 16) {
 		p->pipe = true;
-		p->data = (struct section){ 16, p->file.n - 16 };
+		p->data = (struct perfdata_section){ 16, p->file.n - 16 };
 		return 0;
 	}
-	if (p->file.n < sizeof(h) || h.attr_size < PERF_ATTR_SIZE_VER0 + sizeof(struct section) || h.attr_size > 4096)
+	if (p->file.n < sizeof(h) || h.attr_size < PERF_ATTR_SIZE_VER0 + sizeof(struct perfdata_section) ||
+	    h.attr_size > 4096)
 		return err_set(e, -EBADMSG, "the recording's header cannot be right");
 	p->data = h.data;
 	if (h.data.off > p->file.n)
@@ -310,7 +311,7 @@ static int read_header(struct perfdata *p, struct err *e)
 	each = h.attr_size;
 	for (at = 0; at + each <= h.attrs.size; at += each) {
 		struct span a = sub(p->file, h.attrs.off + at, each), ids;
-		struct section s;
+		struct perfdata_section s;
 		int err;
 
 		if (!a.p)
@@ -329,7 +330,7 @@ static int read_header(struct perfdata *p, struct err *e)
 	at = p->data.off + p->data.size;
 	for (unsigned f = 0; f < FEAT_MAX && !p->stats.truncated; f++) {
 		struct span s;
-		struct section sec;
+		struct perfdata_section sec;
 
 		if (!(h.features[f / 64] >> (f % 64) & 1))
 			continue;

@@ -33,7 +33,7 @@ struct unpacked {
 };
 
 /* Where a walk that came to the end goes on. */
-struct place {
+struct walk_place {
 	size_t pos;
 	struct store_recovery rec;
 };
@@ -49,8 +49,8 @@ struct store_reader {
 	size_t gone_from, gone_to; /* told again behind it: FMT_REPLACED */
 	uint64_t next_seq;         /* of chunks: a lower number tells again what was read, and is not for us */
 	struct store_recovery rec;
-	bool counted;       /* the recovery counters are final after the first full walk */
-	struct place sound; /* after the last chunk that was */
+	bool counted;            /* the recovery counters are final after the first full walk */
+	struct walk_place sound; /* after the last chunk that was */
 	ZSTD_DCtx *zstd;
 	/* handed over */
 	struct unpacked slot[AHEAD];
@@ -398,7 +398,7 @@ static void next_sound(struct store_reader *r, struct unpacked *u, bool can_wait
 		}
 		r->rec.unknown_sections += !r->counted && !known_section(h->section);
 		r->rec.ended |= h->section == FMT_END;
-		r->sound = (struct place){ r->pos, r->rec };
+		r->sound = (struct walk_place){ r->pos, r->rec };
 		u->rec = r->rec;
 		return;
 	}

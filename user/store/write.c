@@ -29,7 +29,7 @@
 #define LOOSE_LEVEL 1           /* of zstd: what stays for seconds */
 #define PACKED_LEVEL 6          /* what stays: 6 % less than of 1, at 2 ms for 256 KB; by hand */
 
-struct section {
+struct write_section {
 	struct buf bytes;
 	uint32_t rec_size, count;
 	size_t loose_len; /* of these so many are in loose chunks as well */
@@ -42,7 +42,7 @@ struct section {
 struct store_writer {
 	struct newfile file;
 	struct err first; /* sticky */
-	struct section sections[SECTIONS];
+	struct write_section sections[SECTIONS];
 	struct intern strings;
 	struct buf out; /* chunks, to be written at once */
 	struct buf turned, turned_packed;
@@ -129,7 +129,7 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 }
 
 /* A part of a section: what is to be a chunk. */
-struct piece {
+struct write_piece {
 	char *data;
 	size_t len;
 	uint32_t rec_size, count;
@@ -137,13 +137,13 @@ struct piece {
 
 /* Whether a reader takes the file for whole once these bytes are in it, instead of for damage. Each chunk keeps to
  * that, so what is left of a file that is cut off does, too. */
-static bool may_pack(const struct store_writer *w, const struct piece *s, size_t packed)
+static bool may_pack(const struct store_writer *w, const struct write_piece *s, size_t packed)
 {
 	return w->unpacks_to + swell_of(s->len, s->rec_size, s->count) <= swell_limit(w->written + w->out.len + packed);
 }
 
 /* Into turned_packed; its size, or 0 if that is not less. */
-static size_t pack_turned(struct store_writer *w, const struct piece *s, int level)
+static size_t pack_turned(struct store_writer *w, const struct write_piece *s, int level)
 {
 	size_t bound = ZSTD_compressBound(s->len), n;
 
@@ -162,7 +162,7 @@ static void seal_chunk(struct fmt_chunk *c, const void *data)
 }
 
 /* Into `to`; its size, s->len if that is not less. */
-static size_t pack_plainly(struct store_writer *w, const struct piece *s, char *to, size_t bound, int level)
+static size_t pack_plainly(struct store_writer *w, const struct write_piece *s, char *to, size_t bound, int level)
 {
 	size_t n = ZSTD_compressCCtx(w->zstd, to, bound, s->data, s->len, level);
 
@@ -170,7 +170,7 @@ static size_t pack_plainly(struct store_writer *w, const struct piece *s, char *
 }
 
 /* To `out`; level 0: as it is. */
-static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece *s, int level)
+static void add_chunk_of(struct store_writer *w, unsigned id, const struct write_piece *s, int level)
 {
 	struct fmt_chunk c = {
 		.magic = FMT_CHUNK_MAGIC,
@@ -180,7 +180,7 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 		.raw_size = (uint32_t)s->len,
 		.seq = w->seq++,
 	};
-	struct section *of = &w->sections[id];
+	struct write_section *of = &w->sections[id];
 	size_t bound = ZSTD_compressBound(s->len), n = level ? SIZE_MAX : s->len, turned = 0;
 	bool rises = level && s->len >= TURNED_LEAST && steps_rise((const uint8_t *)s->data, s->len, s->rec_size);
 	bool both = level && s->len > of->tried * TRIED_TIMES;
@@ -219,7 +219,7 @@ static void add_chunk_of(struct store_writer *w, unsigned id, const struct piece
 /* What no loose chunk has, or all there is. */
 static void add_section(struct store_writer *w, unsigned id, bool all, int level)
 {
-	struct section *s = &w->sections[id];
+	struct write_section *s = &w->sections[id];
 	size_t from = all ? 0 : s->loose_len;
 	uint32_t before = all ? 0 : s->loose_count;
 
@@ -227,10 +227,10 @@ static void add_section(struct store_writer *w, unsigned id, bool all, int level
 		level = 0;
 	if (s->count > before)
 		add_chunk_of(w, id,
-			     &(struct piece){ .data = s->bytes.data + from,
-					      .len = s->bytes.len - from,
-					      .rec_size = s->rec_size,
-					      .count = s->count - before },
+			     &(struct write_piece){ .data = s->bytes.data + from,
+						    .len = s->bytes.len - from,
+						    .rec_size = s->rec_size,
+						    .count = s->count - before },
 			     level);
 	s->loose_len = s->bytes.len;
 	s->loose_count = s->count;
@@ -250,7 +250,7 @@ static int add_sections(struct store_writer *w, bool all, int level)
 }
 
 /* Leaves the last record of each key. What loose chunks hold is more than what is held, then. */
-static void drop_stale(struct section *s)
+static void drop_stale(struct write_section *s)
 {
 	uint32_t kept = 0;
 
@@ -272,7 +272,7 @@ static void forget_records(struct store_writer *w)
 {
 	map_release(&w->held);
 	for (unsigned i = 0; i < SECTIONS; i++) {
-		struct section *s = &w->sections[i];
+		struct write_section *s = &w->sections[i];
 
 		buf_clear(&s->bytes);
 		buf_clear(&s->stale);
@@ -341,7 +341,7 @@ static int pack_loose(struct store_writer *w)
 static int put_in_section(struct store_writer *w, unsigned id, uint32_t rec_size, const void *head, uint32_t head_size,
 			  const void *tail, uint32_t tail_size)
 {
-	struct section *s = &w->sections[id];
+	struct write_section *s = &w->sections[id];
 	uint32_t total = head_size + tail_size;
 
 	if (w->first.code)
@@ -369,7 +369,7 @@ int store_put(struct store_writer *w, enum fmt_section section, const void *rec,
 static int hold_latest(struct store_writer *w, unsigned section, uint64_t which)
 {
 	static const char none[64];
-	struct section *s = &w->sections[section];
+	struct write_section *s = &w->sections[section];
 	uint64_t *at = map_put(&w->held, which, NULL);
 
 	while (at && *at > s->stale.len && !buf_failed(&s->stale))

@@ -48,7 +48,7 @@ struct pending {
 	Dwarf_Die chain[DWFL_MAX_CHAIN];
 };
 
-struct walk {
+struct dwfl_walk {
 	struct pending *p;
 	size_t count;
 	bool into_all; /* lambdas and nested functions lie outside the function that holds their entry */
@@ -156,7 +156,7 @@ void dwfl_file_absolute(struct dwfl_file *f)
 }
 
 /* First address of the walk that is not below `addr`. */
-static size_t first_not_below(const struct walk *w, uint64_t addr)
+static size_t first_not_below(const struct dwfl_walk *w, uint64_t addr)
 {
 	size_t lo = BISECT(mid, w->count, w->p[mid].addr < addr);
 
@@ -164,7 +164,7 @@ static size_t first_not_below(const struct walk *w, uint64_t addr)
 }
 
 /* Adds the DIE to the chains of the addresses in its ranges; returns whether there were any. */
-static bool claim(struct walk *w, Dwarf_Die *die)
+static bool claim(struct dwfl_walk *w, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -184,7 +184,7 @@ static bool claim(struct walk *w, Dwarf_Die *die)
 	return any;
 }
 
-static void walk_children(struct walk *w, Dwarf_Die *parent, unsigned depth)
+static void walk_children(struct dwfl_walk *w, Dwarf_Die *parent, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -319,7 +319,7 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 	if (!p)
 		goto out;
 	for (size_t u = 0, from = 0; u < f->unit_count; from = first[u++]) {
-		struct walk w = { p, first[u] - from, false };
+		struct dwfl_walk w = { p, first[u] - from, false };
 
 		if (!w.count)
 			continue;

@@ -21,7 +21,7 @@ struct locals {
 	Dwarf *dw;
 };
 
-struct search {
+struct locals_search {
 	uint64_t vaddr;
 	int64_t base; /* frame base relative to the frame address */
 	bool here;    /* only where variables are at vaddr */
@@ -84,7 +84,7 @@ static uint64_t die_size(Dwarf_Die *die)
 	return size;
 }
 
-static void add_local(struct search *s, Dwarf_Die *die, int64_t offset)
+static void add_local(struct locals_search *s, Dwarf_Die *die, int64_t offset)
 {
 	const char *name = dwarf_diename(die);
 	uint64_t size = die_size(die);
@@ -104,7 +104,7 @@ static void add_local(struct search *s, Dwarf_Die *die, int64_t offset)
 }
 
 /* A place that is one frame offset, alone or in a list of places by address. */
-static void variable(struct search *s, Dwarf_Die *die)
+static void variable(struct locals_search *s, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Op *expr;
@@ -119,7 +119,7 @@ static void variable(struct search *s, Dwarf_Die *die)
 			add_local(s, die, s->base + (int64_t)expr[0].number);
 }
 
-static void scope(struct search *s, Dwarf_Die *die, unsigned depth)
+static void scope(struct locals_search *s, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die child;
 
@@ -156,7 +156,7 @@ static bool frame_base(Dwarf_Die *die, int64_t *base)
 	return true;
 }
 
-static bool find_function(struct search *s, Dwarf_Die *die, unsigned depth)
+static bool find_function(struct locals_search *s, Dwarf_Die *die, unsigned depth)
 {
 	Dwarf_Die child;
 
@@ -180,7 +180,7 @@ static bool find_function(struct search *s, Dwarf_Die *die, unsigned depth)
 
 static size_t search(struct locals *l, uint64_t vaddr, bool here, struct frame_local *out, size_t max)
 {
-	struct search s = { .vaddr = vaddr, .out = out, .max = max, .here = here };
+	struct locals_search s = { .vaddr = vaddr, .out = out, .max = max, .here = here };
 	Dwarf_Die cu;
 
 	if (l && dwarf_addrdie(l->dw, vaddr, &cu))

@@ -78,15 +78,15 @@ static uint64_t rust_base62(struct rust *r)
 	return any ? v + 1 : 0;
 }
 
-struct word {
+struct rust_name_word {
 	const char *s;
 	size_t n;
 	uint64_t which; /* of those that are called the same */
 };
 
-static struct word rust_identifier(struct rust *r)
+static struct rust_name_word rust_identifier(struct rust *r)
 {
-	struct word w = { .s = "" };
+	struct rust_name_word w = { .s = "" };
 	char *end;
 	size_t left;
 
@@ -306,7 +306,7 @@ static void rust_type(struct rust *r)
 
 /* ---- paths ---- */
 
-static void rust_named(struct rust *r, char space, struct word w)
+static void rust_named(struct rust *r, char space, struct rust_name_word w)
 {
 	char text[32];
 
@@ -362,7 +362,7 @@ static void of_impl(struct rust *r, char c)
 static void rust_path(struct rust *r)
 {
 	char c = *r->at, space;
-	struct word w;
+	struct rust_name_word w;
 
 	if (!rust_enter(r))
 		return;

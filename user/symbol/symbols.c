@@ -30,7 +30,7 @@ struct symbols {
 };
 
 /* One call of symbols_resolve(). */
-struct job {
+struct symbols_job {
 	struct symbols *s;
 	struct module *m;
 	const struct ehframe *eh;
@@ -86,7 +86,7 @@ void symbols_kernel(uint64_t addr, char *out, size_t size)
 }
 
 /* Takes out what has been named, keeping the order. */
-static void compact(struct job *j)
+static void compact(struct symbols_job *j)
 {
 	size_t kept = 0;
 
@@ -101,7 +101,7 @@ static void compact(struct job *j)
 }
 
 /* The function around addr, without its name; 0: not known. */
-static enum symbol_origin nameless_bounds(struct job *j, uint64_t addr, uint64_t *start)
+static enum symbol_origin nameless_bounds(struct symbols_job *j, uint64_t addr, uint64_t *start)
 {
 	uint64_t end, from = 0, to = 0, before, behind;
 
@@ -126,7 +126,7 @@ static enum symbol_origin nameless_bounds(struct job *j, uint64_t addr, uint64_t
 }
 
 /* What no file names gets the bounds of its function, or its own address: never "unknown". */
-static void name_by_bounds(struct job *j, size_t i)
+static void name_by_bounds(struct symbols_job *j, size_t i)
 {
 	char name[MAX_NAME];
 	struct symbol_frame f = { .name = name };
@@ -139,7 +139,7 @@ static void name_by_bounds(struct job *j, size_t i)
 	j->s->counters.offset += !by;
 }
 
-static void from_cache(struct job *j)
+static void from_cache(struct symbols_job *j)
 {
 	for (size_t i = 0; i < j->count; i++) {
 		struct symbol_frame f[DWFL_MAX_CHAIN];
@@ -161,7 +161,7 @@ static void from_cache(struct job *j)
 /* ---- DWARF and symbol tables, read in children: the libraries are not made for hostile files ---- */
 
 struct file_job {
-	struct job *j;
+	struct symbols_job *j;
 	const struct debugfile *file[2]; /* DWARF: one; symbol tables: the module's and the separate one's */
 	enum symbol_origin origin;
 	bool keep; /* in the cache */
@@ -218,12 +218,12 @@ static int produce_chains(void *ctx, struct contained_out *out)
 	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
 }
 
-struct input {
+struct symbols_input {
 	const uint8_t *at, *end;
 	bool bad;
 };
 
-static uint32_t get_u32(struct input *in)
+static uint32_t get_u32(struct symbols_input *in)
 {
 	uint32_t v = 0;
 
@@ -235,7 +235,7 @@ static uint32_t get_u32(struct input *in)
 	return v;
 }
 
-static const char *unpack_string(struct input *in)
+static const char *unpack_string(struct symbols_input *in)
 {
 	uint32_t n = get_u32(in);
 	const char *s = (const char *)in->at;
@@ -252,9 +252,9 @@ static const char *unpack_string(struct input *in)
 static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 {
 	struct file_job *d = ctx;
-	struct job *j = d->j;
+	struct symbols_job *j = d->j;
 	struct symbol_frame out[DWFL_MAX_CHAIN];
-	struct input in = { record, record + size, false };
+	struct symbols_input in = { record, record + size, false };
 	uint32_t i = get_u32(&in), n = get_u32(&in);
 
 	if (in.bad || i >= j->count || !n || n > DWFL_MAX_CHAIN || j->done[i])
@@ -316,7 +316,7 @@ static bool read_apart(struct file_job *d, int (*produce)(void *, struct contain
 }
 
 /* Whether there is any, and it was read to its end. */
-static bool from_dwarf(struct job *j, const struct debugfile *file)
+static bool from_dwarf(struct symbols_job *j, const struct debugfile *file)
 {
 	struct file_job d = { .j = j, .file = { file }, .origin = SYM_DWARF, .keep = file->ours };
 
@@ -327,7 +327,7 @@ static bool from_dwarf(struct job *j, const struct debugfile *file)
 static int produce_symbols(void *ctx, struct contained_out *out)
 {
 	struct file_job *d = ctx;
-	struct job *j = d->j;
+	struct symbols_job *j = d->j;
 	struct symtab t = { 0 };
 
 	d->out = out;
@@ -349,7 +349,7 @@ static int produce_symbols(void *ctx, struct contained_out *out)
 }
 
 /* keep: debug information that says nothing of what is left was read, so that none will say more of it later. */
-static void from_symtab(struct job *j, const struct debugfile *own, const struct debugfile *separate, bool keep)
+static void from_symtab(struct symbols_job *j, const struct debugfile *own, const struct debugfile *separate, bool keep)
 {
 	struct file_job d = { .j = j, .file = { own, separate }, .origin = SYM_TABLE, .keep = keep };
 	bool whole;
@@ -376,7 +376,7 @@ static int by_addr(const void *a, const void *b, void *addrs)
 	return x < y ? -1 : x > y;
 }
 
-static void resolve_file(struct job *j)
+static void resolve_file(struct symbols_job *j)
 {
 	struct debugfile own = { .fd = -1, .alt = -1 }, separate = own;
 	int fd = module_fd(j->m);
@@ -406,7 +406,7 @@ static void resolve_file(struct job *j)
 
 int symbols_resolve(struct symbols *s, struct module *m, const uint64_t *addrs, size_t count, symbol_fn fn, void *ctx)
 {
-	struct job j = { .s = s, .m = m, .addrs = addrs, .count = count, .fn = fn, .ctx = ctx };
+	struct symbols_job j = { .s = s, .m = m, .addrs = addrs, .count = count, .fn = fn, .ctx = ctx };
 	int err = 0;
 
 	if (!count)

@@ -20,18 +20,18 @@
 #define MAX_TOTAL (256ull << 20)    /* bytes of all files, the oldest of which go first; by hand */
 
 /* File: head, entries, frames, string bytes. Offsets into the strings; 0 is the empty one = none. */
-struct head {
+struct symcache_head {
 	uint64_t magic, xxh64; /* of all that follows this struct */
 	uint32_t entries, frames, string_bytes, pad;
 };
 
-struct entry {
+struct symcache_entry {
 	uint64_t addr;
 	uint32_t first;
 	uint16_t count, origin; /* enum symbol_origin; SYM_OFFSET: no name, and no frame */
 };
 
-struct frame {
+struct symcache_frame {
 	uint32_t name, decl_file, decl_line, file, line;
 };
 
@@ -39,8 +39,8 @@ struct symcache {
 	int dir;
 	char file[64];    /* build-id, content */
 	struct map index; /* addr -> entry number + 1 */
-	struct entry *entries;
-	struct frame *frames;
+	struct symcache_entry *entries;
+	struct symcache_frame *frames;
 	size_t entry_count, entry_cap, frame_count, frame_cap;
 	struct intern strings;
 	bool dirty;
@@ -70,12 +70,12 @@ static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_
 	if (!slot || !added)
 		return;
 	c->entries[c->entry_count] =
-		(struct entry){ addr, (uint32_t)c->frame_count, (uint16_t)count, (uint16_t)origin };
+		(struct symcache_entry){ addr, (uint32_t)c->frame_count, (uint16_t)count, (uint16_t)origin };
 	*slot = ++c->entry_count;
 	for (unsigned i = 0; i < count; i++)
 		c->frames[c->frame_count++] =
-			(struct frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
-					frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
+			(struct symcache_frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
+						 frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
 }
 
 static const char *text_at(const char *strings, uint32_t size, uint32_t at)
@@ -85,33 +85,33 @@ static const char *text_at(const char *strings, uint32_t size, uint32_t at)
 
 static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 {
-	struct head h;
+	struct symcache_head h;
 	const uint8_t *entries, *frames;
 	const char *strings;
 
 	if (size < sizeof(h))
 		return;
 	memcpy(&h, data, sizeof(h));
-	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct entry) ||
-	    h.frames > MAX_FILE / sizeof(struct frame) ||
-	    sizeof(h) + (uint64_t)h.entries * sizeof(struct entry) + (uint64_t)h.frames * sizeof(struct frame) +
-			    h.string_bytes !=
+	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct symcache_entry) ||
+	    h.frames > MAX_FILE / sizeof(struct symcache_frame) ||
+	    sizeof(h) + (uint64_t)h.entries * sizeof(struct symcache_entry) +
+			    (uint64_t)h.frames * sizeof(struct symcache_frame) + h.string_bytes !=
 		    size ||
 	    !h.string_bytes || data[size - 1] || XXH64(data + sizeof(h), size - sizeof(h), 0) != h.xxh64)
 		return;
 	entries = data + sizeof(h);
-	frames = entries + h.entries * sizeof(struct entry);
-	strings = (const char *)frames + h.frames * sizeof(struct frame);
+	frames = entries + h.entries * sizeof(struct symcache_entry);
+	strings = (const char *)frames + h.frames * sizeof(struct symcache_frame);
 	for (uint32_t i = 0; i < h.entries; i++) {
 		struct symbol_frame out[DWFL_MAX_CHAIN];
 		bool named = true;
-		struct entry e;
+		struct symcache_entry e;
 
 		memcpy(&e, entries + i * sizeof(e), sizeof(e));
 		if (!may_be_kept(e.count, e.origin) || e.first > h.frames || e.count > h.frames - e.first)
 			continue;
 		for (uint32_t k = 0; k < e.count; k++) {
-			struct frame f;
+			struct symcache_frame f;
 
 			memcpy(&f, frames + (e.first + k) * sizeof(f), sizeof(f));
 			out[k] = (struct symbol_frame){ text_at(strings, h.string_bytes, f.name),
@@ -201,13 +201,13 @@ unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *fr
 		      enum symbol_origin *origin)
 {
 	const uint64_t *slot = c ? map_get(&c->index, addr) : NULL;
-	const struct entry *e = slot ? &c->entries[*slot - 1] : NULL;
+	const struct symcache_entry *e = slot ? &c->entries[*slot - 1] : NULL;
 
 	*origin = 0;
 	if (!e || e->count > max)
 		return 0;
 	for (uint32_t i = 0; i < e->count; i++) {
-		const struct frame *f = &c->frames[e->first + i];
+		const struct symcache_frame *f = &c->frames[e->first + i];
 
 		frames[i] = (struct symbol_frame){ intern_get(&c->strings, f->name, NULL),
 						   intern_get(&c->strings, f->decl_file, NULL), f->decl_line,
@@ -230,7 +230,9 @@ void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *
 
 static void save_file(struct symcache *c)
 {
-	struct head h = { .magic = MAGIC, .entries = (uint32_t)c->entry_count, .frames = (uint32_t)c->frame_count };
+	struct symcache_head h = { .magic = MAGIC,
+				   .entries = (uint32_t)c->entry_count,
+				   .frames = (uint32_t)c->frame_count };
 	uint32_t *offset = calloc(c->strings.count + 1, sizeof(*offset));
 	AUTO_BUF(b);
 	AUTO_BUF(text);
@@ -247,7 +249,7 @@ static void save_file(struct symcache *c)
 	buf_add(&b, &h, sizeof(h));
 	buf_add(&b, c->entries, c->entry_count * sizeof(*c->entries));
 	for (size_t i = 0; offset && i < c->frame_count; i++) {
-		struct frame f = c->frames[i];
+		struct symcache_frame f = c->frames[i];
 
 		f.name = offset[f.name];
 		f.decl_file = offset[f.decl_file];

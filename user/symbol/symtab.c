@@ -36,13 +36,13 @@ static uint8_t rank_of(const GElf_Sym *s, const char *name)
 	return (uint8_t)(r + (GELF_ST_TYPE(s->st_info) == STT_NOTYPE ? 20 : 0));
 }
 
-struct file {
+struct symtab_file {
 	Elf *elf;
 	int fd;
 	int64_t bias;
 };
 
-static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, const GElf_Shdr *sh)
+static int add_symbols(struct symtab *t, const struct symtab_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	Elf_Data *data = elffile_strings(f->fd, f->elf, sh->sh_link) ? elffile_data(f->fd, scn, ELFFILE_TABLE) : NULL;
 	size_t n = sh->sh_entsize ? sh->sh_size / sh->sh_entsize : 0;
@@ -90,8 +90,8 @@ static int add_symbols(struct symtab *t, const struct file *f, Elf_Scn *scn, con
 }
 
 /* Slots of .plt.sec (or .plt behind its first entry) stand in the order of .rela.plt. */
-static int add_plt(struct symtab *t, const struct file *f, const GElf_Shdr *plt, bool has_header, Elf_Scn *rel_scn,
-		   const GElf_Shdr *rel)
+static int add_plt(struct symtab *t, const struct symtab_file *f, const GElf_Shdr *plt, bool has_header,
+		   Elf_Scn *rel_scn, const GElf_Shdr *rel)
 {
 	Elf_Data *data = elffile_data(f->fd, rel_scn, ELFFILE_TABLE), *syms;
 	Elf_Scn *sym_scn = elf_getscn(f->elf, rel->sh_link);
@@ -136,7 +136,7 @@ static const char *name_of_section(const char *section)
 int symtab_add_file(struct symtab *t, int fd, int64_t bias)
 {
 	Elf *elf = elffile_begin(fd);
-	struct file f = { elf, fd, bias };
+	struct symtab_file f = { elf, fd, bias };
 	Elf_Scn *scn = NULL, *rel_scn = NULL;
 	GElf_Shdr sh, plt = { 0 }, plt_sec = { 0 }, rel = { 0 };
 	GElf_Ehdr eh;

@@ -15,7 +15,7 @@
 #define MAX_PATH 4096u              /* bytes: PATH_MAX, whatever a system calls so */
 
 /* File: head, seen files each followed by its path, log, text. */
-struct head {
+struct answers_head {
 	uint64_t magic, xxh64; /* of all that follows these two */
 	struct answer_key key;
 	uint32_t status, flags;
@@ -23,25 +23,26 @@ struct head {
 	uint64_t files_len, text_len;
 };
 
-struct seen {
+struct answers_seen {
 	uint64_t dev, ino, size, mtime_ns;
 	uint32_t found, path_len;
 };
 
-static struct seen seen_as(const struct stat *st, size_t path_len)
+static struct answers_seen seen_as(const struct stat *st, size_t path_len)
 {
 	if (!st)
-		return (struct seen){ .path_len = (uint32_t)path_len };
-	return (struct seen){ .dev = st->st_dev,
-			      .ino = st->st_ino,
-			      .size = (uint64_t)st->st_size,
-			      .mtime_ns = (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec,
-			      .found = 1,
-			      .path_len = (uint32_t)path_len };
+		return (struct answers_seen){ .path_len = (uint32_t)path_len };
+	return (struct answers_seen){ .dev = st->st_dev,
+				      .ino = st->st_ino,
+				      .size = (uint64_t)st->st_size,
+				      .mtime_ns =
+					      (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec,
+				      .found = 1,
+				      .path_len = (uint32_t)path_len };
 }
 
 /* The next of a list that is `len` bytes long, and its path: false where the list ends or is none. */
-static bool next_field(const char *list, size_t len, size_t *at, struct seen *out, const char **path)
+static bool next_field(const char *list, size_t len, size_t *at, struct answers_seen *out, const char **path)
 {
 	if (len - *at < sizeof(*out))
 		return false;
@@ -55,7 +56,7 @@ static bool next_field(const char *list, size_t len, size_t *at, struct seen *ou
 
 void answer_files_add(struct answer_files *f, const char *path, const struct stat *found)
 {
-	struct seen mine = seen_as(found, strlen(path)), other;
+	struct answers_seen mine = seen_as(found, strlen(path)), other;
 	const char *name;
 	size_t at = 0;
 
@@ -85,12 +86,12 @@ void answer_files_release(struct answer_files *f)
 static bool answer_unchanged(const char *list, size_t len, uint32_t count)
 {
 	const char *name;
-	struct seen was;
+	struct answers_seen was;
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
 		char path[MAX_PATH + 1];
-		struct seen is;
+		struct answers_seen is;
 		struct stat st;
 		bool there;
 
@@ -136,10 +137,10 @@ static void answer_name(const struct answer_key *key, char *name, size_t size)
 
 int answer_get(int dir, const struct answer_key *key, struct answer *out)
 {
-	const size_t unhashed = offsetof(struct head, key);
+	const size_t unhashed = offsetof(struct answers_head, key);
 	struct buf *b = &out->file;
 	const char *body;
-	struct head h;
+	struct answers_head h;
 	char name[40];
 	size_t left;
 
@@ -168,15 +169,15 @@ int answer_get(int dir, const struct answer_key *key, struct answer *out)
 
 int answer_put(int dir, const struct answer_key *key, const struct answer_files *files, const struct answer *a)
 {
-	const size_t unhashed = offsetof(struct head, key);
-	struct head h = { .magic = MAGIC,
-			  .key = *key,
-			  .status = a->status,
-			  .flags = a->flags,
-			  .files = files->count,
-			  .files_len = files->list.len,
-			  .log_len = (uint32_t)a->log_len,
-			  .text_len = a->text_len };
+	const size_t unhashed = offsetof(struct answers_head, key);
+	struct answers_head h = { .magic = MAGIC,
+				  .key = *key,
+				  .status = a->status,
+				  .flags = a->flags,
+				  .files = files->count,
+				  .files_len = files->list.len,
+				  .log_len = (uint32_t)a->log_len,
+				  .text_len = a->text_len };
 	char name[40];
 	AUTO_BUF(b);
 

@@ -30,7 +30,7 @@
 #define COPY_NAME "accperf-copy"
 #define PIECE (256u << 10) /* bytes of one read; by hand */
 
-struct answer {
+struct apart_answer {
 	uint32_t number;
 	int32_t err;
 	struct stat st;
@@ -45,7 +45,7 @@ struct opener {
 	unsigned grace_ms;
 };
 
-struct asked {
+struct apart_asked {
 	struct apart_wish *w; /* NULL: none */
 	struct opener *by;
 	bool answered;
@@ -55,7 +55,7 @@ struct asked {
 };
 
 static struct opener openers[OPENERS];
-static struct asked wishes[WISHES];
+static struct apart_asked wishes[WISHES];
 static uint32_t last_number;
 static unsigned grace_ms = GRACE_MS, limit_ms = LIMIT_MS;
 static struct openfile_refusals refused;
@@ -100,7 +100,7 @@ int apart_copy(int fd, const struct stat *st, uint64_t room)
 	return err ? err : copy;
 }
 
-static int send_answer(int sock, struct answer *a, int fd)
+static int send_answer(int sock, struct apart_answer *a, int fd)
 {
 	union {
 		char space[CMSG_SPACE(sizeof(int))];
@@ -146,7 +146,7 @@ static _Noreturn void serve_wishes(int sock, pid_t parent, int (*open_it)(const 
 		_exit(4);
 	inherit_nothing(sock);
 	while ((n = recv(sock, &w, sizeof(w), 0)) > 0 || (n < 0 && errno == EINTR)) {
-		struct answer a = { 0 };
+		struct apart_answer a = { 0 };
 		int fd;
 
 		if (n < (ssize_t)offsetof(struct apart_wish, path) + 1)
@@ -165,15 +165,15 @@ static _Noreturn void serve_wishes(int sock, pid_t parent, int (*open_it)(const 
 
 /* ---- here ---- */
 
-static void forget_wish(struct asked *a)
+static void forget_wish(struct apart_asked *a)
 {
 	if (a->answered && a->fd >= 0)
 		close(a->fd);
 	free(a->w);
-	*a = (struct asked){ 0 };
+	*a = (struct apart_asked){ 0 };
 }
 
-static void answer_wish(struct asked *a, int fd)
+static void answer_wish(struct apart_asked *a, int fd)
 {
 	a->answered = true;
 	a->fd = fd;
@@ -207,7 +207,7 @@ static bool take_answer(struct opener *o)
 		char space[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
 	} control;
-	struct answer got;
+	struct apart_answer got;
 	struct iovec part = { &got, sizeof(got) };
 	struct msghdr msg = {
 		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)
@@ -229,7 +229,7 @@ static bool take_answer(struct opener *o)
 		return false;
 	}
 	for (unsigned i = 0; i < WISHES; i++) {
-		struct asked *a = &wishes[i];
+		struct apart_asked *a = &wishes[i];
 
 		if (a->by != o || a->w->number != got.number)
 			continue;
@@ -290,7 +290,7 @@ static struct opener *opener_of(uint64_t device, int (*open_it)(const struct apa
 	return NULL;
 }
 
-static struct asked *find_wish(const struct apart_wish *w)
+static struct apart_asked *find_wish(const struct apart_wish *w)
 {
 	for (unsigned i = 0; i < WISHES; i++) {
 		const struct apart_wish *has = wishes[i].w;
@@ -328,10 +328,10 @@ static uint64_t room_for_copies(void)
 }
 
 static int ask(struct apart_wish *w, uint64_t device, int (*open_it)(const struct apart_wish *w, struct stat *st),
-	       struct asked **out)
+	       struct apart_asked **out)
 {
 	struct opener *o = opener_of(device, open_it);
-	struct asked *a = NULL;
+	struct apart_asked *a = NULL;
 
 	for (unsigned i = 0; i < WISHES && !a; i++)
 		a = wishes[i].w ? NULL : &wishes[i];
@@ -360,7 +360,7 @@ static int ask(struct apart_wish *w, uint64_t device, int (*open_it)(const struc
 	return 0;
 }
 
-static void wait_for(struct asked *a)
+static void wait_for(struct apart_asked *a)
 {
 	while (!a->answered && a->by->grace_ms) {
 		struct opener *o = a->by;
@@ -377,7 +377,7 @@ static void wait_for(struct asked *a)
 int apart_open(struct apart_wish *w, uint64_t device, int (*open_it)(const struct apart_wish *w, struct stat *st),
 	       struct stat *st)
 {
-	struct asked *a;
+	struct apart_asked *a;
 	int fd, err;
 
 	look_at_all();

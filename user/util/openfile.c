@@ -101,7 +101,7 @@ static int in_root(uint32_t pid, const char *path, int flags, uint64_t resolve)
 
 /* ---- what may wait for a server ---- */
 
-enum use { USE_COPY, USE_ITSELF };
+enum openfile_use { USE_COPY, USE_ITSELF };
 
 static bool itself;
 

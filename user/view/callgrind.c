@@ -23,7 +23,7 @@ struct cost {
 	size_t stamp; /* the cell that counted it last: recursion counts an edge once a sample */
 };
 
-struct writer {
+struct callgrind_writer {
 	const struct profile *p;
 	const uint64_t *calls; /* of export_opts */
 	struct cost *costs;
@@ -33,7 +33,7 @@ struct writer {
 };
 
 /* count: samples, or counted calls. */
-static int add_cost_at(struct writer *w, const uint32_t key[4], const struct profile_cell *c, uint64_t count,
+static int add_cost_at(struct callgrind_writer *w, const uint32_t key[4], const struct profile_cell *c, uint64_t count,
 		       size_t stamp)
 {
 	bool added;
@@ -57,7 +57,7 @@ static int add_cost_at(struct writer *w, const uint32_t key[4], const struct pro
 	return 0;
 }
 
-static int add_cell_costs(struct writer *w, size_t index, const struct export_steps *steps)
+static int add_cell_costs(struct callgrind_writer *w, size_t index, const struct export_steps *steps)
 {
 	const struct profile_cell *c = &w->p->cells[index];
 	uint64_t samples = c->samples[profile_unit(w->p)];
@@ -100,7 +100,7 @@ static int by_function(const void *a, const void *b)
 enum { NAME_FILE, NAME_FUNCTION, NAME_OBJECT };
 
 /* "key=(7) name" the first time, "key=(7)" after; one table for each kind of name. */
-static int name(struct writer *w, struct buf *out, const char *key, unsigned kind, const char *text,
+static int name(struct callgrind_writer *w, struct buf *out, const char *key, unsigned kind, const char *text,
 		uint32_t tell_apart)
 {
 	AUTO_BUF(unique);
@@ -121,7 +121,7 @@ static int name(struct writer *w, struct buf *out, const char *key, unsigned kin
 	return 0;
 }
 
-static int position(struct writer *w, struct buf *out, const char *const keys[3], uint32_t function)
+static int position(struct callgrind_writer *w, struct buf *out, const char *const keys[3], uint32_t function)
 {
 	const struct profile_function *f = &w->p->functions[function];
 	int err = name(w, out, keys[0], NAME_OBJECT, f->object, 0);
@@ -132,7 +132,7 @@ static int position(struct writer *w, struct buf *out, const char *const keys[3]
 	return err ? err : name(w, out, keys[2], NAME_FUNCTION, f->name, function);
 }
 
-static int render(struct writer *w, struct buf *out)
+static int render(struct callgrind_writer *w, struct buf *out)
 {
 	static const char *const here[3] = { "ob", "fl", "fn" }, *const called[3] = { "cob", "cfi", "cfn" };
 	int err = 0;
@@ -159,7 +159,7 @@ static int render(struct writer *w, struct buf *out)
 int export_callgrind(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
 	enum profile_unit unit = profile_unit(p);
-	struct writer w = { .p = p, .calls = o->calls };
+	struct callgrind_writer w = { .p = p, .calls = o->calls };
 	struct export_steps steps = { 0 };
 	const char *command = profile_meta(p, "command");
 	int err = 0;

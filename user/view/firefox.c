@@ -27,7 +27,7 @@
  * long it was not running, or not sampled; timers of CPUs that are out of step leave up to twice. */
 #define IDLE_PERIODS 3
 
-struct writer {
+struct firefox_writer {
 	const struct profile *p;
 	const struct in_order *order;
 	const struct export_opts *o;
@@ -38,7 +38,7 @@ struct writer {
 	int err;
 };
 
-static void drain(struct writer *w)
+static void drain(struct firefox_writer *w)
 {
 	if (w->j.out->len < DRAIN_AT || w->err || !w->o->drain)
 		return;
@@ -71,7 +71,7 @@ static void put_nothing(struct json *j, const char *key)
 	json_end(j);
 }
 
-static void put_string_index(struct writer *w, const char *text)
+static void put_string_index(struct firefox_writer *w, const char *text)
 {
 	int64_t s = firefox_string(&w->t, text);
 
@@ -80,7 +80,7 @@ static void put_string_index(struct writer *w, const char *text)
 	json_i64(&w->j, NULL, s);
 }
 
-static double ms_of(const struct writer *w, uint64_t time)
+static double ms_of(const struct firefox_writer *w, uint64_t time)
 {
 	return time > w->zero ? (double)(time - w->zero) / NS_PER_MS : 0;
 }
@@ -161,7 +161,7 @@ static bool exact(const struct profile *p)
 }
 
 /* What the reader of the profile should know, under its "more information". */
-static void put_remarks(struct writer *w)
+static void put_remarks(struct firefox_writer *w)
 {
 	const struct filtered part = { .by = w->o->filter, .of = "time", .shown = w->o->shown };
 	struct json *j = &w->j;
@@ -190,7 +190,7 @@ static void put_remarks(struct writer *w)
 	json_end(j);
 }
 
-static void put_meta(struct writer *w)
+static void put_meta(struct firefox_writer *w)
 {
 	const struct profile *p = w->p;
 	enum profile_unit unit = profile_unit(p);
@@ -242,7 +242,7 @@ static void breakpad_id(const struct profile_module *m, char out[34])
 	strcpy(out + 32, "0");
 }
 
-static void put_libs(struct writer *w)
+static void put_libs(struct firefox_writer *w)
 {
 	const char *arch = profile_meta(w->p, "arch");
 	struct json *j = &w->j;
@@ -269,7 +269,7 @@ static void put_libs(struct writer *w)
 	json_end(j);
 }
 
-static const struct profile_line *profile_line_of(const struct writer *w, size_t frame)
+static const struct profile_line *profile_line_of(const struct firefox_writer *w, size_t frame)
 {
 	uint32_t line = w->t.frames[frame].line;
 
@@ -277,7 +277,7 @@ static const struct profile_line *profile_line_of(const struct writer *w, size_t
 }
 
 /* -1 where an address says nothing: kernel frames have system call numbers, generated code no library. */
-static int64_t address_of(const struct writer *w, const struct firefox_frame *f)
+static int64_t address_of(const struct firefox_writer *w, const struct firefox_frame *f)
 {
 	const struct profile_frame *frame;
 	uint32_t kind;
@@ -292,7 +292,7 @@ static int64_t address_of(const struct writer *w, const struct firefox_frame *f)
 	return (int64_t)frame->addr;
 }
 
-static void put_frame_table(struct writer *w)
+static void put_frame_table(struct firefox_writer *w)
 {
 	const struct firefox_frame *f = w->t.frames;
 	size_t n = w->t.frame_count;
@@ -314,14 +314,14 @@ static void put_frame_table(struct writer *w)
 	json_end(j);
 }
 
-static const struct profile_function *profile_function_of(const struct writer *w, size_t func)
+static const struct profile_function *profile_function_of(const struct firefox_writer *w, size_t func)
 {
 	uint32_t f = w->t.funcs[func].function;
 
 	return f == FIREFOX_NONE ? NULL : &w->p->functions[f];
 }
 
-static uint32_t source_of(struct writer *w, size_t func)
+static uint32_t source_of(struct firefox_writer *w, size_t func)
 {
 	const struct profile_function *f = profile_function_of(w, func);
 	int64_t string = f && f->file ? firefox_string(&w->t, f->file) : -1;
@@ -330,14 +330,14 @@ static uint32_t source_of(struct writer *w, size_t func)
 	return at ? (uint32_t)*at : FIREFOX_NONE;
 }
 
-static uint32_t line_of_function(const struct writer *w, size_t func)
+static uint32_t line_of_function(const struct firefox_writer *w, size_t func)
 {
 	const struct profile_function *f = profile_function_of(w, func);
 
 	return f && f->line ? f->line : FIREFOX_NONE;
 }
 
-static void put_func_table(struct writer *w)
+static void put_func_table(struct firefox_writer *w)
 {
 	const struct firefox_func *f = w->t.funcs;
 	size_t n = w->t.func_count;
@@ -355,7 +355,7 @@ static void put_func_table(struct writer *w)
 	json_end(j);
 }
 
-static void put_shared(struct writer *w)
+static void put_shared(struct firefox_writer *w)
 {
 	const struct firefox_tables *t = &w->t;
 	struct json *j = &w->j;
@@ -400,7 +400,7 @@ struct sample_point {
 	uint32_t node;
 };
 
-static void put_point(struct writer *w, enum sample_column column, const struct sample_point *s)
+static void put_point(struct firefox_writer *w, enum sample_column column, const struct sample_point *s)
 {
 	bool timed = profile_unit(w->p) == PROFILE_TIME;
 
@@ -416,7 +416,7 @@ static void put_point(struct writer *w, enum sample_column column, const struct 
 
 /* A column of a thread's samples, with a point of no weight where the thread was not seen to run; returns how
  * many points there are. */
-static uint64_t put_points(struct writer *w, const struct ordered_thread *t, enum sample_column column)
+static uint64_t put_points(struct firefox_writer *w, const struct ordered_thread *t, enum sample_column column)
 {
 	bool timed = profile_unit(w->p) == PROFILE_TIME;
 	uint64_t last = 0, count = 0;
@@ -438,7 +438,7 @@ static uint64_t put_points(struct writer *w, const struct ordered_thread *t, enu
 	return count;
 }
 
-static void put_samples(struct writer *w, const struct ordered_thread *t)
+static void put_samples(struct firefox_writer *w, const struct ordered_thread *t)
 {
 	static const struct {
 		const char *key;
@@ -463,7 +463,7 @@ static void put_samples(struct writer *w, const struct ordered_thread *t)
 	json_end(j);
 }
 
-static void put_call(struct writer *w, const struct ordered_call *c)
+static void put_call(struct firefox_writer *w, const struct ordered_call *c)
 {
 	const struct ordered_api *a = &w->order->apis[c->api];
 	struct json *j = &w->j;
@@ -486,7 +486,7 @@ static void put_call(struct writer *w, const struct ordered_call *c)
 	json_end(j);
 }
 
-static void put_markers(struct writer *w, const struct ordered_thread *t)
+static void put_markers(struct firefox_writer *w, const struct ordered_thread *t)
 {
 	const struct ordered_call *c = w->order->calls ? &w->order->calls[t->first_call] : NULL;
 	size_t n = t->call_count;
@@ -503,7 +503,7 @@ static void put_markers(struct writer *w, const struct ordered_thread *t)
 	json_end(j);
 }
 
-static void put_thread(struct writer *w, const struct ordered_thread *t)
+static void put_thread(struct firefox_writer *w, const struct ordered_thread *t)
 {
 	struct json *j = &w->j;
 	char name[40];
@@ -529,7 +529,7 @@ static void put_thread(struct writer *w, const struct ordered_thread *t)
 	json_end(j);
 }
 
-static void put_threads(struct writer *w)
+static void put_threads(struct firefox_writer *w)
 {
 	static const struct ordered_thread nobody = { .comm = "(no samples)" };
 	bool any = false;
@@ -562,7 +562,7 @@ static uint64_t zero_of(const struct profile *p, const struct in_order *o, uint6
 
 int export_firefox(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
-	struct writer w = { .p = p, .order = o->in_order, .o = o, .j = { .out = out }, .e = e };
+	struct firefox_writer w = { .p = p, .order = o->in_order, .o = o, .j = { .out = out }, .e = e };
 
 	if (profile_unit(p) == PROFILE_ACCESSES)
 		return err_set(e, -ENOTSUP, "it has sampled accesses, not samples of time: use another format");

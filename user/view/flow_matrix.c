@@ -22,14 +22,14 @@ struct matrix {
 	double most, most_compute, all_compute; /* the last: of what is known */
 };
 
-struct rank {
+struct flow_matrix_rank {
 	uint32_t func;
 	double compute, in;
 };
 
 static int by_compute(const void *a, const void *b)
 {
-	const struct rank *x = a, *y = b;
+	const struct flow_matrix_rank *x = a, *y = b;
 
 	if (x->compute != y->compute)
 		return x->compute < y->compute ? 1 : -1;
@@ -57,7 +57,7 @@ static void add_compute(struct matrix *m, unsigned at, double compute)
 static int matrix_build(const struct flow_view *v, struct matrix *m)
 {
 	const struct flow *f = v->flow;
-	struct rank *r = calloc(f->func_count + 1u, sizeof(*r));
+	struct flow_matrix_rank *r = calloc(f->func_count + 1u, sizeof(*r));
 	uint32_t *place = calloc(f->func_count + 1u, sizeof(*place));
 	unsigned top = v->top ? v->top : TOP, n = 0, side;
 
@@ -66,7 +66,9 @@ static int matrix_build(const struct flow_view *v, struct matrix *m)
 		const struct flow_func *fn = &f->funcs[i];
 
 		if (!flow_is_pseudo(fn) && filter_code(v->filter, fn->name, fn->object) && flow_named(v, fn))
-			r[n++] = (struct rank){ i, flow_computes(fn).value > 0 ? flow_computes(fn).value : 0, fn->in };
+			r[n++] =
+				(struct flow_matrix_rank){ i, flow_computes(fn).value > 0 ? flow_computes(fn).value : 0,
+							   fn->in };
 	}
 	if (r)
 		qsort(r, n, sizeof(*r), by_compute);

@@ -38,14 +38,14 @@ static void show_heat_cell(struct buf *out, const struct text_style *s, double s
 	buf_addch(out, ' ');
 }
 
-struct rank {
+struct flow_text_rank {
 	uint32_t func;
 	double weight;
 };
 
 static int ranks_by_weight(const void *a, const void *b)
 {
-	const struct rank *x = a, *y = b;
+	const struct flow_text_rank *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
@@ -53,10 +53,10 @@ static int ranks_by_weight(const void *a, const void *b)
 }
 
 /* Functions by IN + OUT of the edges shown. */
-static struct rank *ranked(const struct flow_view *v, uint32_t *count)
+static struct flow_text_rank *ranked(const struct flow_view *v, uint32_t *count)
 {
 	const struct flow *f = v->flow;
-	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
+	struct flow_text_rank *r = calloc(f->func_count + 1, sizeof(*r));
 	uint32_t n = 0;
 
 	if (!r)
@@ -82,7 +82,7 @@ static void show_flow_map(const struct flow_view *v, const struct text_style *s,
 	unsigned width = s->width ? s->width : 120, top = v->top ? v->top : 12, fits = (width - NAME_COLUMNS - 5) / 4;
 	double total = flow_whole(v->flow);
 	uint32_t n;
-	struct rank *r = ranked(v, &n);
+	struct flow_text_rank *r = ranked(v, &n);
 
 	if (!r || !n) {
 		free(r);
@@ -193,7 +193,7 @@ static void show_functions(const struct flow_view *v, const struct text_style *s
 {
 	const struct flow *f = v->flow;
 	uint32_t n;
-	struct rank *r = ranked(v, &n);
+	struct flow_text_rank *r = ranked(v, &n);
 	unsigned rows = v->rows ? v->rows : 20;
 
 	text_hue_on(out, s, TEXT_BOLD);
@@ -251,7 +251,7 @@ static void show_calls_table(const struct flow_view *v, const struct text_style 
 
 static int by_traffic(const void *a, const void *b)
 {
-	const struct rank *x = a, *y = b;
+	const struct flow_text_rank *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? 1 : -1;
@@ -294,15 +294,15 @@ static void amount_or_part(struct buf *out, const struct flow *f, struct flow_ra
 static void show_inclusive(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
-	struct rank *r = calloc(f->func_count + 1, sizeof(*r));
+	struct flow_text_rank *r = calloc(f->func_count + 1, sizeof(*r));
 	unsigned rows = v->rows ? v->rows : 20, shown = 0, name = s->width && s->width < 108 ? 25 : 35;
 	bool distinct = !s->width || s->width >= name + 73;
 
 	for (uint32_t i = 0; r && i < f->func_count; i++) {
 		const struct flow_inclusive *n = &f->funcs[i].inc;
 
-		r[i] = (struct rank){ i, (isnan(n->in) ? 0 : n->in) + (isnan(n->out) ? 0 : n->out) +
-						 (isnan(n->local) ? 0 : n->local) };
+		r[i] = (struct flow_text_rank){ i, (isnan(n->in) ? 0 : n->in) + (isnan(n->out) ? 0 : n->out) +
+							   (isnan(n->local) ? 0 : n->local) };
 	}
 	if (!r)
 		return;

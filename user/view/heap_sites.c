@@ -10,7 +10,7 @@
 
 #define FRAMES_SHOWN 6 /* callers of a site, as text */
 
-struct order {
+struct heap_sites_order {
 	const struct flow_input *in;
 	uint32_t *of; /* sites, largest first; NULL: no memory, as they come */
 };
@@ -23,9 +23,9 @@ static int by_allocated(const void *a, const void *b, void *ctx)
 	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : x->told < y->told ? 1 : -(x->told > y->told);
 }
 
-static struct order order_sites(const struct flow_input *in)
+static struct heap_sites_order order_sites(const struct flow_input *in)
 {
-	struct order o = { in, calloc(in->heap.site_count + 1, sizeof(*o.of)) };
+	struct heap_sites_order o = { in, calloc(in->heap.site_count + 1, sizeof(*o.of)) };
 
 	for (uint32_t i = 0; o.of && i < in->heap.site_count; i++)
 		o.of[i] = i;
@@ -34,7 +34,7 @@ static struct order order_sites(const struct flow_input *in)
 	return o;
 }
 
-static const struct heap_site *in_order(const struct order *o, size_t i)
+static const struct heap_site *in_order(const struct heap_sites_order *o, size_t i)
 {
 	return &o->in->heap.site[o->of ? o->of[i] : i];
 }
@@ -54,14 +54,14 @@ static void each_frame(const struct flow_input *in, const struct heap_site *s,
 	}
 }
 
-struct callers {
+struct site_callers {
 	struct buf *out;
 	unsigned n;
 };
 
 static void text_caller(void *ctx, const struct profile_function *f, const struct profile_line *l)
 {
-	struct callers *c = ctx;
+	struct site_callers *c = ctx;
 
 	/* the site itself is named already */
 	if (c->n++ == 0 || c->n > FRAMES_SHOWN + 1)
@@ -92,7 +92,7 @@ static void text_rate(struct buf *out, double v, unsigned columns)
 void heap_sites_text(const struct heap_sites_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct heap *h = &v->in->heap;
-	struct order o = order_sites(v->in);
+	struct heap_sites_order o = order_sites(v->in);
 
 	text_hue_on(out, s, TEXT_BOLD);
 	buf_addf(out, "%11s%9s%12s%10s%10s%8s  %s", "bytes/s", "95%", "blocks/s", "mean size", "lives", "told", "site");
@@ -100,7 +100,7 @@ void heap_sites_text(const struct heap_sites_view *v, const struct text_style *s
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < h->site_count && i < v->rows; i++) {
 		const struct heap_site *k = in_order(&o, i);
-		struct callers c = { out, 0 };
+		struct site_callers c = { out, 0 };
 
 		text_amount(out, k->bytes, 11);
 		if (isnan(k->spread))
@@ -151,7 +151,7 @@ static void json_caller(void *ctx, const struct profile_function *f, const struc
 void heap_sites_json(const struct heap_sites_view *v, struct buf *out)
 {
 	const struct heap *h = &v->in->heap;
-	struct order o = order_sites(v->in);
+	struct heap_sites_order o = order_sites(v->in);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);

@@ -24,7 +24,7 @@
 #define GAP 60 /* between the halves */
 
 /* What one access did to one cell of one half. */
-struct touch {
+struct memory_film_touch {
 	uint32_t cell, func;
 	double bytes;
 };
@@ -35,7 +35,7 @@ struct film {
 	uint64_t *page; /* touched, ascending; the process's number above */
 	size_t pages;
 	uint64_t first, last; /* times */
-	struct touch *touch[2];
+	struct memory_film_touch *touch[2];
 	size_t touches[2];
 	uint32_t known[KNOWN], knowns; /* functions by bytes */
 };
@@ -92,7 +92,7 @@ static uint32_t row_of_page(const struct film *f, uint64_t page)
 
 static int by_cell(const void *a, const void *b)
 {
-	const struct touch *x = a, *y = b;
+	const struct memory_film_touch *x = a, *y = b;
 
 	if (x->cell != y->cell)
 		return x->cell < y->cell ? -1 : 1;
@@ -104,7 +104,7 @@ static int find_touches(struct film *f, int half)
 {
 	double span = (double)(f->last - f->first) + 1;
 	size_t n = 0, k = 0;
-	struct touch *t = malloc((f->in->access_count + 1) * sizeof(*t));
+	struct memory_film_touch *t = malloc((f->in->access_count + 1) * sizeof(*t));
 
 	f->touch[half] = t;
 	if (!t)
@@ -116,8 +116,8 @@ static int find_touches(struct film *f, int half)
 		if (!shown_in_film(f, a) || !(a->flags & (half ? FMT_A_LOAD : FMT_A_STORE)))
 			continue;
 		column = column < COLUMNS ? column : COLUMNS - 1;
-		t[n++] =
-			(struct touch){ row_of_page(f, film_page(a)) * COLUMNS + column, a->func, a->weight * a->size };
+		t[n++] = (struct memory_film_touch){ row_of_page(f, film_page(a)) * COLUMNS + column, a->func,
+						     a->weight * a->size };
 	}
 	qsort(t, n, sizeof(*t), by_cell);
 	for (size_t i = 0; i < n; i++) {
@@ -163,7 +163,7 @@ static const char *film_hue(const struct film *f, uint32_t func)
 
 static void draw_half(const struct film *f, int half, unsigned top, struct buf *out)
 {
-	const struct touch *t = f->touch[half];
+	const struct memory_film_touch *t = f->touch[half];
 
 	svg_label(out, LEFT, top - 8, "start", half ? "who reads" : "who writes");
 	buf_addf(out, "<rect x=\"%d\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"none\" stroke=\"#999\"/>\n", LEFT, top,

@@ -24,18 +24,18 @@ static double known(uint64_t n)
 }
 
 /* Cells that follow each other in one region. */
-struct stretch {
+struct map_stretch {
 	uint64_t from, to;
 	uint32_t region;
 	double allocated, written, read, unread;
 };
 
 /* From the i-th cell on; the index behind it. */
-static size_t next_map_stretch(const struct flow_input *in, size_t i, struct stretch *s)
+static size_t next_map_stretch(const struct flow_input *in, size_t i, struct map_stretch *s)
 {
 	const struct fmt_x_map *m = &in->x_map[i];
 
-	*s = (struct stretch){ .from = m->addr, .to = m->addr, .region = m->region };
+	*s = (struct map_stretch){ .from = m->addr, .to = m->addr, .region = m->region };
 	for (; i < in->x_map_count && m->addr == s->to && m->region == s->region; i++, m++) {
 		s->to = m->addr + m->len;
 		s->allocated += known(m->allocated);
@@ -56,7 +56,7 @@ void object_map_text(const struct flow_input *in, const struct text_style *s, st
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
 	for (size_t i = 0; i < in->x_map_count;) {
-		struct stretch x;
+		struct map_stretch x;
 
 		i = next_map_stretch(in, i, &x);
 		buf_addf(out, "%#14llx..%#-14llx %-6s", (unsigned long long)x.from, (unsigned long long)x.to,
@@ -123,7 +123,7 @@ static size_t lines_of(const struct flow_input *in)
 	size_t lines = 0;
 
 	for (size_t i = 0; i < in->x_map_count;) {
-		struct stretch x;
+		struct map_stretch x;
 		size_t first = i;
 
 		i = next_map_stretch(in, i, &x);
@@ -152,7 +152,7 @@ void object_map_svg(const struct flow_input *in, struct buf *out)
 			"<rect x=\"%u\" y=\"10\" width=\"10\" height=\"10\" fill=\"%s\"/><text x=\"%u\" y=\"19\">%s</text>\n",
 			20 + 210 * i, legend[i].hue, 34 + 210 * i, legend[i].name);
 	for (size_t i = 0; i < in->x_map_count;) {
-		struct stretch x;
+		struct map_stretch x;
 		size_t first = i;
 
 		i = next_map_stretch(in, i, &x);

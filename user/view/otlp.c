@@ -22,7 +22,7 @@
 #include "view/export.h"
 
 /* Fields of ProfilesDictionary. */
-enum table { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, TABLES };
+enum otlp_table { MAPPINGS = 1, LOCATIONS, FUNCTIONS, LINKS, STRINGS, ATTRIBUTES, STACKS, TABLES };
 
 struct otlp {
 	const struct profile *p;
@@ -33,7 +33,7 @@ struct otlp {
 	bool failed;
 };
 
-static uint32_t message_index(struct otlp *w, enum table t, const struct buf *message)
+static uint32_t message_index(struct otlp *w, enum otlp_table t, const struct buf *message)
 {
 	uint32_t id = buf_failed(message) ? 0 : intern_add(&w->table[t], message->data, message->len, NULL);
 

@@ -16,7 +16,7 @@
 #include "util/map.h"
 #include "view/export.h"
 
-struct writer {
+struct pprof_writer {
 	const struct profile *p;
 	const struct export_opts *o;
 	struct buf raw;
@@ -30,7 +30,7 @@ static int64_t cut_to_int64(double v)
 	return v >= 9.2e18 ? INT64_MAX : v > 0 ? (int64_t)(v + 0.5) : 0;
 }
 
-static int64_t pprof_string(struct writer *w, const char *s)
+static int64_t pprof_string(struct pprof_writer *w, const char *s)
 {
 	AUTO_BUF(text);
 	uint32_t id;
@@ -45,12 +45,12 @@ static int64_t pprof_string(struct writer *w, const char *s)
 }
 
 /* Locations: 1 without a stack, then the frames, then the flow's functions. */
-static uint64_t flow_location(const struct writer *w, uint32_t function)
+static uint64_t flow_location(const struct pprof_writer *w, uint32_t function)
 {
 	return (w->p->frame_count ? w->p->frame_count : 1) + 1 + function;
 }
 
-static void emit_piece(struct writer *w, const Pprof__Profile *piece)
+static void emit_piece(struct pprof_writer *w, const Pprof__Profile *piece)
 {
 	size_t n = pprof__profile__get_packed_size(piece);
 
@@ -60,7 +60,7 @@ static void emit_piece(struct writer *w, const Pprof__Profile *piece)
 	w->raw.len += n;
 }
 
-static void emit_head(struct writer *w)
+static void emit_head(struct pprof_writer *w)
 {
 	const struct profile *p = w->p;
 	enum profile_unit unit = profile_unit(p);
@@ -106,7 +106,7 @@ static void emit_head(struct writer *w)
 	emit_piece(w, &head);
 }
 
-static void emit_mapping(struct writer *w, size_t i)
+static void emit_mapping(struct pprof_writer *w, size_t i)
 {
 	const struct profile_module *m = &w->p->modules[i];
 	Pprof__Mapping map = PPROF__MAPPING__INIT, *maps[1] = { &map };
@@ -136,7 +136,7 @@ static size_t main_module(const struct profile *p)
 	return p->module_count > 1 ? 1 : 0;
 }
 
-static void emit_mappings(struct writer *w)
+static void emit_mappings(struct pprof_writer *w)
 {
 	size_t first = main_module(w->p);
 
@@ -146,7 +146,7 @@ static void emit_mappings(struct writer *w)
 			emit_mapping(w, i);
 }
 
-static void emit_functions(struct writer *w)
+static void emit_functions(struct pprof_writer *w)
 {
 	for (size_t i = 0; i < w->p->function_count; i++) {
 		const struct profile_function *f = &w->p->functions[i];
@@ -163,7 +163,7 @@ static void emit_functions(struct writer *w)
 	}
 }
 
-static void emit_location(struct writer *w, uint64_t id, const struct profile_frame *f)
+static void emit_location(struct pprof_writer *w, uint64_t id, const struct profile_frame *f)
 {
 	uint32_t first = w->o->inlined || !f ? 0 : f->count - 1, n = f ? f->count - first : 1;
 	Pprof__Location loc = PPROF__LOCATION__INIT, *locs[1] = { &loc };
@@ -191,7 +191,7 @@ static void emit_location(struct writer *w, uint64_t id, const struct profile_fr
 	free(at);
 }
 
-static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t *ids)
+static void emit_sample(struct pprof_writer *w, const struct profile_cell *c, uint64_t *ids)
 {
 	const struct profile *p = w->p;
 	enum profile_unit unit = profile_unit(p);
@@ -227,7 +227,7 @@ static void emit_sample(struct writer *w, const struct profile_cell *c, uint64_t
 
 /* Functions and locations of the flow's own: a location with inlined lines would hand a consumer's bytes
  * to what is inlined into it. Their ids follow those of the profile. */
-static void emit_flow_functions(struct writer *w)
+static void emit_flow_functions(struct pprof_writer *w)
 {
 	const struct flow *f = w->o->flow;
 
@@ -250,7 +250,7 @@ static void emit_flow_functions(struct writer *w)
 	}
 }
 
-static void add_bytes(struct writer *w, Pprof__Sample *s, Pprof__Label *labels, const char *key, double bytes)
+static void add_bytes(struct pprof_writer *w, Pprof__Sample *s, Pprof__Label *labels, const char *key, double bytes)
 {
 	Pprof__Label *l = &labels[s->n_label];
 
@@ -262,7 +262,7 @@ static void add_bytes(struct writer *w, Pprof__Sample *s, Pprof__Label *labels, 
 	s->n_label++;
 }
 
-static void emit_edge(struct writer *w, const struct flow_edge *edge)
+static void emit_edge(struct pprof_writer *w, const struct flow_edge *edge)
 {
 	const struct flow *f = w->o->flow;
 	uint64_t ids[2] = { flow_location(w, edge->consumer), flow_location(w, edge->producer) };
@@ -294,7 +294,7 @@ static void emit_edge(struct writer *w, const struct flow_edge *edge)
 	emit_piece(w, &piece);
 }
 
-static void emit_strings(struct writer *w)
+static void emit_strings(struct pprof_writer *w)
 {
 	for (uint32_t i = 0; i <= w->strings.count; i++) {
 		const char *s = i ? intern_get(&w->strings, i, NULL) : "";
@@ -338,7 +338,7 @@ static int gzip(const struct buf *in, struct buf *out)
 
 int export_pprof(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
-	struct writer w = { .p = p, .o = o };
+	struct pprof_writer w = { .p = p, .o = o };
 	enum profile_unit unit = profile_unit(p);
 	uint32_t deepest = 1;
 	uint64_t *ids;

@@ -10,7 +10,7 @@
 #include "util/map.h"
 #include "view/export.h"
 
-struct writer {
+struct speedscope_writer {
 	const struct profile *p;
 	const struct export_opts *o;
 	struct json j;
@@ -19,7 +19,7 @@ struct writer {
 	struct buf frames;
 };
 
-static int64_t frame_index(struct writer *w, const struct profile_line *l)
+static int64_t frame_index(struct speedscope_writer *w, const struct profile_line *l)
 {
 	const struct profile_function *f = &w->p->functions[l->function];
 	bool added;
@@ -42,7 +42,7 @@ static int64_t frame_index(struct writer *w, const struct profile_line *l)
 	return (int64_t)*at;
 }
 
-static int add_samples(struct writer *w, size_t first, size_t end)
+static int add_samples(struct speedscope_writer *w, size_t first, size_t end)
 {
 	static const struct profile_line unknown = { 0 };
 	enum profile_unit unit = profile_unit(w->p);
@@ -73,7 +73,7 @@ static int add_samples(struct writer *w, size_t first, size_t end)
 	return 0;
 }
 
-static int add_profile(struct writer *w, const char *name, size_t first, size_t end)
+static int add_profile(struct speedscope_writer *w, const char *name, size_t first, size_t end)
 {
 	enum profile_unit unit = profile_unit(w->p);
 	double total = 0;
@@ -100,7 +100,7 @@ static int add_profile(struct writer *w, const char *name, size_t first, size_t 
 }
 
 /* Writers above the readers of their bytes, in a profile of its own; frames follow those of the stacks. */
-static int add_flow_profile(struct writer *w)
+static int add_flow_profile(struct speedscope_writer *w)
 {
 	const struct flow *f = w->o->flow;
 	uint64_t first = w->frame_at.used;
@@ -149,7 +149,7 @@ static int add_flow_profile(struct writer *w)
 
 int export_speedscope(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
 {
-	struct writer w = { .p = p, .o = o, .j = { .out = out } };
+	struct speedscope_writer w = { .p = p, .o = o, .j = { .out = out } };
 	const char *command = profile_meta(p, "command");
 	int err = 0;
 

@@ -15,13 +15,13 @@
 #define WARM 0.005     /* of the CPU time: green from there on; by hand */
 #define NO_FIGURE TOP_FIGURES
 
-enum form { SHARE, INTERVAL, NUMBER, BYTES, RATIO, TEXT, OBJECT };
+enum top_lines_form { SHARE, INTERVAL, NUMBER, BYTES, RATIO, TEXT, OBJECT };
 
 /* In the order of the screen. `before`: who gets room first; 0: never left out. */
-static const struct column {
+static const struct top_lines_column {
 	const char *title;
 	enum top_figure figure; /* NO_FIGURE: a text */
-	enum form form;
+	enum top_lines_form form;
 	unsigned width, before;
 	const char *what;
 } columns[] = {
@@ -109,7 +109,8 @@ static double share_instead(const struct top_function *f, enum top_figure figure
 	return figure == TOP_IN ? f->figure[TOP_IN_SHARE] : figure == TOP_OUT ? f->figure[TOP_OUT_SHARE] : NAN;
 }
 
-static void add_top_cell(const struct top_function *f, const struct column *c, unsigned width, struct buf *out)
+static void add_top_cell(const struct top_function *f, const struct top_lines_column *c, unsigned width,
+			 struct buf *out)
 {
 	double v = c->figure == NO_FIGURE ? NAN : f->figure[c->figure];
 	AUTO_BUF(b);
@@ -175,7 +176,7 @@ static int by_chosen_column(const void *a, const void *b, void *ctx)
 {
 	const struct order_by *o = ctx;
 	const struct top_function *x = &o->functions[*(const uint32_t *)a], *y = &o->functions[*(const uint32_t *)b];
-	const struct column *c = &columns[o->column];
+	const struct top_lines_column *c = &columns[o->column];
 	double u, v;
 	int d;
 

@@ -14,13 +14,13 @@
 
 #define LONGEST 3600 /* seconds: what would take longer is no advice */
 
-enum side { BELOW, ABOVE };
+enum trust_side { BELOW, ABOVE };
 
 /* In texts, {n} is the fact as a number, {p} as per cent, {time} how long a recording meets `enough`. */
 struct rule {
 	unsigned views;
 	enum trust_fact fact;
-	enum side side;
+	enum trust_side side;
 	double limit;
 	enum trust_mark mark;
 	double enough; /* of the fact, for {time} */

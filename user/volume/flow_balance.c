@@ -33,7 +33,7 @@ struct net {
 	double *in, *out; /* sums by node, by group */
 };
 
-struct work {
+struct flow_balance_work {
 	struct flow_balance *s;
 	struct net all, free;
 	double *x, *q, *diag; /* by edge */
@@ -87,7 +87,7 @@ static double variance_of_runs(const struct flow_balance *s, double runs, double
 	return (runs * s->period + SPREAD_INSNS * runs * runs) / cost;
 }
 
-static void set_weights(const struct work *w, const double *runs, double usual)
+static void set_weights(const struct flow_balance_work *w, const double *runs, double usual)
 {
 	const struct flow_balance *s = w->s;
 	const struct net *t = &w->all;
@@ -116,7 +116,7 @@ static void set_weights(const struct work *w, const double *runs, double usual)
 }
 
 /* The gradient's constant part: what the time of the edge's block asks for. */
-static double gradient_constant(const struct work *w, uint32_t e)
+static double gradient_constant(const struct flow_balance_work *w, uint32_t e)
 {
 	uint32_t to = w->all.to[e];
 	const struct flow_balance_node *n = &w->s->node[to];
@@ -126,7 +126,7 @@ static double gradient_constant(const struct work *w, uint32_t e)
 
 /* The copy for conjugate gradients, of the edges of which r is not held at zero. What a free edge's node owes
  * its groups belongs to it, whether or not these have free edges. Order stays, so sums do. */
-static void set_free(struct work *w)
+static void set_free(struct flow_balance_work *w)
 {
 	const struct net *t = &w->all;
 	struct net *f = &w->free;
@@ -171,7 +171,7 @@ static void set_free(struct work *w)
 	}
 }
 
-static double step_on(struct work *w, double a)
+static double step_on(struct flow_balance_work *w, double a)
 {
 	double *restrict x = w->fx, *restrict r = w->r, even = 0, odd = 0;
 	const double *restrict p = w->p, *restrict q = w->fq, *restrict d = w->fdiag;
@@ -193,7 +193,7 @@ static double step_on(struct work *w, double a)
 	return even + odd;
 }
 
-static void turn(struct work *w, double b)
+static void turn(struct flow_balance_work *w, double b)
 {
 	double *restrict p = w->p;
 	const double *restrict r = w->r, *restrict d = w->fdiag;
@@ -204,7 +204,7 @@ static void turn(struct work *w, double b)
 
 /* From the present x towards the least squares over the edges that are not held at zero, by conjugate
  * gradients preconditioned by the diagonal. */
-static void descend(struct work *w, bool release)
+static void descend(struct flow_balance_work *w, bool release)
 {
 	const struct flow_balance *s = w->s;
 	const struct net *f = &w->free;
@@ -242,7 +242,7 @@ static void descend(struct work *w, bool release)
 
 /* No flow is negative: edges that came out so are held at zero until the rest would rather have them
  * back. */
-static void descend_above_zero(struct work *w, int turns)
+static void descend_above_zero(struct flow_balance_work *w, int turns)
 {
 	for (int again = 0; again < turns; again++) {
 		bool negative = false;
@@ -259,7 +259,7 @@ static void descend_above_zero(struct work *w, int turns)
 	}
 }
 
-static void executions(const struct work *w, double *runs, double least)
+static void executions(const struct flow_balance_work *w, double *runs, double least)
 {
 	const struct flow_balance *s = w->s;
 
@@ -308,7 +308,7 @@ static void net_parts(struct net *t, const struct flow_balance *s, char **b, siz
 	t->out = part_of_block(b, at, s->groups, sizeof(*t->out));
 }
 
-static size_t work_parts(struct work *w, char *block)
+static size_t work_parts(struct flow_balance_work *w, char *block)
 {
 	const struct flow_balance *s = w->s;
 	double **by_edge[] = { &w->x, &w->q, &w->diag, &w->fx, &w->r, &w->p, &w->fq, &w->fdiag };
@@ -325,7 +325,7 @@ static size_t work_parts(struct work *w, char *block)
 	return at;
 }
 
-static bool allocate_work(struct work *w)
+static bool allocate_work(struct flow_balance_work *w)
 {
 	const struct flow_balance *s = w->s;
 
@@ -347,7 +347,7 @@ static bool allocate_work(struct work *w)
 
 int flow_balance_solve(struct flow_balance *s)
 {
-	struct work w = { .s = s };
+	struct flow_balance_work w = { .s = s };
 	double *runs = malloc((s->nodes + 1) * sizeof(*runs)), time = 0, cost = 0, sampled = 0, usual, least;
 	int err = -ENOMEM;
 
