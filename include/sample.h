@@ -73,7 +73,8 @@ struct sample_build_id {
 	uint8_t id[20];
 };
 
-#define SAMPLE_PAGE 4096u /* bytes of a page of x86-64 */
+#define SAMPLE_PAGE_SHIFT 12
+#define SAMPLE_PAGE (1u << SAMPLE_PAGE_SHIFT) /* bytes of a page of x86-64 */
 
 struct sample_page {
 	uint64_t addr; /* a multiple of SAMPLE_PAGE */

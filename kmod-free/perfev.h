@@ -17,6 +17,7 @@ int perfev_open(struct perf_event_attr *attr, int pid, int cpu, int group, unsig
 int have_capability(int cap);
 /* Raises the soft limit of open files to the hard one; many threads need many events. */
 void raise_file_limit(void);
+#define CPUS_MOST 1024 /* of a machine; by hand */
 int online_cpus(int *cpus, int max);
 
 #endif

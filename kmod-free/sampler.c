@@ -23,7 +23,7 @@
 
 /* Of one read: where samples come faster than they are worked off, the rest of the loop needs its turn. */
 #define READ_MAX 2048
-#define MAX_CPUS 1024
+
 #define TIMERS_MOST 20000   /* of the kernel a second and CPU, each some 60 ns later for us: .1 % of the CPU */
 #define STAGGER_NS 20000000 /* over which the CPUs' timers are started, one after the other: 20 ms at most; by hand */
 
@@ -224,7 +224,7 @@ static int add_cpu(struct sampler *s, int cpu, struct err *e)
 
 static int attach_cpus(struct sampler *s, struct err *e)
 {
-	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
+	int cpus[CPUS_MOST], n = online_cpus(cpus, CPUS_MOST), err = 0;
 
 	for (int i = 0; i < n && !err; i++)
 		err = add_cpu(s, cpus[i], e);
@@ -454,7 +454,7 @@ static bool died(const struct sampler *s, struct timer *t)
 
 void sampler_second(struct sampler *s)
 {
-	int cpus[MAX_CPUS], n;
+	int cpus[CPUS_MOST], n;
 	uint64_t passed;
 
 	followed_if_short(sampler_targets_fd(s), s->bpf->bss->counters, &s->room);
@@ -464,7 +464,7 @@ void sampler_second(struct sampler *s)
 	s->passed = passed;
 	if (!s->of_cpus)
 		return;
-	n = online_cpus(cpus, MAX_CPUS);
+	n = online_cpus(cpus, CPUS_MOST);
 	for (size_t i = 0; i < s->count && n > 0; i++) {
 		int k = 0;
 

@@ -12,7 +12,6 @@
 #include "kmod-free/sideband_kept.h"
 #include "util/grow.h"
 
-#define MAX_CPUS 1024 /* by hand */
 #define RING_PAGES 64 /* 256 KiB; by hand */
 
 struct sideband {
@@ -89,7 +88,7 @@ int sideband_follow(struct sideband *s, const struct targets *t)
 
 struct sideband *sideband_new(const struct targets *t, struct err *e)
 {
-	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS), err = 0;
+	int cpus[CPUS_MOST], n = online_cpus(cpus, CPUS_MOST), err = 0;
 	struct sideband *s;
 
 	if (n <= 0) {
@@ -148,7 +147,7 @@ static bool dead(struct heard *h)
 
 void sideband_second(struct sideband *s)
 {
-	int cpus[MAX_CPUS], n = online_cpus(cpus, MAX_CPUS);
+	int cpus[CPUS_MOST], n = online_cpus(cpus, CPUS_MOST);
 
 	for (size_t i = 0; i < s->count && n > 0; i++) {
 		int k = 0;

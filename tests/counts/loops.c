@@ -266,8 +266,8 @@ static void if_begun_within(struct loops_one *o, const struct loops_frame *f, un
 
 	trip_pairs_begin(&p, o->how, o->alone);
 	if (header && !o->alone && o->how->exits + 2 <= EXECWIN_SLOTS)
-		trip_pairs_hit(&p, TRIPS_HEADER, o->header_sp, 0, false, NULL, NULL, &n);
-	if (trip_pairs_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIPS_WITHIN)
+		trip_pairs_hit(&p, TRIP_PAIRS_HEADER, o->header_sp, 0, false, NULL, NULL, &n);
+	if (trip_pairs_hit(&p, slot, sp, value, true, NULL, NULL, &n) != TRIP_PAIRS_WITHIN)
 		return;
 	o->within += instructions;
 	o->within_right += near(n, f->begun ? f->runs : 0) ? instructions : 0;
@@ -293,14 +293,14 @@ static void hit(struct loops *l, struct loops_one *o, unsigned slot, const uint6
 						 : o->how->in.entry_reg;
 	uint64_t value = which == DEC_NOREG ? 0 : reg[which], n;
 	bool list = !o->how->in.stride;
-	unsigned most = !slot ? TRIPS_HITS + 1 : list ? LIST_HITS : TRIPS_HITS;
-	bool ends = ++o->hits[slot] == most || ++o->all == 3 * TRIPS_HITS;
+	unsigned most = !slot ? TRIP_PAIRS_HITS + 1 : list ? LIST_HITS : TRIP_PAIRS_HITS;
+	bool ends = ++o->hits[slot] == most || ++o->all == 3 * TRIP_PAIRS_HITS;
 
 	if (slot)
 		begun_within(l, o, f, slot, sp, value);
 	switch (trip_pairs_hit(&o->pairs, slot, sp, value, ends, l->peek, l->ctx, &n)) {
-	case TRIPS_ONE: verdict(o, f, slot, n, value); break;
-	case TRIPS_ODD: o->odd++; break;
+	case TRIP_PAIRS_ONE: verdict(o, f, slot, n, value); break;
+	case TRIP_PAIRS_ODD: o->odd++; break;
 	default: break;
 	}
 	if (!slot) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Arbitrary bytes as a function of a target: leaders, blocks, evaluation, the instruction before. */
+/* Arbitrary bytes as a function of a target: starts, blocks, evaluation, the instruction before. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -37,7 +37,7 @@ static int met(unsigned slot, uint64_t sp, uint64_t value, bool last)
 	uint64_t n = 0;
 	enum trip_pairs_said said = trip_pairs_hit(&p, slot, sp, value, last, next, NULL, &n);
 
-	return said == TRIPS_ONE || said == TRIPS_WITHIN ? (int)n : -1 - (int)said;
+	return said == TRIP_PAIRS_ONE || said == TRIP_PAIRS_WITHIN ? (int)n : -1 - (int)said;
 }
 
 static int in(uint64_t sp, uint64_t value)
@@ -50,8 +50,8 @@ static int out(uint64_t sp, uint64_t value)
 	return met(1, sp, value, false);
 }
 
-#define NOTHING (-1 - (int)TRIPS_NOTHING)
-#define ODD (-1 - (int)TRIPS_ODD)
+#define NOTHING (-1 - (int)TRIP_PAIRS_NOTHING)
+#define ODD (-1 - (int)TRIP_PAIRS_ODD)
 
 static void pairs(void **state)
 {
@@ -86,15 +86,15 @@ static void begun_before(void **state)
 	assert_int_equal(out(8, 5), 5);
 	assert_int_equal(out(8, 5), NOTHING);
 	trip_pairs_begin(&p, &counted, true);
-	assert_int_equal(out(8, TRIPS_MOST), NOTHING);
+	assert_int_equal(out(8, TRIP_PAIRS_MOST), NOTHING);
 	/* passed by, perhaps: not unless the header ran, in the same call */
 	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(out(8, 5), NOTHING);
 	trip_pairs_begin(&p, &counted, false);
-	assert_int_equal(met(TRIPS_HEADER, 80, 0, false), NOTHING);
+	assert_int_equal(met(TRIP_PAIRS_HEADER, 80, 0, false), NOTHING);
 	assert_int_equal(out(8, 5), NOTHING);
 	trip_pairs_begin(&p, &counted, false);
-	assert_int_equal(met(TRIPS_HEADER, 8, 0, false), NOTHING);
+	assert_int_equal(met(TRIP_PAIRS_HEADER, 8, 0, false), NOTHING);
 	assert_int_equal(out(8, 5), 5);
 	/* too late, or from nobody knows where */
 	trip_pairs_begin(&p, &counted, true);

@@ -18,7 +18,7 @@ struct block {
 	uint64_t start;
 	uint32_t count; /* instructions of the block itself */
 	uint32_t bytes;
-	bool leader_known;
+	bool start_known;
 	struct block_work work;
 	uint8_t *code; /* bytes as decoded */
 	uint32_t *off;
@@ -26,7 +26,7 @@ struct block {
 };
 
 struct block_function {
-	struct block_starts leaders;
+	struct block_starts starts;
 	bool usable;
 };
 
@@ -72,7 +72,7 @@ void block_cache_forget(struct block_cache *c)
 	while (map_next(&c->functions, &pos, &key, &value)) {
 		struct block_function *f = (struct block_function *)(uintptr_t)*value;
 
-		block_starts_release(&f->leaders);
+		block_starts_release(&f->starts);
 		free(f);
 	}
 	map_release(&c->blocks);
@@ -121,16 +121,16 @@ static const struct block_function *cached_function_of(struct block_cache *c, co
 	f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
-	f->usable = !block_starts_find(code, start, end, &f->leaders) && f->leaders.decoded;
+	f->usable = !block_starts_find(code, start, end, &f->starts) && f->starts.decoded;
 	slot = map_put(&c->functions, key, NULL);
 	if (!slot) {
-		block_starts_release(&f->leaders);
+		block_starts_release(&f->starts);
 		free(f);
 		return NULL;
 	}
 	*slot = (uint64_t)(uintptr_t)f;
 	c->stats.functions++;
-	c->bytes += sizeof(*f) + f->leaders.count * sizeof(uint32_t);
+	c->bytes += sizeof(*f) + f->starts.count * sizeof(uint32_t);
 	return f;
 }
 
@@ -185,9 +185,9 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 		if (insn[n++].flags & DEC_F_BRANCH)
 			break;
 		if (f) {
-			int i = block_starts_index(&f->leaders, from + at);
+			int i = block_starts_index(&f->starts, from + at);
 
-			if (i < 0 || (f->leaders.insn[i] & LEADERS_MARK))
+			if (i < 0 || (f->starts.insn[i] & STARTS_MARK))
 				break;
 		}
 	}
@@ -214,19 +214,19 @@ static struct block *decode_block(const struct block_code *code, uint64_t from, 
 	return b;
 }
 
-/* Where decoding begins: the leader if it is certain, else the instruction itself. */
-static uint64_t block_start(const struct block_function *f, uint64_t ip, bool *leader_known)
+/* Where decoding begins: the start if it is certain, else the instruction itself. */
+static uint64_t block_start(const struct block_function *f, uint64_t ip, bool *start_known)
 {
-	int i = f ? block_starts_index(&f->leaders, ip) : -1;
+	int i = f ? block_starts_index(&f->starts, ip) : -1;
 	int first = i;
 
-	*leader_known = false;
-	if (i < 0 || !f->leaders.complete)
+	*start_known = false;
+	if (i < 0 || !f->starts.complete)
 		return ip;
-	while (first > 0 && !(f->leaders.insn[first] & LEADERS_MARK) && i - first < BLOCK_MAX_INSNS / 2)
+	while (first > 0 && !(f->starts.insn[first] & STARTS_MARK) && i - first < BLOCK_MAX_INSNS / 2)
 		first--;
-	*leader_known = f->leaders.insn[first] & LEADERS_MARK;
-	return f->leaders.start + (f->leaders.insn[first] & LEADERS_OFFSET);
+	*start_known = f->starts.insn[first] & STARTS_MARK;
+	return f->starts.start + (f->starts.insn[first] & STARTS_OFFSET);
 }
 
 static bool remember(struct block_cache *c, uint64_t key, struct block *b)
@@ -256,7 +256,7 @@ static int find_block(struct block_cache *c, const struct block_code *code, uint
 	const struct block_function *f;
 	uint64_t key, *slot, start;
 	struct block *b;
-	bool leader;
+	bool start_known;
 
 	if (!make_key(code, ip, &key))
 		return -ENODATA;
@@ -281,17 +281,17 @@ static int find_block(struct block_cache *c, const struct block_code *code, uint
 	f = cached_function_of(c, code, ip);
 	if (f && !f->usable)
 		f = NULL;
-	start = block_start(f, ip, &leader);
+	start = block_start(f, ip, &start_known);
 	b = decode_block(code, start, f);
 	if (b && ip - start >= b->bytes && start != ip) {
 		/* longer than a block may be: keep to what follows the sample */
 		free_block(b);
-		leader = false;
+		start_known = false;
 		b = decode_block(code, ip, f);
 	}
 	if (!b)
 		return -ENODATA;
-	b->leader_known = leader;
+	b->start_known = start_known;
 	if (code->volatile_bytes && !unchanged(code, b)) {
 		free_block(b);
 		c->stats.rewritten++;
@@ -449,7 +449,7 @@ int block_sample(struct block_cache *c, const struct block_code *code, const str
 		return -ENODATA;
 	}
 	out->start = b->start;
-	out->leader_known = b->leader_known;
+	out->start_known = b->start_known;
 	out->work = b->work;
 	own = n = append(c, 0, b, 0, BLOCK_MAX_INSNS, bias);
 	if (follow)
@@ -476,12 +476,12 @@ int block_previous(struct block_cache *c, const struct block_code *code, uint64_
 
 	if (!f || !f->usable)
 		return -ENODATA;
-	want = (uint32_t)(code_ip - f->leaders.start);
+	want = (uint32_t)(code_ip - f->starts.start);
 	/* the last instruction that begins before code_ip; it must end there */
-	next = BISECT(i, f->leaders.count, (f->leaders.insn[i] & LEADERS_OFFSET) < want);
+	next = BISECT(i, f->starts.count, (f->starts.insn[i] & STARTS_OFFSET) < want);
 	if (!next)
 		return -ENODATA;
-	*addr = f->leaders.start + (f->leaders.insn[next - 1] & LEADERS_OFFSET);
+	*addr = f->starts.start + (f->starts.insn[next - 1] & STARTS_OFFSET);
 	have = code->read(code->ctx, *addr, bytes, sizeof(bytes));
 	if (dec_decode(bytes, have, insn) || *addr + insn->len != code_ip)
 		return -ENODATA;

@@ -3,7 +3,7 @@
  * The basic block around a sampled instruction, and the addresses that its operands have or had,
  * computed from the registers (and the piece of stack) seen at the sample. An address is exact or
  * unknown: nothing is guessed. Exact means: follows from the sampled state if the block was entered
- * at its leader, which is assumed only where all leaders of the function are known.
+ * at its start, which is assumed only where all starts of the function are known.
  *
  * Owns the cache of decoded blocks. Included by record, volume, flow, cli and tests. Code comes through
  * a callback, so that files, JIT memory and tests look alike; its bytes are untrusted.
@@ -74,8 +74,8 @@ struct block_work {
 void block_work_add(struct block_work *w, const struct dec_insn *d);
 
 struct block_result {
-	uint64_t start; /* leader, or the sampled instruction when leaders are unknown */
-	bool leader_known;
+	uint64_t start; /* of the block, or the sampled instruction when starts are unknown */
+	bool start_known;
 	struct block_work work;
 	unsigned known, unknown;             /* operands (lanes for gather and scatter), block and what follows */
 	unsigned block_known, block_unknown; /* of the block alone */

@@ -18,7 +18,7 @@ struct body {
 
 static int read_body(const struct block_code *code, uint64_t start, uint64_t end, struct body *b)
 {
-	if (end <= start || end - start > LEADERS_MAX_FUNCTION)
+	if (end <= start || end - start > STARTS_MAX_FUNCTION)
 		return -ENODATA;
 	b->start = start;
 	b->len = (size_t)(end - start);
@@ -40,8 +40,8 @@ int block_starts_index(const struct block_starts *l, uint64_t addr)
 
 	if (addr < l->start || addr >= l->end)
 		return -1;
-	at = BISECT(i, l->count, (l->insn[i] & LEADERS_OFFSET) < want);
-	return at < l->count && (l->insn[at] & LEADERS_OFFSET) == want ? (int)at : -1;
+	at = BISECT(i, l->count, (l->insn[i] & STARTS_OFFSET) < want);
+	return at < l->count && (l->insn[at] & STARTS_OFFSET) == want ? (int)at : -1;
 }
 
 /* false: the target is inside but no instruction begins there: overlapping code */
@@ -54,7 +54,7 @@ static bool mark_start(struct block_starts *l, uint64_t addr)
 	i = block_starts_index(l, addr);
 	if (i < 0)
 		return false;
-	l->insn[i] |= LEADERS_MARK;
+	l->insn[i] |= STARTS_MARK;
 	return true;
 }
 
@@ -121,7 +121,7 @@ static int collect_insns(struct block_starts *l, const struct body *b, bool *ind
 		if (!GROW(l->insn, l->count, cap, 64))
 			return -ENOMEM;
 		l->insn[l->count++] =
-			(uint32_t)off | (next_leads ? LEADERS_MARK : 0) | (d.flags & DEC_F_BRANCH ? LEADERS_BRANCH : 0);
+			(uint32_t)off | (next_leads ? STARTS_MARK : 0) | (d.flags & DEC_F_BRANCH ? STARTS_BRANCH : 0);
 		next_leads = d.flags & DEC_F_BRANCH;
 		if ((d.flags & DEC_F_BRANCH) &&
 		    !(d.flags & (DEC_F_DIRECT | DEC_F_CALL | DEC_F_RET | DEC_F_SYSCALL | DEC_F_TRAP)))
@@ -148,8 +148,8 @@ static unsigned find_tables(const struct block_code *code, struct block_starts *
 	unsigned tables = 0, entries = 0, n;
 
 	for (uint32_t i = 0; i < l->count && entries < TABLE_ENTRIES_MAX; i++) {
-		uint32_t off = l->insn[i] & LEADERS_OFFSET;
-		size_t next = i + 1 < l->count ? l->insn[i + 1] & LEADERS_OFFSET : b->len;
+		uint32_t off = l->insn[i] & STARTS_OFFSET;
+		size_t next = i + 1 < l->count ? l->insn[i + 1] & STARTS_OFFSET : b->len;
 		struct dec_insn d;
 		const struct dec_mem *m;
 
@@ -193,11 +193,11 @@ int block_starts_find(const struct block_code *code, uint64_t start, uint64_t en
 		goto out;
 	out->complete = true;
 	for (uint32_t i = 0; i < out->count; i++) {
-		uint32_t off = out->insn[i] & LEADERS_OFFSET;
+		uint32_t off = out->insn[i] & STARTS_OFFSET;
 		struct dec_insn d;
 		uint64_t target;
 
-		if (!(out->insn[i] & LEADERS_BRANCH) || dec_decode_flow(b.bytes + off, b.len - off, &d) ||
+		if (!(out->insn[i] & STARTS_BRANCH) || dec_decode_flow(b.bytes + off, b.len - off, &d) ||
 		    !(d.flags & DEC_F_DIRECT))
 			continue;
 		target = start + off + d.len + (uint64_t)d.target;

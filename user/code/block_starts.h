@@ -8,7 +8,7 @@
 
 #include "code/block.h"
 
-#define LEADERS_MAX_FUNCTION (1u << 20) /* bytes: more is a section without symbols and no function; by hand */
+#define STARTS_MAX_FUNCTION (1u << 20) /* bytes: more is a section without symbols and no function; by hand */
 
 struct block_starts {
 	uint64_t start, end;
@@ -18,9 +18,9 @@ struct block_starts {
 	bool complete; /* and every way into a block is known: no indirect jump without a table */
 };
 
-#define LEADERS_MARK 0x80000000u   /* a block begins there */
-#define LEADERS_BRANCH 0x40000000u /* DEC_F_BRANCH: others need not be decoded again for the flow */
-#define LEADERS_OFFSET 0x3fffffffu /* the rest: bytes from the function's start */
+#define STARTS_MARK 0x80000000u   /* a block begins there */
+#define STARTS_BRANCH 0x40000000u /* DEC_F_BRANCH: others need not be decoded again for the flow */
+#define STARTS_OFFSET 0x3fffffffu /* the rest: bytes from the function's start */
 
 /* 0; -ENODATA: the bytes cannot be read; -ENOMEM. A function that does not decode is no error. */
 int block_starts_find(const struct block_code *code, uint64_t start, uint64_t end, struct block_starts *out);

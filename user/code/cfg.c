@@ -185,7 +185,7 @@ static int add_table(struct cfg_builder *b, uint32_t jump)
 	return rc;
 }
 
-static int mark_leaders(struct cfg_builder *b)
+static int mark_starts(struct cfg_builder *b)
 {
 	struct cfg *c = b->c;
 	struct dec_insn d;
@@ -452,8 +452,8 @@ static int read_insns(struct cfg_builder *b, uint64_t start, uint64_t end)
 	c->insns = l.count;
 	b->branch = malloc(c->insns);
 	for (uint32_t i = 0; b->branch && i < c->insns; i++) {
-		b->branch[i] = !!(c->insn[i] & LEADERS_BRANCH);
-		c->insn[i] &= LEADERS_OFFSET;
+		b->branch[i] = !!(c->insn[i] & STARTS_BRANCH);
+		c->insn[i] &= STARTS_OFFSET;
 	}
 	c->bytes = malloc((size_t)(end - start));
 	if (!c->bytes || !b->branch)
@@ -475,7 +475,7 @@ int cfg_build(const struct block_code *code, uint64_t start, uint64_t end, struc
 	out->complete = true;
 	b.lead = calloc(out->insns, 1);
 	b.block_of = malloc(out->insns * sizeof(*b.block_of));
-	rc = b.lead && b.block_of ? mark_leaders(&b) : -ENOMEM;
+	rc = b.lead && b.block_of ? mark_starts(&b) : -ENOMEM;
 	rc = rc ? rc : make_blocks(&b);
 	rc = rc ? rc : make_edges(&b);
 	rc = rc ? rc : find_calls(&b);

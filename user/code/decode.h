@@ -120,7 +120,7 @@ static inline unsigned dec_cost(const struct dec_insn *d)
 
 /* 0, or -EINVAL for bytes that are no instruction (or too few). */
 int dec_decode(const uint8_t *bytes, size_t len, struct dec_insn *out);
-/* Only flags, len and target: enough to find block leaders, twice as fast. */
+/* Only flags, len and target: enough to find block starts, twice as fast. */
 int dec_decode_flow(const uint8_t *bytes, size_t len, struct dec_insn *out);
 
 #endif

@@ -24,23 +24,23 @@ static enum trip_pairs_said way_in(struct trip_pairs *p, uint64_t sp, uint64_t v
 {
 	unsigned at = open_at(p, sp);
 	/* in again, and every way out is watched: it went past the loop */
-	bool passed = at < p->count && p->how->may_skip, odd = !passed && (at < p->count || at == TRIPS_OPEN);
+	bool passed = at < p->count && p->how->may_skip, odd = !passed && (at < p->count || at == TRIP_PAIRS_OPEN);
 
 	*trips = 0;
-	at = at == TRIPS_OPEN ? 0 : at;
+	at = at == TRIP_PAIRS_OPEN ? 0 : at;
 	p->open[at].sp = sp;
 	p->open[at].value = value;
 	p->count += at == p->count;
-	return passed ? TRIPS_ONE : odd ? TRIPS_ODD : TRIPS_NOTHING;
+	return passed ? TRIP_PAIRS_ONE : odd ? TRIP_PAIRS_ODD : TRIP_PAIRS_NOTHING;
 }
 
 enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
 				    induction_peek_fn peek, void *ctx, uint64_t *trips)
 {
-	enum trip_pairs_said said = TRIPS_NOTHING;
+	enum trip_pairs_said said = TRIP_PAIRS_NOTHING;
 	unsigned at;
 
-	if (slot == TRIPS_HEADER) {
+	if (slot == TRIP_PAIRS_HEADER) {
 		p->within = p->fresh;
 		p->within_sp = sp;
 		return said;
@@ -51,15 +51,15 @@ enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_
 	}
 	at = open_at(p, sp);
 	if (p->fresh && (p->alone || (p->within && p->within_sp == sp)) &&
-	    runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIPS_MOST)
-		said = TRIPS_WITHIN;
+	    runs_trip_count(p->how, slot - 1, 0, value, NULL, NULL, trips) && *trips && *trips < TRIP_PAIRS_MOST)
+		said = TRIP_PAIRS_WITHIN;
 	p->fresh = false;
 	if (at == p->count)
 		return said;
 	/* of a list: others have been there since */
 	if (p->how->in.stride || last)
-		said = runs_trip_count(p->how, slot - 1, p->open[at].value, value, peek, ctx, trips) ? TRIPS_ONE
-												     : TRIPS_ODD;
+		said = runs_trip_count(p->how, slot - 1, p->open[at].value, value, peek, ctx, trips) ? TRIP_PAIRS_ONE
+												     : TRIP_PAIRS_ODD;
 	p->open[at] = p->open[--p->count];
 	return said;
 }

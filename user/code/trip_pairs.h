@@ -13,11 +13,11 @@
 #include "code/equal_runs.h"
 
 /* activations under way: of threads beside each other, of functions that call themselves */
-#define TRIPS_OPEN 8
-#define TRIPS_HITS 24          /* of one way out; then a window ends */
-#define TRIPS_MOST 1000000000u /* turns of one that began before the window */
+#define TRIP_PAIRS_OPEN 8
+#define TRIP_PAIRS_HITS 24          /* of one way out; then a window ends */
+#define TRIP_PAIRS_MOST 1000000000u /* turns of one that began before the window */
 
-#define TRIPS_HEADER (RUNS_EXITS + 1) /* the slot of the loop's header */
+#define TRIP_PAIRS_HEADER (RUNS_EXITS + 1) /* the slot of the loop's header */
 
 struct trip_pairs {
 	const struct runs_trips *how;
@@ -27,20 +27,20 @@ struct trip_pairs {
 	bool alone;
 	struct {
 		uint64_t sp, value;
-	} open[TRIPS_OPEN];
+	} open[TRIP_PAIRS_OPEN];
 	unsigned count;
 };
 
 enum trip_pairs_said {
-	TRIPS_NOTHING,
-	TRIPS_ONE,    /* an activation that was met from beginning to end */
-	TRIPS_WITHIN, /* one that had begun before */
-	TRIPS_ODD,    /* these values do not fit together */
+	TRIP_PAIRS_NOTHING,
+	TRIP_PAIRS_ONE,    /* an activation that was met from beginning to end */
+	TRIP_PAIRS_WITHIN, /* one that had begun before */
+	TRIP_PAIRS_ODD,    /* these values do not fit together */
 };
 
 /* A window that is opened now. alone: what trip_pairs_alone() says. */
 void trip_pairs_begin(struct trip_pairs *p, const struct runs_trips *how, bool alone);
-/* The next hit. slot 0: the way in; k: exit k - 1; TRIPS_HEADER, once is enough. value: of the register that the slot
+/* The next hit. slot 0: the way in; k: exit k - 1; TRIP_PAIRS_HEADER, once is enough. value: of the register that the slot
  * asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for that). */
 enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
 				    induction_peek_fn peek, void *ctx, uint64_t *trips);

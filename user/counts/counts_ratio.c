@@ -20,11 +20,11 @@ static const size_t stretches[] = { 32, 16, 8 };
 #define REPLAY_BIAS 0.03
 /* Windows that are too short for two runs of the anchor met it for a reason, where they met it. */
 #define MANY 20.0
-#define MANY_BIAS 0.3   /* of the log of how far the ratio is beyond MANY; by hand */
-#define TURN_BIAS 0.2   /* windows that are hardly longer than a turn: which part of it they hold is no chance */
-#define APART_SD 1.5    /* of the log, where no window met both */
-#define BY_CHANCE 0.125 /* windows have some eight hits of each */
-#define TRIPS_BIAS 0.01 /* sd of the log, at least: not all activations were seen; by hand */
+#define MANY_BIAS 0.3        /* of the log of how far the ratio is beyond MANY; by hand */
+#define TURN_BIAS 0.2        /* windows that are hardly longer than a turn: which part of it they hold is no chance */
+#define APART_SD 1.5         /* of the log, where no window met both */
+#define BY_CHANCE 0.125      /* windows have some eight hits of each */
+#define TRIP_PAIRS_BIAS 0.01 /* sd of the log, at least: not all activations were seen; by hand */
 /* Activations that all turned as often: enough for a ratio, as those that nobody saw may turn otherwise;
  * and enough to say that all do. */
 #define SAME_TRIPS 2.99
@@ -165,8 +165,8 @@ static double trips_bias(const struct counts_window *w, size_t n, double ratio, 
 {
 	double few = n < VARY_WINDOWS ? FEW_VARY / (double)n * fmin(1, pow(reach(w, n, ratio, range), 2)) : 0;
 
-	return TRIPS_BIAS + fmax(few, fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio),
-					   PHASE_BIAS * phases(w, n, ratio, range)));
+	return TRIP_PAIRS_BIAS + fmax(few, fmax(VARY_BIAS * fmin(1, sqrt(var * anchor) / ratio),
+						PHASE_BIAS * phases(w, n, ratio, range)));
 }
 
 /* Not only windows agree. */
@@ -282,7 +282,7 @@ static void ratio_of_windows(const struct counts_window *w, size_t n, enum count
 	if (how == COUNTS_RATIO || how == COUNTS_REPLAY)
 		var += pow(ratio * APART_SD * windows_part(w, n), 2);
 	half = how != COUNTS_TRIPS ? bias_of(&s, how, ratio)
-	       : same              ? TRIPS_BIAS
+	       : same              ? TRIP_PAIRS_BIAS
 				   : trips_bias(w, n, ratio, var, s.x, range);
 	out->log_var = log1p(var / (ratio * ratio)) + half * half;
 	half = Z95 * sqrt(out->log_var);

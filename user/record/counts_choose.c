@@ -521,7 +521,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	const struct plan_func *f = &p->func[l->child_func];
 	const struct runs_trips *t = &f->runs.trips[l->loop];
 	bool alone = trip_pairs_alone(&f->runs.cfg, l->loop, t);
-	uint32_t exits = TRIPS_HITS;
+	uint32_t exits = TRIP_PAIRS_HITS;
 
 	if (t->exits + 1 > slots)
 		return false;
@@ -541,7 +541,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 	job->slot[0] = (struct plan_slot){ .module = f->module,
 					   .vaddr = t->entry,
 					   .entry_of = PLAN_NONE,
-					   .limit = TRIPS_HITS + 1,
+					   .limit = TRIP_PAIRS_HITS + 1,
 					   .ends = true,
 					   .reg = t->in.entry_known ? EXECWIN_NO_REG : t->in.entry_reg };
 	for (uint32_t i = 0; i < t->exits; i++)
@@ -553,7 +553,7 @@ static bool trips_job(const struct plan *p, uint32_t link, unsigned slots, struc
 						       .reg = t->in.exit[t->exit_at[i]].reg };
 	if (job->within && !alone)
 		job->slot[job->slots++] = slot_at(p, l->child_func, l->child, 1, false);
-	job->hit_limit = 3 * TRIPS_HITS;
+	job->hit_limit = 3 * TRIP_PAIRS_HITS;
 	return true;
 }
 

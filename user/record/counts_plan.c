@@ -22,7 +22,7 @@
 #define SAMPLES_MIN 1                  /* of a function until it is planned for */
 #define FIRST_WITHIN_NS PLAN_WITHIN_NS /* of a first window; counts_plan_priv.h has the reason */
 #define RATIO_NS 3000000               /* of a first window for a ratio; it learns from there; by hand */
-#define TRIPS_NS 2000000               /* the same for trips; by hand */
+#define TRIP_PAIRS_NS 2000000          /* the same for trips; by hand */
 #define RATE_NS 1000000                /* the same for a rate; by hand */
 #define TIMING_PART 0.4                /* of all time, for windows that time */
 #define TIMING_MOST 5e8                /* ns that windows that time may save up; by hand */
@@ -314,7 +314,7 @@ uint32_t plan_add_link(struct plan *p, uint32_t how, uint32_t parent_func, uint3
 		.replay = PLAN_NONE,
 		.within_ns = FIRST_WITHIN_NS,
 		.time_ns = how == FMT_CL_RATE    ? RATE_NS
-			   : how == FMT_CL_TRIPS ? TRIPS_NS
+			   : how == FMT_CL_TRIPS ? TRIP_PAIRS_NS
 						 : RATIO_NS,
 	};
 	p->stats.links++;

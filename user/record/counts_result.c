@@ -242,12 +242,14 @@ static void trips_window(struct counts_result_seen *s)
 	for (uint32_t k = 0; k < s->w->count; k++) {
 		const struct execwin_hit *h = &s->w->hit[k];
 
-		switch (trip_pairs_hit(&pairs, h->slot == how->exits + 1 ? TRIPS_HEADER : h->slot, h->sp, h->value,
+		switch (trip_pairs_hit(&pairs, h->slot == how->exits + 1 ? TRIP_PAIRS_HEADER : h->slot, h->sp, h->value,
 				       k + 1 == s->w->count, s->peek, s->ctx, &n)) {
-		case TRIPS_ONE: one_trip(&t, (double)n); break;
-		case TRIPS_WITHIN: met_within(&t, (double)n, l->sums.x > 0 ? l->sums.y / l->sums.x : (double)n); break;
-		case TRIPS_ODD: t.odd++; break;
-		case TRIPS_NOTHING: break;
+		case TRIP_PAIRS_ONE: one_trip(&t, (double)n); break;
+		case TRIP_PAIRS_WITHIN:
+			met_within(&t, (double)n, l->sums.x > 0 ? l->sums.y / l->sums.x : (double)n);
+			break;
+		case TRIP_PAIRS_ODD: t.odd++; break;
+		case TRIP_PAIRS_NOTHING: break;
 		}
 	}
 	s->p->stats.odd += t.odd;

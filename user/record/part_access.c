@@ -24,7 +24,7 @@ struct access_part {
 	bool named;              /* what the program was started as is settled */
 	bool write, hardware;    /* computed accesses; not where the processor samples some */
 	struct {
-		uint64_t kernel, returns, undecoded, known, unknown, written, leaders_unknown, kernel_ticks;
+		uint64_t kernel, returns, undecoded, known, unknown, written, starts_unknown, kernel_ticks;
 	} n;
 };
 
@@ -106,7 +106,7 @@ static int access_on_sample(void *part, struct session *s, const struct sample *
 	}
 	p->n.known += r->block_known;
 	p->n.unknown += r->block_unknown;
-	p->n.leaders_unknown += !r->leader_known;
+	p->n.starts_unknown += !r->start_known;
 	return p->write ? write_accesses(p, m, r, at) : 0;
 }
 
@@ -158,7 +158,7 @@ static int access_on_second(void *part, struct session *s, uint64_t now)
 	session_count(s, "samples in the kernel: no accesses", p->n.kernel, false);
 	session_count(s, "samples at the end of a system call: the kernel's time, no accesses", p->n.returns, false);
 	session_count(s, "samples whose code could not be decoded", p->n.undecoded, false);
-	session_count(s, "samples whose block start is unknown", p->n.leaders_unknown, false);
+	session_count(s, "samples whose block start is unknown", p->n.starts_unknown, false);
 	session_count(s, "samples whose code changed meanwhile", b->rewritten, false);
 	/* the cache is asked for other things, too */
 	rewritten = b->rewritten < p->n.undecoded ? b->rewritten : p->n.undecoded;

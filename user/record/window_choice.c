@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "record/window_choice.h"
+#include "sample.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +12,6 @@
 #define GOOD_ENOUGH 0.2 /* of the best site's worth */
 #define PATIENCE 60     /* samples: a rare best must not keep the slots empty */
 #define MAX_DOUBLINGS 5 /* a page that is never hit is drawn 32 times as rarely at last; by hand */
-#define PAGE_SHIFT 12   /* log2 of a page's bytes */
 
 /* An error of the shares at one instruction falls with the square root of the evidence, so the gain
  * of one more window falls with its power of 3/2; and it is the smaller the less its writers differ. */
@@ -110,8 +110,8 @@ void window_choice_seen(struct window_choice *d, uint32_t module, uint64_t ip, d
 
 void window_choice_missed(struct window_choice *d, uint64_t addr)
 {
-	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> PAGE_SHIFT, NULL)
-						  : map_get(&d->misses, addr >> PAGE_SHIFT);
+	uint64_t *at = d->misses.used < MAX_SITES ? map_put(&d->misses, addr >> SAMPLE_PAGE_SHIFT, NULL)
+						  : map_get(&d->misses, addr >> SAMPLE_PAGE_SHIFT);
 
 	if (at && *at < MAX_DOUBLINGS)
 		++*at;
@@ -120,7 +120,7 @@ void window_choice_missed(struct window_choice *d, uint64_t addr)
 /* Who writes rarely is met by one long window, not by many short ones. */
 double window_choice_patience(const struct window_choice *d, uint64_t addr)
 {
-	const uint64_t *at = map_get(&d->misses, addr >> PAGE_SHIFT);
+	const uint64_t *at = map_get(&d->misses, addr >> SAMPLE_PAGE_SHIFT);
 
 	return (double)(1u << (at ? *at : 0));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "sample.h"
 #include "util/bisect.h"
 #include "view/memory_film.h"
 
@@ -10,7 +11,6 @@
 #include "view/svg.h"
 #include "view/text.h"
 
-#define PAGE_SHIFT 12   /* log2 of a page's bytes */
 #define ROWS 100        /* of addresses: touched pages alone, so that gaps take no room */
 #define COLUMNS 120     /* of time */
 #define KNOWN 8         /* functions with a colour of their own, the same in both halves */
@@ -47,7 +47,7 @@ static bool shown_in_film(const struct film *f, const struct in_access *a)
 
 static uint64_t film_page(const struct in_access *a)
 {
-	return (uint64_t)a->pid << 52 ^ a->addr >> PAGE_SHIFT;
+	return (uint64_t)a->pid << 52 ^ a->addr >> SAMPLE_PAGE_SHIFT;
 }
 
 static int film_page_order(const void *a, const void *b)
@@ -200,7 +200,7 @@ static void label_rows(const struct film *f, unsigned top, struct buf *out)
 
 	for (size_t i = 0; i < f->pages; i++) {
 		uint32_t row = row_of_page(f, f->page[i]), pid = (uint32_t)(f->page[i] >> 52);
-		uint64_t addr = (f->page[i] & ((1ull << 52) - 1)) << PAGE_SHIFT;
+		uint64_t addr = (f->page[i] & ((1ull << 52) - 1)) << SAMPLE_PAGE_SHIFT;
 		const struct in_region *r = in_region_at(f->in, pid, addr);
 		const char *name = r && r->name && *r->name ? r->name : "memory";
 		const char *slash = strrchr(name, '/');
