@@ -73,7 +73,7 @@ struct sample_build_id {
 	uint8_t id[20];
 };
 
-#define SAMPLE_PAGE_SHIFT 12
+#define SAMPLE_PAGE_SHIFT 12                  /* log2 of the next */
 #define SAMPLE_PAGE (1u << SAMPLE_PAGE_SHIFT) /* bytes of a page of x86-64 */
 
 struct sample_page {

@@ -40,8 +40,9 @@ enum trip_pairs_said {
 
 /* A window that is opened now. alone: what trip_pairs_alone() says. */
 void trip_pairs_begin(struct trip_pairs *p, const struct runs_trips *how, bool alone);
-/* The next hit. slot 0: the way in; k: exit k - 1; TRIP_PAIRS_HEADER, once is enough. value: of the register that the slot
- * asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for that). */
+/* The next hit. slot 0: the way in; k: exit k - 1; TRIP_PAIRS_HEADER, once is enough. value: of the register that
+ * the slot asks for. last: nothing came after it, so that a list can still be walked (peek; NULL: too late for
+ * that). */
 enum trip_pairs_said trip_pairs_hit(struct trip_pairs *p, unsigned slot, uint64_t sp, uint64_t value, bool last,
 				    induction_peek_fn peek, void *ctx, uint64_t *trips);
 
