@@ -646,9 +646,14 @@ struct fmt_burst_site {
 	double load_bytes, load_stack; /* at addresses that the burst knew: all, on the stack */
 	double store_bytes, store_stack;
 	uint32_t bursts; /* and segments, that met it */
-	uint32_t pad;
+	int32_t field;   /* FMT_FIELD_*: of its operand in memory; 0: not known, as in older files */
 };
 _Static_assert(sizeof(struct fmt_burst_site) == 64, "fmt_burst_site");
+
+/* The distance of an operand from the register that it is relative to, so many a byte, and two marks. */
+#define FMT_FIELD_BYTE 4
+#define FMT_FIELD_INDEXED 2 /* and times another register */
+#define FMT_FIELD_KNOWN 1
 
 /* Bytes that an instruction read, not on the stack. */
 struct fmt_burst_pair {
@@ -668,10 +673,27 @@ struct fmt_burst_data {
 };
 _Static_assert(sizeof(struct fmt_burst_data) == 24, "fmt_burst_data");
 
+/*
+ * Marks tell whether two values are alike, and nothing else of them: what is beside the kind is a sum with a salt that
+ * the recorder draws and forgets.
+ */
+#define FMT_MARK_BITS 13
+enum fmt_mark_kind {
+	FMT_MARK_UNKNOWN = 0,
+	FMT_MARK_ZERO = 1,   /* four bytes */
+	FMT_MARK_SMALL = 2,  /* four bytes of less than 4096 */
+	FMT_MARK_CODE = 3,   /* eight bytes that are the address of code, */
+	FMT_MARK_FILE = 4,   /* of what was mapped from a file, */
+	FMT_MARK_MEMORY = 5, /* of other memory */
+	FMT_MARK_OTHER = 6,  /* any other four bytes */
+	FMT_MARK_KINDS = 7,
+};
+
 struct fmt_burst_item {
 	uint64_t addr;
 	uint32_t site; /* fmt_burst_site.id */
-	uint32_t size;
+	uint16_t size;
+	uint16_t mark; /* of what it moved: fmt_mark_kind << FMT_MARK_BITS, and which; 0 in older files */
 };
 _Static_assert(sizeof(struct fmt_burst_item) == 16, "fmt_burst_item");
 

@@ -43,15 +43,41 @@ static bool place(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64
 	return true;
 }
 
+static uint32_t word_at(uint64_t addr)
+{
+	return (uint32_t)(addr / 4);
+}
+
+static bool numbered_page(void *ctx, uint64_t addr, uint8_t *buf)
+{
+	for (uint64_t i = 0; i < EMU_PAGE; i += 4) {
+		uint32_t word = word_at(addr / EMU_PAGE * EMU_PAGE + i);
+
+		memcpy(buf + i, &word, sizeof(word));
+	}
+	return true;
+}
+
+static int32_t field(void *ctx, uint64_t ip)
+{
+	return (int32_t)(ip - CODE) + 1;
+}
+
+/* The first bytes of what it moved. */
+static uint16_t mark(void *ctx, const struct emu_access *a)
+{
+	return a->valued ? (uint16_t)(a->value + 1) : 0;
+}
+
 /* kept: instructions of each that are not taken back. rounds: of a segment; 0: bursts. */
 static void record(unsigned bursts, uint64_t kept, unsigned rounds)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
-	struct emulate_data_env where = { .place = place };
+	struct emulate_data_env where = { .place = place, .field = field, .mark = mark };
 	struct emulate_data *f = emulate_data_new(w, &where, 1);
 	struct fake_code fake = { code, sizeof(code) };
-	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
+	struct emu_env env = { .code = fake_code, .page = numbered_page, .ctx = &fake };
 	struct emu *emu = emu_new(&env);
 	uint64_t regs[WREG_MAX] = { 0 };
 	struct emu_start start = { .regs = regs,
@@ -129,6 +155,7 @@ static void see_data(struct seen *s, const uint8_t *rec, size_t size)
 		assert_int_equal(it.size, 4);
 		assert_true(i < d.loads ? it.addr >= DATA && it.addr < DATA + 4 * s->rounds && it.addr != LEFT_AT
 					: it.addr == LEFT_AT);
+		assert_int_equal(it.mark, (uint16_t)(word_at(i < d.loads ? it.addr : DATA + 4 * (s->rounds - 1)) + 1));
 		*(i < d.loads ? &s->loads : &s->stores) += 1;
 	}
 }
@@ -147,7 +174,7 @@ static void see(struct seen *s)
 	while (store_next(r, &c, &e) > 0) {
 		for (uint32_t i = 0; c.section == FMT_BURST_SITE && i < c.count; i++) {
 			store_rec(&c, i, &site, sizeof(site));
-			assert_true(site.id < 16 && site.ip < 16);
+			assert_true(site.id < 16 && site.ip < 16 && site.field == (int32_t)site.ip + 1);
 			s->ip_of[site.id] = site.ip;
 			s->site[site.ip] = site;
 		}
@@ -311,7 +338,7 @@ static void put_bursts(struct store_writer *w)
 		struct fmt_burst_item it[2];
 	} data = {
 		{ .time = 500, .pid = 1, .tid = 1, .loads = 1, .stores = 1 },
-		{ { 0x10000, 3, 4 }, { 0x10000, 2, 4 } },
+		{ { 0x10000, 3, 4, 0 }, { 0x10000, 2, 4, 0 } },
 	};
 
 	for (uint32_t i = 1; i <= 3; i++) {

@@ -77,7 +77,7 @@ static void reads(struct planted *p, uint64_t addr, struct last_written a)
 /* What of the last read is said to be by whom; all that is said adds up to 1. */
 static double part(struct planted *p, uint32_t who)
 {
-	struct place_part w[PLACE_PARTS + 2];
+	struct place_part w[PLACE_ROOM];
 	double all = 0, his = 0;
 	unsigned n;
 
@@ -87,7 +87,7 @@ static double part(struct planted *p, uint32_t who)
 		all += w[i].part;
 		his += w[i].producer == who ? w[i].part : 0;
 	}
-	assert_true(n <= PLACE_PARTS + 2);
+	assert_true(n <= PLACE_ROOM);
 	assert_true(!n || (all > 0.999 && all < 1.001));
 	assert_false(p->place.no_memory);
 	place_release(&p->place);
@@ -142,6 +142,75 @@ static void what_an_instruction_reads_is_of_whom_it_reads_elsewhere(void **state
 	assert_true(part(&p, F) > 0.7);
 	p.read[p.c.read_count - 1].func = F;
 	assert_true(part(&p, F) < 0.2);
+}
+
+/* What bursts left written: a word, by whom, and its mark. */
+static void leaves(struct planted *p, uint32_t who, uint64_t addr, unsigned kind, unsigned which)
+{
+	static struct in_burst_item item[512];
+	static struct in_burst burst = { .time = 1, .pid = PID };
+
+	if (!p->in.burst_item) {
+		burst.stores = 0;
+		p->in.burst_item = item;
+		p->in.burst = &burst;
+		p->in.burst_count = 1;
+	}
+	assert_true(burst.stores < 512);
+	item[burst.stores++] = (struct in_burst_item){
+		.addr = addr, .site = who + 1, .size = 8, .mark = (uint16_t)(kind << FMT_MARK_BITS | which)
+	};
+}
+
+/* A heap's words are used again and again: G's stores at the very word are of another object. What is read there is an
+ * address of code, as only F writes. */
+static void who_writes_such_values_wrote_it(void **state)
+{
+	struct planted p;
+
+	begin(&p);
+	for (unsigned i = 0; i < 20; i++)
+		leaves(&p, G, BASE, FMT_MARK_OTHER, i);
+	for (unsigned i = 0; i < 20; i++)
+		leaves(&p, F, BASE + 0x9000 + 64 * i, FMT_MARK_CODE, 7);
+	reads(&p, BASE, (struct answer){ .near = NEAR_GRANULE, .producer = G, .site = G + 1 });
+	assert_true(part(&p, G) > 0.99);
+	p.read[0].burst = 1;
+	p.read[0].mark = FMT_MARK_CODE << FMT_MARK_BITS | 7;
+	assert_true(part(&p, F) > 0.9 && part(&p, G) < 0.1);
+	/* one that each of them writes anew all the time says nothing */
+	p.read[0].mark = FMT_MARK_OTHER << FMT_MARK_BITS | 4711;
+	assert_true(part(&p, G) > 0.9);
+	/* nor does a file hold addresses of code */
+	p.read[0].a = (struct answer){ .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE };
+	p.read[0].addr = BASE + 0x40000;
+	p.read[0].mark = FMT_MARK_CODE << FMT_MARK_BITS | 7;
+	p.rate[0] = 1;
+	p.read[0].a.age = 1;
+	assert_true(part(&p, F) > 0.9);
+}
+
+static void who_writes_that_field_wrote_it(void **state)
+{
+	struct planted p;
+	struct in_burst_pair known = { .reader = 0, .writer = 1, .bin = 3, .bytes = 1000 };
+
+	begin(&p);
+	p.stays[0] = 0;
+	p.in.burst_pair = &known;
+	p.in.burst_pair_count = 1;
+	for (unsigned i = 0; i < 40; i++) {
+		leaves(&p, G, BASE + 64 * i, FMT_MARK_OTHER, i);
+		leaves(&p, F, BASE + 64 * i + 16, FMT_MARK_OTHER, 100 + i);
+	}
+	reads(&p, BASE + 64 * 100 + 16, none);
+	p.read[0].burst = 1;
+	p.read[0].mark = FMT_MARK_OTHER << FMT_MARK_BITS | 4711;
+	assert_true(part(&p, F) > 0.3 && part(&p, F) < 0.7);
+	site[0].field = site[1].field = 16 * FMT_FIELD_BYTE + FMT_FIELD_KNOWN;
+	site[2].field = FMT_FIELD_KNOWN;
+	assert_true(part(&p, F) > 0.9);
+	site[0].field = site[1].field = site[2].field = 0;
 }
 
 static void of_one_word_each_as_often_as_it_was_seen(void **state)
@@ -302,6 +371,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_nearer_a_store_the_more_it_tells),
 		cmocka_unit_test(what_an_instruction_reads_is_of_whom_it_reads_elsewhere),
+		cmocka_unit_test(who_writes_such_values_wrote_it),
+		cmocka_unit_test(who_writes_that_field_wrote_it),
 		cmocka_unit_test(of_one_word_each_as_often_as_it_was_seen),
 		cmocka_unit_test(what_is_never_seen_written_where_all_else_is_stays),
 		cmocka_unit_test(what_is_seldom_seen_written_may_have_been_missed),

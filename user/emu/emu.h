@@ -69,6 +69,8 @@ struct emu_access {
 	bool store;
 	uint64_t writer; /* loads: the instruction of this run that wrote there last; 0: none has */
 	uint32_t age;    /* so many instructions ago; 0 with a writer: a repeated one reads what it wrote itself */
+	uint8_t valued; /* loads, and emu_written(): so many bytes of `value` are known: 0, EMU_GRANULE or twice that */
+	uint64_t value; /* which the memory held from the granule of addr on */
 };
 typedef void emu_access_fn(void *ctx, const struct emu_access *a);
 

@@ -252,13 +252,27 @@ static unsigned in_page(uint64_t addr, unsigned len)
 
 /* ---- who wrote what is read ---- */
 
-static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct emu_written_by *by)
+static uint8_t value_at(const struct emu_page *p, uint64_t addr, uint64_t *value)
+{
+	unsigned off = (unsigned)(addr & (EMU_PAGE - 1)) / EMU_GRANULE * EMU_GRANULE, len = 2 * EMU_GRANULE;
+
+	if (off + len > EMU_PAGE || (p->doubtful && emu_mem_unknown_at(p, off, len)))
+		len = p->doubtful && emu_mem_unknown_at(p, off, EMU_GRANULE) ? 0 : EMU_GRANULE;
+	*value = 0;
+	memcpy(value, p->byte + off, len);
+	return (uint8_t)len;
+}
+
+/* read: the page; NULL: it is a store, or what is read is not known. */
+static void tell(struct emu_memory *m, uint64_t addr, unsigned size, bool store, const struct emu_written_by *by,
+		 const struct emu_page *read)
 {
 	m->now.addr = addr;
 	m->now.size = size;
 	m->now.store = store;
 	m->now.writer = by && by->run == m->run ? by->ip : 0;
 	m->now.age = by && by->run == m->run ? m->now.at + 1 - by->after : 0;
+	m->now.valued = read ? value_at(read, addr, &m->now.value) : 0;
 	m->tell(m->tell_ctx, &m->now);
 }
 
@@ -275,7 +289,7 @@ void emu_mem_tell_read(struct emu_memory *m, uint64_t addr, unsigned len, const 
 	unsigned from = 0;
 
 	if (!p || !p->by) {
-		tell(m, addr, len, false, NULL);
+		tell(m, addr, len, false, NULL, p);
 		return;
 	}
 	while (from < len) {
@@ -286,7 +300,7 @@ void emu_mem_tell_read(struct emu_memory *m, uint64_t addr, unsigned len, const 
 		for (; to < len && same(m, by, next); to += EMU_GRANULE)
 			next++;
 		to = to < len ? to : len;
-		tell(m, addr + from, to - from, false, by);
+		tell(m, addr + from, to - from, false, by, p);
 		from = to;
 	}
 }
@@ -319,7 +333,7 @@ void emu_mem_tell_write(struct emu_memory *m, uint64_t addr, unsigned len, struc
 		p->from = (uint16_t)(from < p->from ? from : p->from);
 		p->to = (uint16_t)(to > p->to ? to : p->to);
 	}
-	tell(m, addr, len, true, NULL);
+	tell(m, addr, len, true, NULL, NULL);
 }
 
 static void tell_all(struct emu_memory *m, uint64_t addr, unsigned len, bool store)
@@ -351,8 +365,10 @@ void emu_mem_written(const struct emu_memory *m, emu_access_fn *to, void *ctx)
 			     end++)
 				;
 			a.size = (end - g) * EMU_GRANULE;
-			if (by->run == m->run)
-				to(ctx, &a);
+			if (by->run != m->run)
+				continue;
+			a.valued = value_at(p, a.addr, &a.value);
+			to(ctx, &a);
 		}
 	}
 }

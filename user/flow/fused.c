@@ -198,7 +198,7 @@ static int place_reads(struct fused_fit *f)
 	if (!f->read_first)
 		return -ENOMEM;
 	for (size_t i = 0; i < f->c.read_count && !err; i++) {
-		struct place_part w[PLACE_PARTS + 2];
+		struct place_part w[PLACE_ROOM];
 		unsigned n = place_writers(&f->place, &f->c.reads[i], w);
 
 		f->read_first[i] = f->read_parts;

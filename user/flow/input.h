@@ -34,6 +34,7 @@ struct in_site {
 	bool clears; /* the function whose code it is, though another may bear it */
 	/* into parts.block, + 1: its accesses are weighed by how often that ran in bursts; 0: by something else */
 	uint32_t block;
+	int32_t field; /* fmt_burst_site.field; 0 unknown */
 };
 
 #define IN_A_UNSAMPLED (1u << 31) /* of in_access.flags: it ran, as counts tell, but when is not known */
@@ -153,8 +154,8 @@ struct in_revisit {
 
 struct in_burst_item {
 	uint64_t addr;
-	uint32_t site; /* FLOW_NONE: unknown */
-	uint32_t size;
+	uint32_t site;       /* FLOW_NONE: unknown */
+	uint16_t size, mark; /* mark: fmt_burst_item.mark */
 };
 
 /* A piece of the address space, not overlapping others of the same process. */

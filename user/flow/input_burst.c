@@ -11,11 +11,17 @@
 #define MOST_IN_ONE 65536     /* records of one burst; a damaged file may claim more */
 #define LARGEST_ID (1u << 20) /* of sites of one file; a damaged file may claim more */
 #define LAST_BIN 63           /* log2 of a distance of 64 bits */
-#define MOST_BYTES (1u << 16) /* of one access; a damaged file may claim more */
 
 static bool sane_amount(double v)
 {
 	return v >= 0 && v < 1e18;
+}
+
+static uint16_t sane_mark(uint16_t mark)
+{
+	unsigned kind = mark >> FMT_MARK_BITS;
+
+	return kind > FMT_MARK_UNKNOWN && kind < FMT_MARK_KINDS ? mark : 0;
 }
 
 static int take_site(void *ctx, const void *rec, size_t size)
@@ -91,7 +97,8 @@ static int take_data(void *ctx, const void *record, size_t size)
 			       (struct in_burst_item){
 				       .addr = it.addr < LAST_ADDR ? it.addr : LAST_ADDR,
 				       .site = it.site,
-				       .size = it.size < MOST_BYTES ? it.size : MOST_BYTES,
+				       .size = it.size,
+				       .mark = sane_mark(it.mark),
 			       }))
 			return r->e->code;
 	}
@@ -287,6 +294,8 @@ int input_burst_resolve(struct raw *r)
 
 		site[i] = id - 1;
 		err = id ? resolve_code(r, &site[i], &func, 0) : err_set(r->e, -ENOMEM, "out of memory");
+		if (!err)
+			in->sites[site[i]].field = b->site[i].field;
 	}
 	if (!err)
 		err = resolve_pairs(r, site, place);

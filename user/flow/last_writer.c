@@ -420,6 +420,7 @@ static void sweep_burst(struct sweep_state *s, const struct in_burst *b)
 							  .addr = it[i].addr,
 							  .object = obj ? (uint32_t)(obj - s->in->object) : FLOW_NONE,
 							  .size = it[i].size,
+							  .mark = it[i].mark,
 							  .burst = (uint32_t)(b - s->in->burst) + 1,
 							  .a = last_write_of(s, b->pid, it[i].addr, b->time) });
 	}

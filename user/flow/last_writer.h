@@ -39,6 +39,7 @@ struct read_answer {
 	/* index into in->burst + 1; 0 none. Of a burst, in which it was not written: `size` bytes that tell whose,
 	 * and stand for none */
 	uint32_t burst;
+	uint16_t mark; /* fmt_burst_item.mark; 0 unknown */
 	uint32_t call; /* of a system call: index into in->sysio + 1; 0 none */
 	double bytes;  /* it stands for */
 	uint64_t addr;

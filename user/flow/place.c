@@ -17,8 +17,9 @@
 #define AS_LINES 2.0       /* what a function reads counts as so many lines of an instruction, */
 #define AS_FUNCTION 4.0    /* and what all read, of a function */
 #define AS_READ 2.0        /* a wider guess at who wrote what is read counts as so many lines; 1 does as well */
-#define LEAST_COVER 0.05f  /* a place where a store was seen */
-#define LEAST_PART 0.005   /* of a place: below it a writer is left out */
+#define ELSEWHERE 0.1 /* of what is written in wider places, by those who write such values; .01 and .5 do as well */
+#define LEAST_COVER 0.05f /* a place where a store was seen */
+#define LEAST_PART 0.005  /* of a place: below it a writer is left out */
 
 static const unsigned level_bits[MAPPING] = { 6, 8, 12, 16, 21 };
 
@@ -131,8 +132,7 @@ static void keep_most(struct store_places *p, struct place_node *n)
 }
 
 /* Those of the wider place count as one granule. Coverage: what was seen but once may as well not have been seen. */
-static struct place_node make_node(struct store_places *p, const struct place_node *wider, size_t from, size_t to,
-				   bool covers)
+static struct place_node make_node(struct store_places *p, const struct place_node *wider, size_t from, size_t to, bool covers)
 {
 	struct place_node n = { .cover = wider->cover, .first = p->parts };
 	double times = 0, once = 0;
@@ -222,33 +222,26 @@ static bool seen_here(const struct store_places *p, uint64_t addr, size_t *at)
 	return *at < p->count && p->seen[*at].granule == addr >> GRANULE_BITS;
 }
 
-/* Who was seen to write what an instruction read, and what its function did: of each line, parts that add up to 1. */
-static void know_writers(struct store_places *p, uint32_t reader, size_t at)
+static void know_part(struct store_places *p, struct place_known *k, uint32_t reader, struct place_part w)
 {
-	double all = 0;
+	uint64_t *at = map_put(&k->at, (uint64_t)reader << 32 | w.producer, NULL);
 
-	for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++)
-		all += p->seen[i].times;
-	for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++) {
-		uint64_t *k = map_put(&p->known_at, (uint64_t)reader << 32 | p->seen[i].func, NULL);
-
-		if (!k || (!*k && !PUSH(p->known, p->knowns, p->known_cap, 1024, 0.0))) {
-			p->no_memory = true;
-			return;
-		}
-		if (!*k)
-			*k = p->knowns;
-		p->known[*k - 1] += p->seen[i].times / all;
+	if (!at || (!*at && !PUSH(k->part, k->parts, k->cap, 1024, 0.0))) {
+		p->no_memory = true;
+		return;
 	}
-	p->lines[reader]++;
+	if (!*at)
+		*at = k->parts;
+	k->part[*at - 1] += w.part;
+	k->lines[reader] += w.part;
 }
 
 /* The part of what a reader takes that a writer has, where a wider guess says so. */
-static double part_by_reader(const struct store_places *p, uint32_t reader, uint32_t writer, double guess)
+static double part_by_reader(const struct place_known *k, uint32_t reader, uint32_t writer, double guess)
 {
-	const uint64_t *k = map_get(&p->known_at, (uint64_t)reader << 32 | writer);
+	const uint64_t *at = map_get(&k->at, (uint64_t)reader << 32 | writer);
 
-	return ((k ? p->known[*k - 1] : 0) + AS_READ * guess) / (p->lines[reader] + AS_READ);
+	return ((at ? k->part[*at - 1] : 0) + AS_READ * guess) / (k->lines[reader] + AS_READ);
 }
 
 static void tally(struct place_tally *t, bool written, float expected)
@@ -257,26 +250,12 @@ static void tally(struct place_tally *t, bool written, float expected)
 	t->expected += expected;
 }
 
-/* Each line that an instruction reads tells once. */
-static void count_read(struct store_places *p, const struct read_answer *r, struct map *met)
+static void count_read(struct store_places *p, const struct read_answer *r)
 {
 	size_t at;
-	bool written, added;
+	bool written = seen_here(p, r->addr, &at);
 	float expected;
 
-	if (r->a.near == NEAR_CONSTANT || told_by_call(r) || (r->a.near == NEAR_BLIND && !r->call))
-		return;
-	if (!map_put(met, (r->addr >> level_bits[0]) ^ (uint64_t)(r->site + 1) << 42, &added)) {
-		p->no_memory = true;
-		return;
-	}
-	if (!added)
-		return;
-	written = seen_here(p, r->addr, &at);
-	if (written) {
-		know_writers(p, r->func, at);
-		know_writers(p, (uint32_t)p->in->func_count + r->site, at);
-	}
 	expected = (float)node_at(p, r)->cover;
 	if (written && expected < LEAST_COVER)
 		expected = LEAST_COVER;
@@ -306,32 +285,6 @@ static double calls_seen(const struct call_stretches *b)
 	return b->count && b->span_ns > seen ? seen / b->span_ns : 1;
 }
 
-int place_learn(struct store_places *p, const struct flow_input *in, const struct last_writer *c,
-		const struct rewrite_rate *still, bool stack)
-{
-	struct map met = { 0 };
-	bool *burst = calloc(c->site_count + 1, sizeof(*burst));
-
-	*p = (struct store_places){ .in = in, .still = still, .calls_seen = calls_seen(&in->calls) };
-	p->site = calloc(c->site_count + 1, sizeof(*p->site));
-	p->func = calloc(in->func_count + 1, sizeof(*p->func));
-	p->work = calloc(in->func_count + 1, sizeof(*p->work));
-	p->lines = calloc(in->func_count + c->site_count + 1, sizeof(*p->lines));
-	p->no_memory = !burst || !p->lines || !p->site || !p->func || !p->work ||
-		       !PUSH(p->node, p->nodes, p->node_cap, 1024, (struct place_node){ 0 });
-	if (!p->no_memory)
-		gather_stores(p, in, stack);
-	for (size_t i = 0; i < c->read_count && !p->no_memory; i++)
-		burst[c->reads[i].site] |= c->reads[i].burst != 0;
-	/* what bursts read of what was there before, where they met the instruction: no other reads are asked then */
-	for (size_t i = 0; i < c->read_count && !p->no_memory; i++)
-		if (burst[c->reads[i].site] == (c->reads[i].burst != 0))
-			count_read(p, &c->reads[i], &met);
-	map_release(&met);
-	free(burst);
-	return p->no_memory ? -ENOMEM : 0;
-}
-
 /* Those of one granule, each as often as it was seen there. */
 static unsigned writers_here(const struct store_places *p, size_t at, double share, struct place_part *out)
 {
@@ -348,16 +301,16 @@ static unsigned writers_here(const struct store_places *p, size_t at, double sha
 }
 
 /* Who writes near there, each by how much of what the instruction and its function read is known to be of theirs. */
-static unsigned writers_near(struct store_places *p, const struct place_node *near, const struct read_answer *r,
-			     double share, struct place_part *out)
+static unsigned writers_near(struct store_places *p, const struct place_node *near, const struct read_answer *r, double share,
+			     struct place_part *out)
 {
 	double all = 0;
 
 	for (uint32_t i = 0; i < near->count; i++) {
 		struct place_part w = p->part[near->first + i];
 
-		w.part = (float)part_by_reader(p, (uint32_t)p->in->func_count + r->site, w.producer,
-					       part_by_reader(p, r->func, w.producer, w.part));
+		w.part = (float)part_by_reader(&p->known, (uint32_t)p->in->func_count + r->site, w.producer,
+					       part_by_reader(&p->known, r->func, w.producer, w.part));
 		all += w.part;
 		out[i] = w;
 	}
@@ -381,10 +334,97 @@ static double stores_of_changes(const struct store_places *p, const struct place
 	return call > 0 ? store / (store + call) : 1;
 }
 
-unsigned place_writers(struct store_places *p, const struct read_answer *r, struct place_part out[PLACE_PARTS + 2])
+/* That anybody wrote it while it was recorded, where nobody was seen to: nobody did, or it was missed. */
+static double part_of_missed(const struct store_places *p, const struct place_node *near, const struct read_answer *r)
+{
+	double part = moves(p, r), there = part * (1 - near->cover);
+
+	/* what is handed to the kernel was made for that */
+	if (near->count && r->call)
+		return 1;
+	return near->count ? there / (there + 1 - part + 1e-9) : 0;
+}
+
+/* The chance of each that it wrote this value, too; a call's of what it filled, `called` before. All add up to `sure`. */
+static unsigned weigh_by_value(const struct store_places *p, const struct read_answer *r, double called, double sure,
+			       struct place_part *w, unsigned n)
+{
+	int32_t field = emission_field(p->in, r->site, r->addr, r->addr >> GRANULE_BITS << GRANULE_BITS);
+	double all = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		w[i].part *= (float)((1 - called) * emission_of(&p->emission, w[i].producer, r->mark, field));
+		all += w[i].part;
+	}
+	if (called > 0) {
+		w[n++] = (struct place_part){ r->a.producer,
+					      (float)(called * emission_of_call(&p->emission, r->mark, field)) };
+		all += w[n - 1].part;
+	}
+	for (unsigned i = 0; i < n; i++)
+		w[i].part = (float)(w[i].part / all * sure);
+	return n;
+}
+
+/* Those who were not seen near, but write such values. */
+static unsigned writers_elsewhere(const struct store_places *p, const struct read_answer *r, double share,
+				  struct place_part *w, unsigned n)
+{
+	int32_t field = emission_field(p->in, r->site, r->addr, r->addr >> GRANULE_BITS << GRANULE_BITS);
+
+	for (unsigned by_field = 0; by_field < 2; by_field++) {
+		const struct emission_writer *who;
+		size_t count = emission_writers(&p->emission, r->mark, field, by_field, &who);
+
+		for (size_t k = 0; k < count; k++) {
+			unsigned i = 0;
+
+			while (i < n && w[i].producer != who[k].func)
+				i++;
+			if (i == n)
+				w[n++] = (struct place_part){ who[k].func,
+							      (float)(share * ELSEWHERE *
+								      emission_part(&p->emission, who[k].func)) };
+		}
+	}
+	return n;
+}
+
+/* Where the value is known: those who were seen to write the word count as often as they were, and all others, as in
+ * any place, once. */
+static unsigned writers_by_value(struct store_places *p, const struct read_answer *r, const struct place_node *near,
+				 struct place_part *out)
+{
+	double wider = 1, called = told_by_call(r) ? 1 / (1 + rewrite_rate_writes(p->still, r->site, r->a.age)) : 0,
+	       sure = 1;
+	unsigned nobodies = 0, n = 0;
+	size_t at;
+
+	if (seen_here(p, r->addr, &at)) {
+		double times = 0;
+
+		for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++)
+			times += p->seen[i].times;
+		wider = 1 / (times + 1);
+		n = writers_here(p, at, 1 - wider, out);
+	} else if (!(called > 0)) {
+		sure = part_of_missed(p, near, r);
+		out[nobodies++] = (struct place_part){ nobody(p, r), (float)(1 - sure) };
+	}
+	if (near->count)
+		n += writers_near(p, near, r, wider, out + nobodies + n);
+	n = writers_elsewhere(p, r, wider, out + nobodies, n);
+	if (!n && !(called > 0))
+		sure = 1;
+	if (!n && nobodies)
+		out[0].part = 1;
+	return nobodies + weigh_by_value(p, r, called, sure, out + nobodies, n);
+}
+
+unsigned place_writers(struct store_places *p, const struct read_answer *r, struct place_part out[PLACE_ROOM])
 {
 	const struct place_node *near;
-	double share = 1, part, there;
+	double share = 1, part;
 	unsigned n = 0;
 	size_t at;
 
@@ -395,6 +435,8 @@ unsigned place_writers(struct store_places *p, const struct read_answer *r, stru
 		out[n++] = (struct place_part){ r->a.producer, 1 };
 		return n;
 	}
+	if (r->mark && (told_by_call(r) || r->a.near != NEAR_GRANULE || seen_here(p, r->addr, &at)))
+		return writers_by_value(p, r, near, out);
 	/* what a call filled was seen each time: it is one of all writes since */
 	if (told_by_call(r)) {
 		share = 1 - 1 / (1 + rewrite_rate_writes(p->still, r->site, r->a.age));
@@ -407,17 +449,116 @@ unsigned place_writers(struct store_places *p, const struct read_answer *r, stru
 		out[0] = (struct place_part){ r->a.producer, (float)(n ? 1 - share : 1) };
 		return 1 + (n && share > 0 ? writers_near(p, near, r, share, out + 1) : 0);
 	}
-	/* nobody was seen to write there: nobody did, or it was missed */
-	part = moves(p, r);
-	there = part * (1 - near->cover);
-	part = near->count ? there / (there + 1 - part + 1e-9) : 0;
-	/* what is handed to the kernel was made for that */
-	if (near->count && r->call)
-		part = 1;
+	part = part_of_missed(p, near, r);
 	if (r->a.near == NEAR_BLIND && !near->count)
 		return 0;
 	out[n++] = (struct place_part){ nobody(p, r), (float)(1 - part) };
 	return n + writers_near(p, near, r, part, out + n);
+}
+
+/* Readers of which the writer is known: by the very word, or by the value. */
+static void know_writers(struct store_places *p, struct place_known *k, const struct read_answer *r, int pass)
+{
+	struct place_part w[PLACE_ROOM];
+	unsigned n;
+	size_t at;
+
+	if (!r->mark && !seen_here(p, r->addr, &at))
+		return;
+	if (pass == 1 && !seen_here(p, r->addr, &at))
+		return;
+	if (pass == 1) {
+		n = writers_here(p, at, 1, w);
+		if (r->mark)
+			n = weigh_by_value(p, r, 0, 1, w, n);
+	} else {
+		n = place_writers(p, r, w);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (w[i].producer == p->in->before || w[i].producer == p->in->outside)
+			continue;
+		know_part(p, k, r->func, w[i]);
+		know_part(p, k, (uint32_t)p->in->func_count + r->site, w[i]);
+	}
+}
+
+static int known_begin(struct place_known *k, const struct store_places *p, const struct last_writer *c)
+{
+	*k = (struct place_known){ 0 };
+	k->lines = calloc(p->in->func_count + (size_t)c->site_count + 1, sizeof(*k->lines));
+	return k->lines ? 0 : -ENOMEM;
+}
+
+static void known_release(struct place_known *k)
+{
+	map_release(&k->at);
+	free(k->part);
+	free(k->lines);
+}
+
+/* Each line that an instruction reads tells once. False: another read told. */
+static bool tells_of_line(struct store_places *p, const struct read_answer *r, bool by_value, struct map *met)
+{
+	bool added;
+
+	if (r->a.near == NEAR_CONSTANT || (told_by_call(r) && !(r->mark && by_value)) ||
+	    (r->a.near == NEAR_BLIND && !r->call))
+		return false;
+	if (!map_put(met, (r->addr >> level_bits[0]) ^ (uint64_t)(r->site + 1) << 42, &added)) {
+		p->no_memory = true;
+		return false;
+	}
+	return added;
+}
+
+/* First how much of what each reads is seen to be written, then, from that, who writes it. What bursts read of what was
+ * there before is asked where they met the instruction, and no other reads are. */
+static void learn_of_reads(struct store_places *p, const struct last_writer *c, const bool *burst)
+{
+	struct place_known known;
+
+	for (int pass = 0; pass < 3; pass++) {
+		struct map met = { 0 };
+
+		p->no_memory |= pass && known_begin(&known, p, c);
+		for (size_t i = 0; i < c->read_count && !p->no_memory; i++) {
+			const struct read_answer *r = &c->reads[i];
+
+			if (burst[r->site] != (r->burst != 0) || !tells_of_line(p, r, pass > 1, &met))
+				continue;
+			if (pass)
+				know_writers(p, &known, r, pass);
+			else
+				count_read(p, r);
+		}
+		map_release(&met);
+		if (!pass)
+			continue;
+		known_release(&p->known);
+		p->known = known;
+	}
+}
+
+int place_learn(struct store_places *p, const struct flow_input *in, const struct last_writer *c,
+		const struct rewrite_rate *still, bool stack)
+{
+	bool *burst = calloc(c->site_count + 1, sizeof(*burst));
+
+	*p = (struct store_places){ .in = in, .still = still, .calls_seen = calls_seen(&in->calls) };
+	p->site = calloc(c->site_count + 1, sizeof(*p->site));
+	p->func = calloc(in->func_count + 1, sizeof(*p->func));
+	p->work = calloc(in->func_count + 1, sizeof(*p->work));
+	p->no_memory = !burst || !p->site || !p->func || !p->work || known_begin(&p->known, p, c) ||
+		       !PUSH(p->node, p->nodes, p->node_cap, 1024, (struct place_node){ 0 }) ||
+		       emission_learn(&p->emission, in);
+	if (!p->no_memory)
+		gather_stores(p, in, stack);
+	for (size_t i = 0; i < c->read_count && !p->no_memory; i++)
+		burst[c->reads[i].site] |= c->reads[i].burst != 0;
+	if (!p->no_memory)
+		learn_of_reads(p, c, burst);
+	free(burst);
+	return p->no_memory ? -ENOMEM : 0;
 }
 
 void place_release(struct store_places *p)
@@ -427,9 +568,8 @@ void place_release(struct store_places *p)
 	map_release(&p->node_at);
 	free(p->part);
 	free(p->work);
-	map_release(&p->known_at);
-	free(p->known);
-	free(p->lines);
+	known_release(&p->known);
+	emission_release(&p->emission);
 	free(p->site);
 	free(p->func);
 	memset(p, 0, sizeof(*p));

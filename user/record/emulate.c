@@ -7,6 +7,7 @@
 
 #include "abi.h"
 #include "attr/attr.h"
+#include "code/field.h"
 #include "emu/emu_pages.h"
 #include "proc/procmap.h"
 #include "record/emulate_branches.h"
@@ -17,6 +18,7 @@
 #include "record/located_code.h"
 #include "record/pages_choice.h"
 #include "record/revisits.h"
+#include "record/value_marks.h"
 #include "util/clock.h"
 #include "util/target_memory.h"
 
@@ -38,6 +40,7 @@ struct emulate {
 	struct revisits *revisits;
 	struct emu_pages *likely; /* of the process whose memory is read */
 	struct pages_choice pages;
+	struct value_marks marks;
 	double part, lent; /* of one CPU's time, of ours; lent: what segments leave */
 	bool asked;        /* for its pages, with the next sample */
 	uint64_t asked_at;
@@ -72,6 +75,23 @@ static bool instruction(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, 
 	return attr_code(session_attr(r->s), pid, ip, module, addr);
 }
 
+static int32_t field_of_code(void *ctx, uint64_t ip)
+{
+	struct emulate *r = ctx;
+	uint8_t bytes[DEC_MAX_BYTES];
+	size_t n = r->env.code(r->env.ctx, ip, bytes, sizeof(bytes));
+	struct dec_insn d;
+
+	return dec_decode(bytes, n, &d) ? 0 : field_of(&d);
+}
+
+static uint16_t mark_of_access(void *ctx, const struct emu_access *a)
+{
+	struct emulate *r = ctx;
+
+	return value_marks_of(&r->marks, a);
+}
+
 static bool place_of_branch(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr)
 {
 	struct emulate *r = ctx;
@@ -84,6 +104,7 @@ static void forget_run(struct emulate *r)
 	emu_forget(r->emu);
 	emulate_data_forget(r->flow);
 	emulate_branches_forget(r->branches);
+	value_marks_forget(&r->marks);
 }
 
 /* ---- one burst ---- */
@@ -325,7 +346,9 @@ void emulate_report(struct emulate *r)
 struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 {
 	struct emulate *r = calloc(1, sizeof(*r));
-	struct emulate_data_env place_of = { .place = instruction, .ctx = r };
+	struct emulate_data_env tells = {
+		.place = instruction, .field = field_of_code, .mark = mark_of_access, .ctx = r
+	};
 	struct emulate_branches_env where = { .place = place_of_branch, .ctx = r };
 
 	if (!r)
@@ -335,8 +358,9 @@ struct emulate *emulate_new(struct session *s, struct plan *plan, double part)
 			   clock_now());
 	r->count = malloc(COUNTS_ROOM * sizeof(*r->count));
 	r->env = emulate_env_of(&r->sees);
+	value_marks_begin(&r->marks, &r->sees);
 	r->emu = emu_new(&r->env);
-	r->flow = emulate_data_new(session_store(s), &place_of, clock_now());
+	r->flow = emulate_data_new(session_store(s), &tells, clock_now());
 	r->branches = emulate_branches_new(session_store(s), &where);
 	r->likely = emu_pages_new();
 	r->revisits = revisits_new(session_store(s), target_memory_read);

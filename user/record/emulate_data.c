@@ -159,6 +159,7 @@ static uint32_t add_site(struct emulate_data *f, uint64_t ip)
 		return NOWHERE;
 	}
 	s.rec.id = f->sites + 1;
+	s.rec.field = f->env.field ? f->env.field(f->env.ctx, ip) : 0;
 	f->site[f->sites] = s;
 	*at = f->sites;
 	return f->sites++;
@@ -247,7 +248,10 @@ static void draw_item(struct emulate_data *f, struct fmt_burst_item *from, uint3
 
 	++*all;
 	if (at < most)
-		from[at] = (struct fmt_burst_item){ .addr = a->addr, .site = site + 1, .size = a->size };
+		from[at] = (struct fmt_burst_item){ .addr = a->addr,
+						    .site = site + 1,
+						    .size = (uint16_t)(a->size < UINT16_MAX ? a->size : UINT16_MAX),
+						    .mark = f->env.mark ? f->env.mark(f->env.ctx, a) : 0 };
 }
 
 static bool is_on_stack(const struct emulate_data *f, uint64_t addr, uint64_t sp)

@@ -16,6 +16,10 @@
 struct emulate_data_env {
 	/* Which module an instruction lies in, and where; false: unknown. */
 	bool (*place)(void *ctx, uint32_t pid, uint64_t ip, uint32_t *module, uint64_t *addr);
+	/* fmt_burst_site.field of it; NULL: none is known. */
+	int32_t (*field)(void *ctx, uint64_t ip);
+	/* fmt_burst_item.mark of what an access moved; NULL: none is known. */
+	uint16_t (*mark)(void *ctx, const struct emu_access *a);
 	void *ctx;
 };
 

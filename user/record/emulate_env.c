@@ -10,9 +10,14 @@
 
 #define CLOCK_PAGES 8 /* looked for before the vdso; by hand */
 
+bool emulate_env_mapped(const struct emulate_env *r, uint64_t addr, struct place *at)
+{
+	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at);
+}
+
 bool emulate_env_find(const struct emulate_env *r, uint64_t addr, struct place *at)
 {
-	return procmap_lookup_quiet(attr_procmaps(session_attr(r->s)), r->pid, addr, at) && at->module;
+	return emulate_env_mapped(r, addr, at) && at->module;
 }
 
 bool emulate_env_process(struct emulate_env *r, uint32_t pid)

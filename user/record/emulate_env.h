@@ -27,6 +27,8 @@ bool emulate_env_process(struct emulate_env *sees, uint32_t pid);
 /* sees: must live as long. */
 struct emu_env emulate_env_of(struct emulate_env *sees);
 /* False: no module lies there. */
+/* Of anything that is mapped; at->module may be NULL. */
+bool emulate_env_mapped(const struct emulate_env *sees, uint64_t addr, struct place *at);
 bool emulate_env_find(const struct emulate_env *sees, uint64_t addr, struct place *at);
 
 #endif
