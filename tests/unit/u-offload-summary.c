@@ -157,6 +157,46 @@ static void test_paced(void **state)
 	offload_summary_free(s);
 }
 
+/* The same, polled every half millisecond and seen for 2 ms at a time: each hit takes 23 us, so that 31 of the 42 calls
+ * of such a stretch are made before it ends. By the clock they are 14,700 a second, which was told. */
+static void test_put_off(void **state)
+{
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
+	uint64_t clock = MS, cpu = MS, begun = clock;
+	const struct offload_item *it;
+	struct offload_summary *s;
+	double truth;
+
+	for (unsigned i = 0; i < 9; i++) {
+		uint64_t length = 2100 * MS / 1000, calls = 30 + i % 3;
+		struct fmt_offload_window one = { .armed = clock,
+						  .disarmed = clock + length,
+						  .calls = calls,
+						  .hits = 2 * calls,
+						  .library = library,
+						  .cpu_armed = cpu,
+						  .hits_ns = calls * 46000,
+						  .gap_mean = 10 * MS };
+
+		cpu += calls * 40000;
+		one.cpu_disarmed = cpu;
+		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
+		total.calls += calls;
+		clock += length + 1000 * MS;
+		cpu += 20 * 1000 * 300;
+	}
+	total.ns = total.cpu_ns = 46300 * total.calls;
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	s = end_at(w, library, clock, cpu);
+	truth = 20. * (double)(clock - begun) / MS;
+	it = &s->items[0];
+	print_message("calls %.0f [%.0f, %.0f], truth %.0f\n", it->estimate, it->low, it->high, truth);
+	assert_true(isnan(it->estimate) && it->put_off && it->low <= truth && it->high >= truth);
+	offload_summary_free(s);
+}
+
 /* The same service on a machine whose CPUs others want: its calls come in batches, and of three stretches one met such.
  * What may be any number, down to what was seen, is no rate. */
 static void batches(const uint64_t *calls, uint64_t length, double least)
@@ -473,6 +513,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_losses, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_cold, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_paced, new_path, remove_path),
+		cmocka_unit_test_setup_teardown(test_put_off, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_paced_in_batches, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_starved, new_path, remove_path),
 		cmocka_unit_test_setup_teardown(test_long_calls, new_path, remove_path),

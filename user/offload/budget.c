@@ -216,8 +216,13 @@ static void draw_gap(struct offload_session *s, struct known_lib *l, double cap,
 
 static int arm_library(struct offload_session *s, struct known_lib *l, struct err *e)
 {
-	uint64_t began = clock_now(), when;
-	int r = uprobe_arm(s->u, l->index, &when, e);
+	uint64_t began = clock_now(), when, hits, calls;
+	double cost_ns;
+	int r;
+
+	/* No call counts before it is armed; read later, those in between would be of no stretch. */
+	sum_activity(s, l, &hits, &calls, &cost_ns);
+	r = uprobe_arm(s->u, l->index, &when, e);
 
 	if (r == -ESTALE && !l->rewritten) {
 		l->rewritten = true;
@@ -226,7 +231,9 @@ static int arm_library(struct offload_session *s, struct known_lib *l, struct er
 	if (r)
 		return r;
 	s->arming_ns = (double)(when - began);
-	l->begin = l->piece = l->looked = mark_now(s, l, when);
+	l->begin = mark_now(s, l, when);
+	l->begin.calls = calls;
+	l->piece = l->looked = l->begin;
 	l->pieces = 0;
 	l->on = true;
 	l->stretches++;

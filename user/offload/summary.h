@@ -64,6 +64,7 @@ struct offload_item {
 	unsigned classes;         /* bit of each enum fmt_probe_class among its symbols that were called */
 	/* scaled to the recording */
 	double estimate, low, high; /* calls; NaN: only the lower bound is known */
+	bool put_off;               /* paced from outside, and probes put calls off: only the two ends are known */
 	double observed;            /* share of the time in which probes were in place */
 	uint64_t first, last;       /* of its library's stretches */
 	/* from records, weighted */

@@ -73,6 +73,14 @@ static struct scaled scaled_by(const struct offload_item *it, const struct stret
 	return scale_calls(t->clock, t->n, (double)it->last, 0, t->idle ? part : 0);
 }
 
+/*
+ * Where something else paces the calls, hits put off what a short stretch would have seen: a service that polls 20,000
+ * calls a second every half millisecond takes its first calls at a tenth of their pace and has as many before it at the
+ * stretch's end. By the clock that tells too few, 13 for 20 thousand; with the time of all hits off too many, as asleep
+ * it catches up. Further apart than by this factor, which is what a break-even has to be known within, neither is told.
+ */
+#define READINGS_APART 1.5
+
 /* Calls of the whole recording from those of the stretches. A probed call may take ten times as long,
  * so time is that of the target's work without it; how well the cost of a hit is known sets how well
  * the calls are. */
@@ -124,8 +132,9 @@ void summary_scale_item(struct summary_private *k, struct offload_item *it, doub
 		it->low = low.error < 1 ? calls * low.factor * (1 - low.error) : calls;
 	}
 	it->low = fmax(it->low, calls);
+	it->put_off = t.idle && high.factor > READINGS_APART * low.factor;
 	/* What may be any number of times as many is a bound, and no figure. */
-	if (isnan(it->high))
+	if (isnan(it->high) || it->put_off)
 		it->estimate = NAN;
 out:
 	free(t.clock);
