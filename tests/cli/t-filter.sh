@@ -75,6 +75,10 @@ same() { # command and options that choose the only process there is: all figure
 check "counts --pid of the only process: as without" same "$G/counts.prof" counts -n 1000
 check "offload --pid of the only process: as without" same "$G/offload-deflate.prof" offload
 check "advise --pid of the only process: as without" same "$G/offload-deflate.prof" advise
+check "wall --pid of the only process: as without" same "$G/live-kv.prof" wall
+expect_status 1 "wall --pid of what was counted by function is refused" accperf wall "$G/exact-pipeline.prof" --pid 1
+check "wall --symbol: of all cost the same, and of functions those" bash -c "accperf wall '$G/exact-pipeline.prof' --json >all; accperf wall '$G/exact-pipeline.prof' --symbol 'trans*' --json | jq -e --slurpfile all all '.compute == \$all[0].compute and (.curves[0] == \$all[0].curves[0]) and ([.curves[] | select(.view == \"functions\").label] == [\"transform\"]) and .filter.of == \"cost\" and .filter.shown > .1 and .filter.shown < .9'"
+check "... which, over all functions, make the whole" bash -c "accperf report '$G/exact-pipeline.prof' --json --columns flow | jq -r '.functions[].name' | sort -u | while read -r f; do accperf wall '$G/exact-pipeline.prof' --symbol \"\$f\" --json 2>/dev/null; done | jq -se '[.[].filter.shown] | add > .99 and add < 1.001'"
 for v in offload advise; do
 	expect_status 1 "$v --pid of no process of the recording is an error" accperf $v "$G/offload-deflate.prof" --pid 1
 done

@@ -57,13 +57,9 @@ static int estimate_or_empty(const struct flow_input *in, const struct diff_cmd 
 		flow_init(f);
 		return 0;
 	}
-	if (part && in->has_x && (estimator ? !strcmp(estimator, "exact") : !in->access_count))
-		return err_set(e, -ENODATA,
-			       "exact figures are not kept by process: leave out --pid and --comm, or add samples: "
-			       "`accperf exact --emit-samples 1000 -- COMMAND`");
 	if (!estimator && part && in->access_count)
-		estimator = "fused";
-	err = flow_estimate(in, estimator, est, f, e);
+		estimator = "fused"; /* as flow_estimate_part() takes it, for the halves, too */
+	err = flow_estimate_part(in, part, estimator, est, f, e);
 	return err ? err : flow_halves(in, estimator, est, f, e);
 }
 

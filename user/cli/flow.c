@@ -313,19 +313,9 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		return cli_fail(&e, EXIT_FAILED);
 	}
 	degraded = warn_of_missing(o, &in);
-	/* figures that were counted are those of all threads together */
-	if (part && in.has_x && (o->estimator ? !strcmp(o->estimator, "exact") : !in.access_count))
-		err = err_set(
-			&e, -ENODATA,
-			"exact figures are not kept by process or thread; add samples: `accperf exact --emit-samples 1000 -- COMMAND`");
-	else
-		err = filter_check_flow(&filter, &in, o->input, &e);
+	err = filter_check_flow(&filter, &in, o->input, &e);
 	if (!err)
-		err = flow_estimate(&in,
-				    o->estimator              ? o->estimator
-				    : part && in.access_count ? "fused"
-							      : NULL,
-				    &est, &f, &e);
+		err = flow_estimate_part(&in, part, o->estimator, &est, &f, &e);
 	if (!err && (check_names_exist(o, &f, &monitor, part, &e) || find_per(o, &in, &f, &per, &e))) {
 		flow_release(&f);
 		err = e.code;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/filter_opts.h"
 #include "command/kept.h"
 #include "command/pager.h"
 #include "flow/estimators.h"
@@ -16,6 +17,7 @@ struct wall_cmd {
 	const char *input, *output, *view, *functions, *semantics, *stack, *attribute;
 	double op_cost, byte_cost;
 	uint64_t top;
+	struct filter_opts filter;
 	bool json, svg, stdio, fresh;
 };
 
@@ -40,6 +42,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "functions", AT(functions), .arg = "LIST",
 	  .help = "functions that are sped up, names or glob patterns with commas between them (those of most cost)" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "without --functions: how many (4)" },
+	FILTER_PROCESS_OPTS(struct wall_cmd, filter),
+	FILTER_CODE_OPTS(struct wall_cmd, filter),
 	{ OPT_GROUP, .help = "What counts" },
 	{ OPT_DOUBLE, 0, "op-cost", AT(op_cost), .arg = "X",
 	  .help = "cost of an arithmetic or logical instruction, in any unit (1)" },
@@ -97,9 +101,12 @@ static unsigned views_of(const char *name)
 					    : WALL_ALL;
 }
 
-static int load_flow(const struct wall_cmd *o, struct flow_input *in, struct flow *f, struct err *e)
+static int load_flow(const struct wall_cmd *o, const struct filter *filter, struct flow_input *in, struct flow *f,
+		     struct err *e)
 {
-	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .compute = true };
+	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"),
+					    .compute = true,
+					    .filter = filter };
 	struct est_opts est = EST_OPTS_DEFAULT;
 	int err = flow_input_load(in, o->input, &io, e);
 
@@ -107,7 +114,9 @@ static int load_flow(const struct wall_cmd *o, struct flow_input *in, struct flo
 	est.ke = !strcmp(o->semantics, "ke");
 	if (err)
 		return err;
-	err = flow_estimate(in, NULL, &est, f, e);
+	err = filter_check_flow(filter, in, o->input, e);
+	if (!err)
+		err = flow_estimate_part(in, flow_input_in_part(&io), NULL, &est, f, e);
 	if (err)
 		flow_input_release(in);
 	return err;
@@ -123,6 +132,7 @@ static int cmd_wall(void *opts, int argc, char **argv)
 	char *list = o->functions ? strdup(o->functions) : NULL;
 	struct flow_input in;
 	struct flow f;
+	struct filter filter = { 0 };
 	struct wall wall;
 	struct trust trust;
 	struct err e = { 0 };
@@ -139,10 +149,13 @@ static int cmd_wall(void *opts, int argc, char **argv)
 		if (!wo.function_count)
 			err = err_set(&e, -EINVAL, "--functions names no function");
 	}
+	if (!err)
+		err = filter_from_opts(&o->filter, &filter, &e);
+	wo.filter = &filter;
 	if (err)
 		status = EXIT_USAGE;
 	else
-		err = load_flow(o, &in, &f, &e);
+		err = load_flow(o, &filter, &in, &f, &e);
 	if (!err) {
 		struct trust_evidence evidence = trust_of_flow(&in, &f);
 
@@ -161,13 +174,18 @@ static int cmd_wall(void *opts, int argc, char **argv)
 							      .opts = &wo,
 							      .views = views_of(o->view),
 							      .source = o->input,
-							      .trust = &trust },
+							      .trust = &trust,
+							      .filtered = { .by = &filter,
+									    .of = "cost",
+									    .shown = wall.chosen * in.kept.loaded,
+									    .alone = filter_asks_process(&filter) } },
 					&e);
 		if (!err)
 			wall_release(&wall);
 		flow_release(&f);
 		flow_input_release(&in);
 	}
+	filter_release(&filter);
 	free(list);
 	return err ? cli_fail(&e, status) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
@@ -194,8 +212,9 @@ CLI_COMMAND(wall) = {
 		"each other stays as it is; with a shared one it is sped up, too.\n"
 		"\n"
 		"A function stands by itself. For functions with all they call, record with `accperf exact --functions\n"
-		"LIST`, which makes each of them one. From samples, shares have intervals; those of the speed-up follow.\n"
-		"Costs are of any one unit; only their ratio matters.",
+		"LIST`, which makes each of them one. --pid and --comm ask the questions of such processes alone; --dso and\n"
+		"--symbol choose among which functions the last one is asked. From samples, shares have intervals; those of\n"
+		"the speed-up follow. Costs are of any one unit; only their ratio matters.",
 	.examples = "accperf wall\tAll three, for accperf.data\n"
 		    "accperf wall --functions decode,scale --byte-cost 0.5\tTwo functions where bytes are dearer\n"
 		    "accperf wall --view memory --svg -o wall.svg\tThe memory wall as a picture\n",

@@ -58,3 +58,13 @@ int flow_estimate(const struct flow_input *in, const char *name, const struct es
 		flow_finish(out);
 	return err;
 }
+
+int flow_estimate_part(const struct flow_input *in, bool part, const char *name, const struct est_opts *o,
+		       struct flow *out, struct err *e)
+{
+	if (part && in->has_x && (name ? !strcmp(name, "exact") : !in->access_count))
+		return err_set(e, -ENODATA,
+			       "exact figures are not kept by process or thread: leave out --pid and --comm, or add "
+			       "samples: `accperf exact --emit-samples 1000 -- COMMAND`");
+	return flow_estimate(in, name ? name : part && in->access_count ? "fused" : NULL, o, out, e);
+}

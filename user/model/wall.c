@@ -65,6 +65,11 @@ static struct wall_range part_of_time(struct sum part, struct sum rest)
 				    p.high > 0 ? p.high / (p.high + r.low) : 0 };
 }
 
+static bool is_asked_for(const struct wall_opts *o, const struct flow_func *f)
+{
+	return filter_code(o->filter, f->name, f->object);
+}
+
 struct wall_work {
 	const struct flow *f;
 	const struct wall_opts *o;
@@ -77,6 +82,7 @@ static int gather(struct wall_work *w, struct err *e)
 {
 	const struct flow *f = w->f;
 	bool computes = false;
+	double all, chosen = 0;
 
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *edge = &f->edges[i];
@@ -85,6 +91,8 @@ static int gather(struct wall_work *w, struct err *e)
 		sum_add(local ? &w->local : &w->global, edge->bytes, edge->low, edge->high, w->o->byte);
 		if (local)
 			sum_add(&w->own[edge->consumer], edge->bytes, edge->low, edge->high, w->o->byte);
+		else if (edge->bytes > 0 && is_asked_for(w->o, &f->funcs[edge->consumer]))
+			chosen += edge->bytes * w->o->byte;
 	}
 	for (uint32_t i = 0; i < f->func_count; i++) {
 		const struct flow_func *n = &f->funcs[i];
@@ -95,7 +103,11 @@ static int gather(struct wall_work *w, struct err *e)
 		w->out->unknown += isnan(c.value) && n->in > 0 && !flow_is_pseudo(n);
 		sum_add(&w->compute, c.value, c.low, c.high, w->o->op);
 		sum_add(&w->own[i], c.value, c.low, c.high, w->o->op);
+		if (is_asked_for(w->o, n))
+			chosen += w->own[i].value;
 	}
+	all = w->compute.value + w->local.value + w->global.value;
+	w->out->chosen = all > 0 ? chosen / all : NAN;
 	if (!computes)
 		return err_set(
 			e, -ENODATA,
@@ -187,7 +199,8 @@ static int choose_largest(struct wall_work *w, uint32_t *list, unsigned *count)
 		uint32_t best = FLOW_NONE;
 
 		for (uint32_t i = 0; i < w->f->func_count; i++)
-			if (!flow_is_pseudo(&w->f->funcs[i]) && w->own[i].value > 0 && !among(list, n, i) &&
+			if (!flow_is_pseudo(&w->f->funcs[i]) && is_asked_for(w->o, &w->f->funcs[i]) &&
+			    w->own[i].value > 0 && !among(list, n, i) &&
 			    (best == FLOW_NONE || w->own[i].value > w->own[best].value))
 				best = i;
 		if (best == FLOW_NONE)
@@ -210,7 +223,7 @@ static int choose_named(struct wall_work *w, uint32_t *list, unsigned *count, st
 		for (uint32_t i = 0; i < w->f->func_count; i++) {
 			const struct flow_func *fn = &w->f->funcs[i];
 
-			if (flow_is_pseudo(fn))
+			if (flow_is_pseudo(fn) || !is_asked_for(w->o, fn))
 				continue;
 			suggest(&near, name, strlen(name), fn->name);
 			if (strcmp(name, fn->name) && fnmatch(name, fn->name, 0))

@@ -14,6 +14,7 @@
 #define ACCPERF_MODEL_WALL_H
 
 #include "flow/flow.h"
+#include "profile/filter.h"
 #include "util/err.h"
 
 enum wall_view { WALL_MEMORY = 1, WALL_LOCAL = 2, WALL_FUNCTIONS = 4, WALL_ALL = 7 };
@@ -23,7 +24,8 @@ struct wall_opts {
 	double op, byte; /* cost of an arithmetic or logical instruction, and of a byte read; any one unit */
 	const char *const *functions; /* of WALL_FUNCTIONS: names or glob patterns; none: the largest */
 	unsigned function_count;
-	unsigned largest; /* how many of these */
+	unsigned largest;            /* how many of these */
+	const struct filter *filter; /* of them only those; NULL: all */
 };
 
 struct wall_range {
@@ -41,6 +43,7 @@ struct wall_curve {
 
 struct wall {
 	struct wall_range compute, local, global; /* costs: computation, bytes of one's own, bytes of others */
+	double chosen;                            /* part of all cost in functions that the filter takes, 0 to 1 */
 	uint32_t unknown;                         /* functions that read bytes, but what they compute is not known */
 	struct wall_curve *curves;
 	unsigned count, cap;

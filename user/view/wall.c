@@ -62,6 +62,7 @@ void wall_text(const struct wall_shown *v, const struct text_style *s, struct bu
 
 	if (v->trust)
 		trust_text(v->trust, "", s, out);
+	filtered_text(&v->filtered, "", s, out);
 	buf_addf(
 		out,
 		"Of all cost, %.1f%% is computation, %.1f%% reads of a function's own bytes (local), %.1f%% of others' "
@@ -132,6 +133,7 @@ void wall_json(const struct wall_shown *v, struct buf *out)
 	json_str(&j, "semantics", flow_semantics_str(v->flow->semantics));
 	json_str(&j, "stack", flow_stack_str(v->flow->stack));
 	trust_json(v->trust, &j);
+	filtered_json(&v->filtered, &j);
 	json_f64(&j, "op_cost", v->opts->op);
 	json_f64(&j, "byte_cost", v->opts->byte);
 	range_json(&j, "compute", v->wall->compute);
@@ -206,7 +208,8 @@ const char wall_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.wall/1\",\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"schema\",\"source\",\"compute\",\"local\",\"global\",\"factors\",\"curves\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.wall/1\"},\"source\":{\"type\":\"string\"},\"engine\":{\"type\":\"string\"},"
-	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]}," TRUST_SCHEMA ","
+	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]}," TRUST_SCHEMA
+	"," FILTERED_SCHEMA ","
 	"\"op_cost\":" NUM ",\"byte_cost\":" NUM ",\"compute\":" RANGE ",\"local\":" RANGE ",\"global\":" RANGE ","
 	"\"unknown_functions\":{\"type\":\"integer\"},\"factors\":{\"type\":\"array\",\"items\":" NUM "},"
 	"\"curves\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"

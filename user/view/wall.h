@@ -6,6 +6,7 @@
 #include "model/growth.h"
 #include "model/wall.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/text.h"
 #include "view/trust.h"
 
@@ -16,6 +17,7 @@ struct wall_shown {
 	unsigned views;            /* enum wall_view, added */
 	const char *source;        /* what the profile is called */
 	const struct trust *trust; /* NULL: not judged */
+	struct filtered filtered;
 };
 void wall_text(const struct wall_shown *v, const struct text_style *s, struct buf *out);
 void wall_json(const struct wall_shown *v, struct buf *out); /* accperf.wall/1 */
