@@ -209,6 +209,7 @@ static void who_sleeps_is_looked_at_more_than_once(void **state)
 	for (unsigned n = 0; n < 100; n++) {
 		struct offload_session *s = begun(rates, 0x9e3779b97f4a7c15 * (n + 1));
 
+		look_until(s, BEGIN_NS + 1e9); /* then it is seen */
 		s->cpu_share = cpus;
 		look_until(s, BEGIN_NS + 20e9);
 		mean += s->libs[0].stretches / 100.;

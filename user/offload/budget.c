@@ -78,11 +78,11 @@ static double lived_on(int pid)
 }
 
 /*
- * Part of the first loan. How much of a CPU the targets use is not known before the recording's first second is over:
- * what they used in their life tells. Whole, what mostly sleeps would pay it back in as long as a recording lasts, and
- * one stretch would be all there is.
+ * CPUs that the targets use, before the recording's first second tells: what they used in their life; 1 where that is
+ * not known. What mostly sleeps and was taken to use a whole one would spend many seconds' earnings in the first
+ * stretch, or wait as long for the next, and one stretch would be all there is.
  */
-static double loan_part(struct offload_session *s)
+static double used_until_now(struct offload_session *s)
 {
 	uint64_t pid, *last;
 	double sum = 0;
@@ -90,7 +90,7 @@ static double loan_part(struct offload_session *s)
 
 	while (map_next(&s->pids, &pos, &pid, &last))
 		sum += lived_on((int)pid);
-	return sum > 0 ? fmax(fmin(sum, 1), LOAN_LEAST) : 1;
+	return sum > 0 ? fmax(fmin(sum, 1), SHARE_LEAST) : 1;
 }
 
 /* What a hit of this probe costs the target. */
@@ -343,8 +343,10 @@ int budget_arm(struct offload_session *s, struct known_lib *l, struct err *e)
 	int r;
 
 	pthread_mutex_lock(&s->lock);
+	if (!s->cpu_at)
+		s->cpu_share = used_until_now(s);
 	l->balance_ns = s->opts.exact ? INFINITY : 0;
-	l->floor_ns = -s->opts.budget * LOAN_S * 1e9 * loan_part(s);
+	l->floor_ns = -s->opts.budget * LOAN_S * 1e9 * fmax(fmin(s->cpu_share, 1), LOAN_LEAST);
 	r = arm_library(s, l, e);
 	if (!l->on && s->thread_runs)
 		pthread_cond_signal(&s->wake); /* it may have been idle */

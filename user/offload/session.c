@@ -543,7 +543,7 @@ void offload_session_tick(struct offload_session *s)
 	pthread_mutex_lock(&s->lock);
 	cpu = session_cpu(s);
 	if (s->cpu_at && now > s->cpu_at && cpu >= s->cpu_ns)
-		s->cpu_share = fmax((double)(cpu - s->cpu_ns) / (double)(now - s->cpu_at), 0.02);
+		s->cpu_share = fmax((double)(cpu - s->cpu_ns) / (double)(now - s->cpu_at), SHARE_LEAST);
 	pthread_mutex_unlock(&s->lock);
 	s->cpu_at = now;
 	s->cpu_ns = cpu;

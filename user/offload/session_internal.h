@@ -17,6 +17,7 @@
 #include "offload/session.h"
 #include "util/map.h"
 
+#define SHARE_LEAST .02     /* of a CPU: who uses less would never pay a stretch back; by hand */
 #define USER_PROBES_MAX 64 /* --offload-probe of one recording; by hand */
 #define FAMILY_USER 1000   /* one for each --offload-probe */
 #define FAMILY_MARKER 2000 /* one for each marker's name */
@@ -127,7 +128,7 @@ struct offload_session {
 	uint64_t late_ns;      /* the longest from a loading to the probes, of those whose loading was told */
 	bool late_untold;      /* the loading of one was not told */
 	unsigned ticks;
-	double cpu_share; /* CPUs the target used lately */
+	double cpu_share; /* CPUs the target used lately; SHARE_LEAST or more */
 	uint64_t random;
 	double fault_ns; /* what a page fault takes here; 0: not measured */
 	struct cold_price cold;
