@@ -2,6 +2,7 @@
 /* What system calls read and filled, in the estimate of flow: their producers and readers, and what no stretch saw. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit/planted.h"
 #include "util/random.h"
@@ -151,6 +152,67 @@ static void calls_of_sockets_stand_for_cpu_time(void **state)
 	plant_release(&p);
 }
 
+static void put_call(struct plant *p, const struct fmt_sysio_stretch *b, uint32_t nr, uint64_t len, uint32_t flags)
+{
+	struct fmt_sysio io = { .time = b->begin + 1,
+				.addr = 0x70000,
+				.len = len,
+				.weight = b->weight,
+				.pid = 1,
+				.tid = 1,
+				.nr = (int32_t)nr,
+				.dir = FMT_IO_KERNEL_WRITES,
+				.flags = flags };
+
+	store_put(p->w, FMT_SYSIO, &io, sizeof(io));
+}
+
+/* A server: for each request it receives 64 bytes and reads 4 KB, and waits once in a ms. Stretches of as much CPU time
+ * held two to six requests, and as it happened a tenth fewer than the rest: what the kernel counted as read tells. */
+static void what_comes_with_reads_goes_by_reads(void **state)
+{
+	double requests = 0;
+	struct plant p;
+
+	plant_begin(&p, "1");
+	for (unsigned i = 0; i < 20; i++) {
+		unsigned k = 2 + i * 7 % 5;
+		struct fmt_sysio_stretch b = { .begin = p.now += 1000000,
+					       .end = p.now += 1000000,
+					       .span_ns = 100000000,
+					       .weight = 50,
+					       .ran_ns = 1000000,
+					       .ran_all_ns = 50000000,
+					       .seen = { 4096 * k, 0 },
+					       .moved = { 4096 * k * 55, 0 },
+					       .flags = FMT_IOB_MOVED | FMT_IOB_RAN };
+
+		for (unsigned r = 0; r < k; r++) {
+			put_call(&p, &b, 45, 64, 0);
+			put_call(&p, &b, 0, 4096, FMT_IO_READ);
+		}
+		put_call(&p, &b, 232, 12, 0);
+		store_put(p.w, FMT_SYSIO_STRETCH, &b, sizeof(b));
+		requests += k * 55.;
+	}
+	plant(&p, READER, 0x50000, FMT_A_LOAD, 64);
+	plant_estimate(&p, "fused");
+#ifdef __x86_64__
+	for (size_t i = 0; i < p.f.call_count; i++) {
+		const struct flow_call *c = &p.f.calls[i];
+		const char *name = p.f.funcs[c->func].name;
+		double truth = !strcmp(name, "(kernel:recvfrom)")   ? 64 * requests
+			       : !strcmp(name, "(kernel:epoll_wait)") ? 12 * 20 * 50
+								      : 4096 * requests;
+
+		print_message("%s %.0f [%.0f, %.0f], truth %.0f\n", name, c->bytes, c->low, c->high, truth);
+		assert_true(fabs(c->bytes / truth - 1) < .01 && c->low <= truth + 1 && c->high >= truth - 1);
+	}
+	assert_int_equal(p.f.call_count, 3);
+#endif
+	plant_release(&p);
+}
+
 /* The kernel counted, and no stretch met a call: the bytes are there, and nobody is said to have written them. */
 static void bytes_of_calls_that_nobody_saw_are_there(void **state)
 {
@@ -250,6 +312,7 @@ int main(void)
 		cmocka_unit_test(what_a_call_filled_long_ago_others_have_written),
 		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
 		cmocka_unit_test(calls_of_sockets_stand_for_cpu_time),
+		cmocka_unit_test(what_comes_with_reads_goes_by_reads),
 		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),
 		cmocka_unit_test(counted_late_and_for_longer_is_not_exact),
 		cmocka_unit_test(what_is_cut_of_ranges_is_counted),

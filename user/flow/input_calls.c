@@ -2,10 +2,14 @@
 /* Weights of system calls: what was seen in stretches, scaled to what the kernel counted (call_stretches.h). */
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "flow/input_priv.h"
 
 #define LONGEST 1e18 /* ns or bytes: whatever is more is damage */
+#define STEADIER 2   /* times nearer to each other than by CPU time: less may be chance; by hand */
+#define STRETCHES 10 /* of fewer, deviations are known to less than a third */
 
 static double sane_or_zero(double v)
 {
@@ -77,6 +81,70 @@ static void choose_time(struct call_stretches *c)
 			c->stretch[i].seen[CALLS_TIME] = c->stretch[i].ran_ns;
 }
 
+/*
+ * A server's calls that the kernel does not count (it receives and looks up files) come with those that it does (reads,
+ * writes), so many to a request. What stays the same from stretch to stretch goes by that.
+ */
+static enum call_measure steadiest(const struct call_stretches *c, const double *by_stretch)
+{
+	double least = call_half_width(c, CALLS_TIME, by_stretch, 1) / call_scale(c, CALLS_TIME) / STEADIER, half;
+	enum call_measure best = CALLS_TIME;
+
+	for (int m = CALLS_READ; m < CALL_MEASURES; m++) {
+		if (!(c->total[m] > 0))
+			continue;
+		half = call_half_width(c, (enum call_measure)m, by_stretch, 1) / call_scale(c, (enum call_measure)m);
+		if (!(half < least))
+			continue;
+		least = half;
+		best = (enum call_measure)m;
+	}
+	return best;
+}
+
+static bool is_by_time(const struct in_sysio *s)
+{
+	return s->measure == CALLS_TIME && s->dir != FMT_IO_MAPS && s->stretch;
+}
+
+/* Of each function's calls in one direction what tells best how many there were. Weights are not scaled yet. */
+static int choose_measures(struct flow_input *in)
+{
+	double *by = malloc((in->calls.count + 1) * sizeof(*by));
+	struct map done = { 0 };
+	int err = by ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < in->sysio_count && !err; i++) {
+		const struct in_sysio *first = &in->sysio[i];
+		enum call_measure best;
+		bool added;
+
+		if (!is_by_time(first))
+			continue;
+		if (!map_put(&done, (uint64_t)first->func << 8 | first->dir, &added))
+			err = -ENOMEM;
+		if (err || !added)
+			continue;
+		memset(by, 0, in->calls.count * sizeof(*by));
+		for (size_t k = i; k < in->sysio_count; k++) {
+			const struct in_sysio *s = &in->sysio[k];
+
+			if (is_by_time(s) && s->func == first->func && s->dir == first->dir)
+				by[s->stretch - 1] += s->weight * (double)s->len;
+		}
+		best = steadiest(&in->calls, by);
+		for (size_t k = in->sysio_count; best != CALLS_TIME && k-- > i;) {
+			struct in_sysio *s = &in->sysio[k];
+
+			if (is_by_time(s) && s->func == first->func && s->dir == first->dir)
+				s->measure = (uint8_t)best;
+		}
+	}
+	map_release(&done);
+	free(by);
+	return err;
+}
+
 int input_calls(struct raw *r)
 {
 	struct flow_input *in = r->in;
@@ -88,12 +156,13 @@ int input_calls(struct raw *r)
 	choose_time(&in->calls);
 	for (int m = 0; m < CALL_MEASURES; m++)
 		scale[m] = call_scale(&in->calls, m);
-	for (size_t i = 0; i < in->sysio_count; i++) {
-		struct in_sysio *s = &in->sysio[i];
-
-		s->stretch = (uint32_t)(call_stretch_at(&in->calls, s->time) + 1);
-		s->weight *= scale[s->measure];
-	}
+	for (size_t i = 0; i < in->sysio_count; i++)
+		in->sysio[i].stretch = (uint32_t)(call_stretch_at(&in->calls, in->sysio[i].time) + 1);
+	err = in->calls.count < STRETCHES ? 0 : choose_measures(in);
+	if (err)
+		return err;
+	for (size_t i = 0; i < in->sysio_count; i++)
+		in->sysio[i].weight *= scale[in->sysio[i].measure];
 	/* when and by which process these were is not known either */
 	if (flow_input_in_part(&r->o))
 		return 0;
