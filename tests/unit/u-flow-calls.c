@@ -201,7 +201,7 @@ static void what_comes_with_reads_goes_by_reads(void **state)
 	for (size_t i = 0; i < p.f.call_count; i++) {
 		const struct flow_call *c = &p.f.calls[i];
 		const char *name = p.f.funcs[c->func].name;
-		double truth = !strcmp(name, "(kernel:recvfrom)")   ? 64 * requests
+		double truth = !strcmp(name, "(kernel:recvfrom)")     ? 64 * requests
 			       : !strcmp(name, "(kernel:epoll_wait)") ? 12 * 20 * 50
 								      : 4096 * requests;
 

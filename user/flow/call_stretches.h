@@ -3,8 +3,8 @@
  * From stretches in which every system call was seen to all calls of a recording. Each stretch stands for `weight`
  * times itself; what that misjudges is set right by a measure of which the truth is known for the whole recording: the
  * bytes that the kernel itself counts as read, or as written, and for calls that it does not count the targets' CPU
- * time (time where that is not known), or those bytes where such calls keep step with them. How sure the result is, is told by how much stretches differ, never by how
- * many calls were seen. Pure arithmetic, no I/O. Included by user/flow.
+ * time (time where that is not known), or those bytes where such calls keep step with them. How sure the result is, is
+ * told by how much stretches differ, never by how many calls were seen. Pure arithmetic, no I/O. Included by user/flow.
  */
 #ifndef ACCPERF_FLOW_CALL_STRETCHES_H
 #define ACCPERF_FLOW_CALL_STRETCHES_H

@@ -17,7 +17,7 @@
 #include "offload/session.h"
 #include "util/map.h"
 
-#define SHARE_LEAST .02     /* of a CPU: who uses less would never pay a stretch back; by hand */
+#define SHARE_LEAST .02    /* of a CPU: who uses less would never pay a stretch back; by hand */
 #define USER_PROBES_MAX 64 /* --offload-probe of one recording; by hand */
 #define FAMILY_USER 1000   /* one for each --offload-probe */
 #define FAMILY_MARKER 2000 /* one for each marker's name */

@@ -379,9 +379,8 @@ static void show_call_counts(const struct offload_view *v, const struct offload_
 		add_count_or_dash(out, it->low);
 		buf_addstr(out, " to ");
 		add_count_or_dash(out, it->high);
-		buf_addf(out,
-			 " calls: something else sets their pace, and probes put them off by much of a stretch; "
-			 "--offload-exact counts all; ");
+		buf_addf(out, " calls: something else sets their pace, and probes put them off by much of a stretch; "
+			      "--offload-exact counts all; ");
 		add_count_or_dash(out, (double)it->calls);
 		buf_addf(out, " seen in %.1f %% of the time", it->observed * 100);
 	} else if (it->observed < 0.999 && isnan(it->estimate)) {
