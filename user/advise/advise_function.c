@@ -55,7 +55,8 @@ static bool is_stream(const char *name)
 struct advise_function advise_function_unknown(const char *name, const char *object)
 {
 	struct figure u = FIGURE_UNKNOWN;
-	const struct operation *op = operation_of(NULL, name);
+	/* code without a name is called by its object and address: what the object is called tells nothing of it */
+	const struct operation *op = strstr(name, "+0x") ? NULL : operation_of(NULL, name);
 
 	return (struct advise_function){ .name = name,
 					 .object = object,

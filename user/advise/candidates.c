@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "advise/verdict.h"
 #include "util/grow.h"
 #include "util/suggest.h"
 
@@ -209,25 +210,39 @@ static bool is_symbol(const char *name)
 	return *name && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
+/* What helps where a count is unknown and a probe can count. */
+static void say_probe(const struct advise_function *f, char how[200])
+{
+	const char *object = f->object && *f->object ? f->object : NULL;
+
+	*how = 0;
+	/* of several names of a function, as debug symbols have it: not what its file exports */
+	if (!strncmp(f->name, "__", 2))
+		snprintf(how, 200, "probe it by the name that `nm -D` has for it in %.60s", object ? object : "its file");
+	else if (is_symbol(f->name))
+		snprintf(how, 200, "record with --offload-probe '%.40s:%.60s'", object ? object : "FILE", f->name);
+	else if (strstr(f->name, "+0x"))
+		snprintf(how, 200, "install the debug symbols of %.60s, and probe it by its name",
+			 object ? object : "its file");
+}
+
 static void say_uncounted(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
 {
 	const char *generally = in->uncounted ? in->uncounted : NOTHING_COUNTED;
+	const struct figure *calls = &f->calls_per_s;
+	char how[200], each[24];
 
-	/* of several names of a function, as debug symbols have it: not what its file exports */
-	if (!strncmp(f->name, "__", 2))
-		snprintf(why, size, "unknown count: %s%sprobe it by the name that `nm -D` has for it in %.60s",
-			 in->uncountable ? "" : generally, in->uncountable ? "" : "; or ",
-			 f->object && *f->object ? f->object : "its file");
-	else if (is_symbol(f->name))
-		snprintf(why, size, "unknown count: %s%s --offload-probe '%.40s:%.60s'",
-			 in->uncountable ? "" : generally, in->uncountable ? "record with" : "; or",
-			 f->object && *f->object ? f->object : "FILE", f->name);
-	else if (strstr(f->name, "+0x"))
-		snprintf(why, size, "unknown count: %s%sinstall the debug symbols of %.60s, and probe it by its name",
-			 in->uncountable ? "" : generally, in->uncountable ? "" : "; or ",
-			 f->object && *f->object ? f->object : "its file");
-	else
+	say_probe(f, how);
+	if (calls->high > 0 && isfinite(calls->high)) {
+		advise_time(each, time_per_s(in, f) / calls->high);
+		snprintf(why, size, "unknown count: a call takes %s or more, too seldom to be counted without breakpoints; %s",
+			 each, *how ? how : generally);
+	} else if (!*how) {
 		snprintf(why, size, "unknown count: %s", generally);
+	} else {
+		snprintf(why, size, "unknown count: %s%s%s", in->uncountable ? "" : generally,
+			 in->uncountable ? "" : "; or ", how);
+	}
 }
 
 static void say_unnamed(const struct advise_function *f, char *why, size_t size)

@@ -63,6 +63,7 @@ static const struct {
 	{ "openssl", "cipher", CIPHER },
 	{ NULL, "gemm", MATRIX },
 	{ NULL, "memcpy", COPY },
+	{ NULL, "memmove", COPY },
 };
 
 const struct operation *operation_of(const char *api, const char *name)
