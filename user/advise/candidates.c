@@ -210,17 +210,19 @@ static bool is_symbol(const char *name)
 	return *name && strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name);
 }
 
-/* What helps where a count is unknown and a probe can count. */
-static void say_probe(const struct advise_function *f, char how[200])
+/* What helps where a count is unknown and a probe can count; alone: nothing else does. */
+static void say_probe(const struct advise_function *f, bool alone, char how[200])
 {
 	const char *object = f->object && *f->object ? f->object : NULL;
 
 	*how = 0;
 	/* of several names of a function, as debug symbols have it: not what its file exports */
 	if (!strncmp(f->name, "__", 2))
-		snprintf(how, 200, "probe it by the name that `nm -D` has for it in %.60s", object ? object : "its file");
+		snprintf(how, 200, "probe it by the name that `nm -D` has for it in %.60s",
+			 object ? object : "its file");
 	else if (is_symbol(f->name))
-		snprintf(how, 200, "record with --offload-probe '%.40s:%.60s'", object ? object : "FILE", f->name);
+		snprintf(how, 200, "%s--offload-probe '%.40s:%.60s'", alone ? "record with " : "",
+			 object ? object : "FILE", f->name);
 	else if (strstr(f->name, "+0x"))
 		snprintf(how, 200, "install the debug symbols of %.60s, and probe it by its name",
 			 object ? object : "its file");
@@ -230,12 +232,14 @@ static void say_uncounted(const struct advise_input *in, const struct advise_fun
 {
 	const char *generally = in->uncounted ? in->uncounted : NOTHING_COUNTED;
 	const struct figure *calls = &f->calls_per_s;
+	bool bound = calls->high > 0 && isfinite(calls->high);
 	char how[200], each[24];
 
-	say_probe(f, how);
-	if (calls->high > 0 && isfinite(calls->high)) {
+	say_probe(f, bound || in->uncountable, how);
+	if (bound) {
 		advise_time(each, time_per_s(in, f) / calls->high);
-		snprintf(why, size, "unknown count: a call takes %s or more, too seldom to be counted without breakpoints; %s",
+		snprintf(why, size,
+			 "unknown count: a call takes %s or more, too seldom to be counted without breakpoints; %s",
 			 each, *how ? how : generally);
 	} else if (!*how) {
 		snprintf(why, size, "unknown count: %s", generally);

@@ -31,7 +31,7 @@ struct advise_function {
 	double self;         /* shares of the CPU time */
 	struct figure share; /* with all it calls */
 	struct figure calls_per_s;
-	const char *calls_from; /* exact, probes, counts, segments, time (over that of a call); NULL: nothing did */
+	const char *calls_from;     /* exact, probes, counts, segments, time (over that of a call); NULL: nothing did */
 	double in, in_low, in_high; /* bytes per second, with all it calls, across the border */
 	double out, out_low, out_high;
 	double compute;          /* arithmetic and logical instructions per second, with all it calls */

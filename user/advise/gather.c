@@ -484,9 +484,9 @@ static struct figure rate_by_entries(const struct gathered *g, double entries, d
 }
 
 /*
- * Without breakpoints, bursts alone tell calls: by the tree, and by how often they entered. Where they hardly did, there
- * are few calls: how few is not known. Bursts that begin with a tick miss what comes first behind a system call; segments
- * do not.
+ * Without breakpoints, bursts alone tell calls: by the tree, and by how often they entered. Where they hardly did,
+ * there are few calls: how few is not known. Bursts that begin with a tick miss what comes first behind a system call;
+ * segments do not.
  */
 static void count_entries(struct gathered *g)
 {

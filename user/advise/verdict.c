@@ -370,8 +370,8 @@ static bool too_short_to_time(const struct candidate *c, const struct figure *s)
 /*
  * Of 35 recordings whose truth was measured most were nearer to it than their ends say, and one was far outside: by
  * Student's t, whose scale and degrees of freedom are likeliest at .37 and 1.7, and have a closed form at two. So a
- * chance grows quickly at first and is never as good as sure. Where the lower end is as good as none, the calls' time is
- * a probe's price, of which nobody knows the order, and between the ends nothing is likelier
+ * chance grows quickly at first and is never as good as sure. Where the lower end is as good as none, the calls' time
+ * is a probe's price, of which nobody knows the order, and between the ends nothing is likelier
  * (tests/results/gain-chance.tsv: of other recordings than these).
  */
 double advise_gain_chance(const struct figure *s)

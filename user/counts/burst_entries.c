@@ -8,7 +8,7 @@
 #include "util/normal.h"
 
 #define MODULE_SHIFT 48   /* bits: no address within a file is longer */
-#define WAYS_MOST 65536   /* that a recorder tells apart (emulate_branches.c): where it did not tell all, none is counted */
+#define WAYS_MOST 65536   /* that a recorder tells apart (emulate_branches.c): of more it does not tell all */
 #define NONE_SEEN_MOST 3. /* 95 times of a hundred nothing is seen of what is expected less often than that */
 /* Bursts of one part of a program see the same entries: counts scatter by more than chance does. By hand, of the twenty
  * recordings: of 217 functions that were entered less than three times 195 are called less often than so (171 by 1). */
@@ -22,7 +22,7 @@ static uint64_t key_of(uint32_t module, uint64_t addr)
 	return (uint64_t)module << MODULE_SHIFT ^ addr;
 }
 
-static uint32_t module_of(const struct counts_record *r, size_t g)
+static uint32_t frame_module(const struct counts_record *r, size_t g)
 {
 	return r->profile->frames[profile_counts_frame(r->profile, r->func[g].id)].module;
 }
@@ -40,7 +40,7 @@ double *burst_entries(const struct counts_record *r, const struct branches *b)
 	bool whole = of && r->profile && !r->merged && b->count && b->count < WAYS_MOST;
 
 	for (size_t g = 0; whole && g < r->funcs; g++) {
-		uint64_t *of_start = map_put(&at, key_of(module_of(r, g), r->func[g].start), NULL);
+		uint64_t *of_start = map_put(&at, key_of(frame_module(r, g), r->func[g].start), NULL);
 
 		whole = of_start;
 		if (whole)

@@ -18,7 +18,7 @@
  * bursts, or not all; or out of memory. Jumps to its beginning from elsewhere count; of one that calls itself, all. */
 double *burst_entries(const struct counts_record *r, const struct branches *b);
 
-/* Calls for each instruction of the program that so many entries tell, 90 %. Value NaN: too few; high is the most then. */
+/* Calls for each instruction of the program that so many entries tell, 90 %. Value NaN: too few; high: the most. */
 struct burst_entries_rate {
 	double value, low, high;
 };

@@ -9,10 +9,10 @@
 #include "counts/segment_rate.h"
 #include "util/normal.h"
 
-/* Of the log of the speed: within a factor of three, 95 times of a hundred. A rate of code that tells little of what else
- * runs leaves it wider, and so do two that contradict each other; what may be off by more than that is no amount. By
- * hand: zstd, whose threads wake each other three times a millisecond, is known to a factor of 2.4 by the model (and was
- * within 4 %). */
+/* Of the log of the speed: within a factor of three, 95 times of a hundred. A rate of code that tells little of what
+ * else runs leaves it wider, and so do two that contradict each other; what may be off by more than that is no amount.
+ * By hand: zstd, whose threads wake each other three times a millisecond, is known to a factor of 2.4 by the model (and
+ * was within 4 %). */
 #define SPEED_SD_MOST 0.56
 #define LONGER 1.5       /* times this recording, which was too short, at least */
 #define LONG_SECONDS 600 /* nobody waits for longer, and what windows do not see in that time they hardly see later */
