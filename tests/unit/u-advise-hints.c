@@ -54,6 +54,29 @@ static void code_without_a_file(void **state)
 	end(&m);
 }
 
+/* Hardly a burst met it: how long a call takes at least, and what counts it. Code without a name does not do what its
+ * object is called by. */
+static void calls_that_are_seldom(void **state)
+{
+	struct made m;
+	struct advise_function *f;
+	(void)state;
+
+	begin(&m);
+	device(&m, "board", 1000, 0.01, 10);
+	f = function(&m, "sort", 1e4, 1e4, 4 * KB, KB);
+	f->calls_per_s = (struct figure){ NAN, 0, 1e4 };
+	f->share = FIGURE_EXACT(.5);
+	f->object = "libbz2.so.1";
+	m.in.cpu_per_s = 1e9;
+	judge(&m);
+	says(named(&m, "sort")->reason, "unknown count: a call takes 50 us or more, too seldom to be counted without "
+					"breakpoints; record with --offload-probe 'libbz2.so.1:sort'");
+	end(&m);
+	assert_int_equal(advise_function_unknown("zstd+0x3a0c0", "zstd").kinds, 0);
+	assert_int_not_equal(advise_function_unknown("memmove", "libc.so.6").kinds, 0);
+}
+
 /* `--offload-probe libc.so.6:___pthread_mutex_lock` finds nothing: the file has the function as pthread_mutex_lock. */
 static void names_that_are_a_librarys_own(void **state)
 {
@@ -197,13 +220,10 @@ static void pieces_of_a_stream(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_a_stream),
-		cmocka_unit_test(code_without_a_file),
-		cmocka_unit_test(names_that_are_a_librarys_own),
-		cmocka_unit_test(nearest_of_several),
-		cmocka_unit_test(a_name_without_its_parameters),
-		cmocka_unit_test(sizes_never_seen),
-		cmocka_unit_test(stages_that_are_called_equally_often),
+		cmocka_unit_test(pieces_of_a_stream),    cmocka_unit_test(code_without_a_file),
+		cmocka_unit_test(calls_that_are_seldom), cmocka_unit_test(names_that_are_a_librarys_own),
+		cmocka_unit_test(nearest_of_several),    cmocka_unit_test(a_name_without_its_parameters),
+		cmocka_unit_test(sizes_never_seen),      cmocka_unit_test(stages_that_are_called_equally_often),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
