@@ -466,9 +466,9 @@ static int nestings(struct gathered *g)
 static uint32_t counted_function(const struct profile *p, const struct fmt_counts_func *f)
 {
 	uint32_t frame = profile_counts_frame(p, f->id);
-	const struct profile_frame *at = &p->frames[frame];
+	const struct profile_frame *at = frame ? &p->frames[frame] : NULL;
 
-	return frame && at->count ? p->lines[at->first + at->count - 1].function : 0;
+	return at && at->count ? p->lines[at->first + at->count - 1].function : 0;
 }
 
 /* Calls a second of elapsed time that so many entries tell. */

@@ -22,9 +22,12 @@ static uint64_t key_of(uint32_t module, uint64_t addr)
 	return (uint64_t)module << MODULE_SHIFT ^ addr;
 }
 
+/* 0: no frame of it is known, and no way leads there. */
 static uint32_t frame_module(const struct counts_record *r, size_t g)
 {
-	return r->profile->frames[profile_counts_frame(r->profile, r->func[g].id)].module;
+	uint32_t frame = profile_counts_frame(r->profile, r->func[g].id);
+
+	return frame ? r->profile->frames[frame].module : 0;
 }
 
 /* A loop that begins where the function does. */
