@@ -173,7 +173,7 @@ static void who_writes_such_values_wrote_it(void **state)
 		leaves(&p, G, BASE, FMT_MARK_OTHER, i);
 	for (unsigned i = 0; i < 20; i++)
 		leaves(&p, F, BASE + 0x9000 + 64 * i, FMT_MARK_CODE, 7);
-	reads(&p, BASE, (struct answer){ .near = NEAR_GRANULE, .producer = G, .site = G + 1 });
+	reads(&p, BASE, (struct last_written){ .near = NEAR_GRANULE, .producer = G, .site = G + 1 });
 	assert_true(part(&p, G) > 0.99);
 	p.read[0].burst = 1;
 	p.read[0].mark = FMT_MARK_CODE << FMT_MARK_BITS | 7;
@@ -182,7 +182,7 @@ static void who_writes_such_values_wrote_it(void **state)
 	p.read[0].mark = FMT_MARK_OTHER << FMT_MARK_BITS | 4711;
 	assert_true(part(&p, G) > 0.9);
 	/* nor does a file hold addresses of code */
-	p.read[0].a = (struct answer){ .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE };
+	p.read[0].a = (struct last_written){ .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE };
 	p.read[0].addr = BASE + 0x40000;
 	p.read[0].mark = FMT_MARK_CODE << FMT_MARK_BITS | 7;
 	p.rate[0] = 1;
