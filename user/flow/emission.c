@@ -12,7 +12,7 @@
 #define CALL_POINTS 0.01 /* part of what calls fill that looks like an address of the program; by hand */
 #define ANYWHERE 0.05    /* that a field is just this one, of what stands at another than its writer's; by hand */
 
-static unsigned kind_of(uint16_t mark)
+static unsigned kind_of_mark(uint16_t mark)
 {
 	return mark >> FMT_MARK_BITS;
 }
@@ -55,18 +55,18 @@ static uint64_t count_one(struct map *m, uint64_t key)
 	return *at = added ? 1 : *at + 1;
 }
 
-static int take_store(struct emission *e, uint32_t func, uint16_t mark, int32_t field)
+static int count_store(struct emission *e, uint32_t func, uint16_t mark, int32_t field)
 {
 	size_t row = (size_t)func * FMT_MARK_KINDS;
 	uint64_t n = count_one(&e->at, key_of_mark(func, mark));
 
-	if (!n || (field && !count_one(&e->field_at, key_of_field(func, kind_of(mark), field))))
+	if (!n || (field && !count_one(&e->field_at, key_of_field(func, kind_of_mark(mark), field))))
 		return -ENOMEM;
-	e->once[row + kind_of(mark)] += n == 1 ? 1 : n == 2 ? -1 : 0;
-	e->of_kind[row + kind_of(mark)]++;
+	e->once[row + kind_of_mark(mark)] += n == 1 ? 1 : n == 2 ? -1 : 0;
+	e->of_kind[row + kind_of_mark(mark)]++;
 	e->of_kind[row]++;
 	e->mark[mark]++;
-	e->kind[kind_of(mark)]++;
+	e->kind[kind_of_mark(mark)]++;
 	e->kind[0]++;
 	return 0;
 }
@@ -80,13 +80,13 @@ static int take_burst(struct emission *e, const struct in_burst *b)
 		const struct in_burst_item *it = &in->burst_item[b->first + k];
 
 		if (it->site != FLOW_NONE && it->mark && in->sites[it->site].func != FLOW_NONE)
-			err = take_store(e, in->sites[it->site].func, it->mark,
-					 emission_field(in, it->site, it->addr, it->addr));
+			err = count_store(e, in->sites[it->site].func, it->mark,
+					  emission_field(in, it->site, it->addr, it->addr));
 	}
 	return err;
 }
 
-static int by_key(const void *a, const void *b)
+static int writers_by_key(const void *a, const void *b)
 {
 	const struct emission_writer *x = a, *y = b;
 
@@ -107,7 +107,7 @@ static int list_writers(struct emission_list *l, const struct map *from)
 			  ((struct emission_writer){ (uint32_t)key, (uint32_t)(key >> 32), (uint32_t)*count })))
 			return -ENOMEM;
 	if (l->count)
-		qsort(l->writer, l->count, sizeof(*l->writer), by_key);
+		qsort(l->writer, l->count, sizeof(*l->writer), writers_by_key);
 	return 0;
 }
 
@@ -168,14 +168,14 @@ static double count_at(const struct map *m, uint64_t key)
 /* A mark as one of its kind that nobody is known to prefer. */
 static double any_of_kind(const struct emission *e, uint16_t mark)
 {
-	return (e->mark[mark] + 1) / (e->kind[kind_of(mark)] + (1 << FMT_MARK_BITS));
+	return (e->mark[mark] + 1) / (e->kind[kind_of_mark(mark)] + (1 << FMT_MARK_BITS));
 }
 
 /* Its kind first, then which one of that kind. What it has not written yet it writes as often as it wrote once what it
  * wrote of it (Good and Turing), and that as all functions together do. */
 double emission_of(const struct emission *e, uint32_t func, uint16_t mark, int32_t field)
 {
-	unsigned k = kind_of(mark);
+	unsigned k = kind_of_mark(mark);
 	size_t row = (size_t)func * FMT_MARK_KINDS;
 	double of_kind = e->of_kind[row + k], fresh = (e->once[row + k] + .5) / (of_kind + 1),
 	       all_kind = (e->kind[k] + 1) / (e->kind[0] + FMT_MARK_KINDS - 1),
@@ -192,7 +192,7 @@ double emission_of(const struct emission *e, uint32_t func, uint16_t mark, int32
 /* Of what files and sockets hold nothing is known, but that it is no address of the program. */
 double emission_of_call(const struct emission *e, uint16_t mark, int32_t field)
 {
-	double kind = (points(kind_of(mark)) ? CALL_POINTS : 1 - CALL_POINTS) / 3;
+	double kind = (points(kind_of_mark(mark)) ? CALL_POINTS : 1 - CALL_POINTS) / 3;
 
 	return kind * any_of_kind(e, mark) * (field ? ANYWHERE : 1);
 }
@@ -206,7 +206,7 @@ size_t emission_writers(const struct emission *e, uint16_t mark, int32_t field, 
 			const struct emission_writer **out)
 {
 	const struct emission_list *l = by_field ? &e->fields : &e->marks;
-	uint64_t key = by_field ? field_key(kind_of(mark), field) : mark;
+	uint64_t key = by_field ? field_key(kind_of_mark(mark), field) : mark;
 	size_t from = BISECT(i, l->count, l->writer[i].key < key), n = 0;
 
 	if (by_field && !field)

@@ -132,7 +132,8 @@ static void keep_most(struct store_places *p, struct place_node *n)
 }
 
 /* Those of the wider place count as one granule. Coverage: what was seen but once may as well not have been seen. */
-static struct place_node make_node(struct store_places *p, const struct place_node *wider, size_t from, size_t to, bool covers)
+static struct place_node make_node(struct store_places *p, const struct place_node *wider, size_t from, size_t to,
+				   bool covers)
 {
 	struct place_node n = { .cover = wider->cover, .first = p->parts };
 	double times = 0, once = 0;
@@ -301,8 +302,8 @@ static unsigned writers_here(const struct store_places *p, size_t at, double sha
 }
 
 /* Who writes near there, each by how much of what the instruction and its function read is known to be of theirs. */
-static unsigned writers_near(struct store_places *p, const struct place_node *near, const struct read_answer *r, double share,
-			     struct place_part *out)
+static unsigned writers_near(struct store_places *p, const struct place_node *near, const struct read_answer *r,
+			     double share, struct place_part *out)
 {
 	double all = 0;
 
@@ -345,7 +346,8 @@ static double part_of_missed(const struct store_places *p, const struct place_no
 	return near->count ? there / (there + 1 - part + 1e-9) : 0;
 }
 
-/* The chance of each that it wrote this value, too; a call's of what it filled, `called` before. All add up to `sure`. */
+/* The chance of each that it wrote this value, too, and a call's of what it filled, `called` before. All add up to
+ * `sure`. */
 static unsigned weigh_by_value(const struct store_places *p, const struct read_answer *r, double called, double sure,
 			       struct place_part *w, unsigned n)
 {

@@ -2,10 +2,11 @@
 /*
  * Who wrote what is read at an address, told from all stores that were seen near it: a hierarchy of places, from a line
  * of the cache to the mapping, each of which has its own writers, as far as it has stores, and for the rest those of
- * the next wider one. Of those the likelier ones write such values (emission.h). And how likely it is that anybody did: an instruction whose addresses were seen written as often
- * as stores to such places are seen at all reads what moves. Processes count as one: an address means the same in
- * those that were forked from one another, and nothing in others. Included by user/flow only. To use evidence of
- * another kind of nearness: one more of the levels in place.c.
+ * the next wider one. Where the value is known, those who write such values are the likelier ones (emission.h). And how
+ * likely it is that anybody did: an instruction whose addresses were seen written as often as stores to such places are
+ * seen at all reads what moves. Processes count as one: an address means the same in those that were forked from one
+ * another, and nothing in others. Included by user/flow only. To use evidence of another kind of nearness: one more of
+ * the levels in place.c.
  */
 #ifndef ACCPERF_FLOW_PLACE_H
 #define ACCPERF_FLOW_PLACE_H
