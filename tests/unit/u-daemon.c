@@ -268,59 +268,82 @@ static void only_our_files_are_ours(void **state)
 
 /* ---- the budget */
 
-/* Hours of a service that costs `begin` for the first five seconds of a turn and `each` a second after: the part of the
- * time that it is recorded, and what it cost a second. */
-static double an_age(double rate, double begin, double each, double *cost)
+/* What a service takes: for the first five seconds of a turn, a second after those, and when a turn has ended. */
+struct takes {
+	double begin, each, end;
+};
+
+/* Hours of it: the part of the time that it is recorded, what it cost a second, and the most that it ever was ahead of
+ * what was earned by then. */
+static double an_age(double rate, struct takes t, double *cost, double *ahead)
 {
-	struct turn_account a;
+	enum { ALL = 20000 };
+	struct account a;
 	double recorded = 0, spent = 0;
 	bool on = false;
 
-	account_open(&a, rate);
-	for (int s = 0; s < 20000; s++) {
-		bool may = account_may(&a, rate);
+	*ahead = 0;
+	account_open(&a);
+	for (int s = 0; s < ALL; s++) {
+		bool may = account_may(&a);
+		double now = on && !may ? t.end : 0;
 
+		account_spend_late(&a, now);
 		if (may && !on)
 			account_begin(&a);
 		on = may;
 		account_earn(&a, rate, 1);
 		if (on) {
-			double now = a.turn_s < 5 ? begin / 5 : each;
-
+			now = a.turn_s < 5 ? t.begin / 5 : t.each;
 			account_spend(&a, now, 1);
-			spent += now;
 			recorded++;
 		}
+		spent += now;
+		*ahead = fmax(*ahead, spent - rate * (s + 1));
 	}
-	*cost = spent / 20000;
-	return recorded / 20000;
+	*cost = spent / ALL;
+	return recorded / ALL;
 }
 
 static void what_fits_is_recorded_all_the_time(void **state)
 {
-	double cost;
+	double cost, ahead;
 
-	assert_true(an_age(0.1, 0.6, 0.05, &cost) == 1);
-	assert_true(cost < 0.051);
+	assert_true(an_age(0.1, (struct takes){ 0.6, 0.05, 0.3 }, &cost, &ahead) > 0.998); /* but for the first seconds */
+	assert_true(cost < 0.051 && ahead <= 0);
 }
 
 static void what_does_not_fit_is_recorded_by_turns(void **state)
 {
-	double cost, part = an_age(0.02, 0.6, 0.05, &cost);
+	double cost, ahead, part = an_age(0.02, (struct takes){ 0.6, 0.05, 0.3 }, &cost, &ahead);
 
-	assert_true(cost <= 0.0205 && cost >= 0.018);
+	assert_true(cost <= 0.02 && cost >= 0.018);
 	assert_true(part > 0.2 && part < 0.4);
-	part = an_age(0.0001, 3, 0.5, &cost); /* one CPU, a hundredth of a percent */
+	part = an_age(0.0001, (struct takes){ 3, 0.5, 0.5 }, &cost, &ahead); /* one CPU, a hundredth of a percent */
 	assert_true(cost <= 0.0005 && part < 0.002);
-	an_age(0.01, 50, 50, &cost); /* something is very wrong with it */
+	an_age(0.01, (struct takes){ 50, 50, 1 }, &cost, &ahead); /* something is very wrong with it */
 	assert_true(cost <= 0.02);
+}
+
+/* From the first second on, not over hours alone; what is dearer than was known is seen a second later. */
+static void nothing_is_spent_before_it_is_earned(void **state)
+{
+	static const double rates[] = { 0.002, 0.02, 0.3 }, each[] = { 0.01, 0.03, 0.1 }, end[] = { 0.1, 0.5, 3 };
+
+	for (unsigned i = 0; i < 27; i++) {
+		struct takes t = { each[i / 9] * 20, each[i / 9], end[i / 3 % 3] };
+		double cost, ahead, first_end = fmax(0, t.end - 0.5);
+
+		assert_true(an_age(rates[i % 3], t, &cost, &ahead) > 0);
+		assert_true(ahead <= first_end + t.begin / 5 + 1e-9);
+	}
 }
 
 static void idle_time_is_saved_for_ten_minutes(void **state)
 {
 	struct turn_account a;
 
-	account_open(&a, 0.1);
+	account_open(&a);
 	account_earn(&a, 0.1, 1e6);
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
 }
@@ -347,7 +370,7 @@ static double days_bytes(double daily, double bytes, unsigned days, unsigned beg
 			account_open_disk(&a, rate, sum[s] - sum[lately]);
 			on = false;
 		}
-		may = account_may(&a, rate);
+		may = account_may(&a);
 		if (may && !on)
 			account_begin(&a);
 		on = may;
@@ -843,6 +866,7 @@ int main(void)
 		cmocka_unit_test(only_our_files_are_ours),
 		cmocka_unit_test(what_fits_is_recorded_all_the_time),
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
+		cmocka_unit_test(nothing_is_spent_before_it_is_earned),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
 		cmocka_unit_test(a_days_bytes_are_kept_to),
 		cmocka_unit_test(maps_in_the_kernel_count),

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A service's part of a budget, of CPU time or of bytes on disk: it fills as time passes, and what is recorded empties
- * it. In the red, the service rests until another turn can be paid. So over hours the cost is what the budget allows,
- * whatever a recording takes. Pure. Included by user/daemon and tests.
+ * it. A turn begins when all of it is paid for, and ends when no more is left than its end takes. So from the first
+ * second on the cost is what the budget allows, but for what a turn takes more than the one before. Pure. Included by
+ * user/daemon and tests.
  */
 #ifndef ACCPERF_DAEMON_ACCOUNT_H
 #define ACCPERF_DAEMON_ACCOUNT_H
@@ -14,15 +15,19 @@ struct turn_account {
 	double credit;     /* seconds of CPU time, or bytes; may be negative */
 	double begin_cost; /* of a turn's first seconds, as last seen; the same unit */
 	double running;    /* the same of each second after those, as last seen */
+	double end_cost;   /* of what is left to do when a turn ends, as last seen: names, and to read what it wrote */
 	double begin_least;
 	double saved_s;    /* seconds whose part may be saved */
 	double turn_spent; /* of this turn, so far */
 	double turn_s;     /* how long it lasts */
+	double end_spent;  /* since it was to end */
 	bool resting;
 };
 
-/* Of CPU time; with credit for a turn. */
-void account_open(struct turn_account *a, double rate);
+/* Of CPU time; empty, as who begins again and again shall have no more for that. */
+void account_open(struct account *a);
+/* What it lacks for a turn; 0: nothing. */
+double account_lacks(const struct account *a);
 /* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */
 double account_disk_rate(double daily);
 #define ACCOUNT_TURN_S 30.0        /* a shorter one would be its beginning alone */
@@ -36,8 +41,10 @@ void account_earn(struct turn_account *a, double rate, double seconds);
 /* A turn begins. */
 void account_begin(struct turn_account *a);
 /* What was spent in some seconds of it; bytes may come back, as files shrink. */
-void account_spend(struct turn_account *a, double spent, double seconds);
-/* Whether to record now; true once the credit pays for another turn. rate as above. */
-bool account_may(struct turn_account *a, double rate);
+void account_spend(struct account *a, double spent, double seconds);
+/* What is found to have been spent beside that: in a recorder's last moment, or on reading what it wrote. */
+void account_spend_late(struct account *a, double spent);
+/* Whether to record now; true once the credit pays for another turn. */
+bool account_may(struct account *a);
 
 #endif

@@ -33,6 +33,7 @@ struct service_state {
 	int last_pid;         /* of those that its latest recorder took: the next takes those behind it */
 	uint64_t young_since; /* all its processes were younger than min_age then, and ever since; 0: not so */
 	uint64_t young_seen;  /* the last of these looks */
+	bool waits_told;      /* that its first turn waits for the budget */
 	bool crowded;         /* told to have more processes than its recorders take */
 	uint64_t failed, turns;
 	char last[64];                 /* its latest complete profile; "": none */

@@ -109,7 +109,7 @@ static void end_reading(struct daemon *d)
 			     (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
 
 		s->cost += cpu;
-		s->account.credit -= cpu;
+		account_spend_late(&s->account, cpu);
 		end_step_of_reading(s, r, status);
 	}
 	close(r->out);

@@ -25,6 +25,8 @@
 #define SCAN_PART 0.25            /* of the budget, for looks at /proc: the rest is for recording */
 #define YOUNG_TIMES 3.0           /* min_age: no process of a service got so old for so long */
 #define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
+#define FIRST_TOLD_S 10.0         /* a first turn that begins later: worth a sentence; by hand */
+#define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */
@@ -287,7 +289,7 @@ static void split_budget(struct daemon *d)
 
 		s->disk_rate = rate / (d->c.budget * d->cpus) * account_disk_rate((double)d->c.daily);
 		if (rate > 0 && !s->rate && !s->turns) {
-			account_open(&s->account, rate);
+			account_open(&s->account);
 			account_open_disk(&s->disk, s->disk_rate, written_lately(d, i));
 			if (s->disk.credit < 0)
 				tell_disk_part(d, (uint32_t)i);
@@ -385,6 +387,45 @@ static void look_for_young(struct daemon *d, uint32_t service, uint64_t now)
 	say_seldom(d, SAY_NOTICE, "short-lived", service, text);
 }
 
+/* What a service has that is not recorded now. */
+static double savings_of(const struct daemon *d, uint32_t service)
+{
+	const struct service_state *s = &d->services[service];
+
+	return s->rate > 0 && s->account.credit > 0 && !turns_running(d, service) ? s->account.credit : 0;
+}
+
+/* One that was never recorded takes what the others have saved, each its part: else where services are many and CPUs are
+ * few all would wait for their own, and nothing at all be recorded meanwhile. */
+static void begin_on_credit(struct daemon *d, uint32_t service)
+{
+	struct account *a = &d->services[service].account;
+	double lacks = account_lacks(a), others = 0, earned = 0, first = 0;
+	char text[300];
+
+	for (uint32_t i = 0; i < d->c.service_count; i++) {
+		earned += d->services[i].rate;
+		first += i <= service && d->services[i].rate > 0 && !d->services[i].turns ? account_lacks(a) + a->credit : 0;
+		others += i != service ? savings_of(d, i) : 0;
+	}
+	if (lacks > others && earned > 0) {
+		double left = (first - others - a->credit) / earned;
+
+		snprintf(text, sizeof(text),
+			 "nothing is spent before limits.budget has room for it, so its first turn begins in about %.0f s; "
+			 "sooner: a larger budget",
+			 left);
+		if (left > FIRST_TOLD_S && !d->services[service].waits_told)
+			say(SAY_NOTICE, "by-turns", d->c.services[service].name, "%s", text);
+		d->services[service].waits_told = true;
+	}
+	if (!(lacks > 0) || lacks > others)
+		return;
+	for (uint32_t i = 0; i < d->c.service_count; i++)
+		d->services[i].account.credit -= i != service ? lacks * savings_of(d, i) / others : 0;
+	a->credit += lacks;
+}
+
 void turns_scan(struct daemon *d)
 {
 	struct err e = { 0 };
@@ -401,8 +442,12 @@ void turns_scan(struct daemon *d)
 		struct service_state *s = &d->services[i];
 
 		look_for_young(d, i, now);
-		if (!wants_start(d, i, now) || !account_may(&s->account, s->rate) ||
-		    !account_may(&s->disk, s->disk_rate) || !pace_may(&s->pace, d->c.services[i].samples))
+		if (!wants_start(d, i, now))
+			continue;
+		if (!s->turns)
+			begin_on_credit(d, i);
+		if (!account_may(&s->account) || !account_may(&s->disk) ||
+		    !pace_may(&s->pace, d->c.services[i].samples))
 			continue;
 		if (turns_running(d, i) < MOST_RECORDERS)
 			begin_recorder(d, i);
@@ -515,12 +560,12 @@ static void book(struct daemon *d, uint32_t service, double cpu, double used, do
 			   "it gives more samples than its target, so it is recorded by turns");
 	}
 	account_spend(&s->disk, bytes, seconds);
-	if (s->disk.credit < 0 && turns_running(d, service) && !account_may(&s->disk, s->disk_rate)) {
+	if (turns_running(d, service) && !account_may(&s->disk)) {
 		end_service(d, service, RECORDER_TURN);
 		tell_disk_part(d, service);
 	}
 	account_spend(&s->account, cpu, seconds);
-	if (s->account.credit >= 0 || !turns_running(d, service) || account_may(&s->account, s->rate))
+	if (!turns_running(d, service) || account_may(&s->account))
 		return;
 	end_service(d, service, RECORDER_TURN);
 	say_seldom(
@@ -672,8 +717,8 @@ void turns_reap(struct daemon *d)
 		}
 		if (r->service != WATCHED_NONE) {
 			d->services[r->service].cost += cpu;
-			d->services[r->service].account.credit -= cpu;
-			d->services[r->service].disk.credit -= written_since(d, r);
+			account_spend_late(&d->services[r->service].account, cpu);
+			account_spend_late(&d->services[r->service].disk, written_since(d, r));
 		}
 		watched_forget_recorder(&d->watched, r->number);
 		if (r->service != WATCHED_NONE)
