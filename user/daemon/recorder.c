@@ -33,8 +33,10 @@ static unsigned arguments(const struct recorder_opts *o, const char *output, con
 	argv[n++] = o->pids;
 	argv[n++] = "--effort";
 	argv[n++] = o->effort;
-	argv[n++] = "--offload";
-	argv[n++] = o->offload;
+	if (strcmp(o->offload, "auto")) { /* which it does unasked, and for less: nothing is loaded before it is needed */
+		argv[n++] = "--offload";
+		argv[n++] = o->offload;
+	}
 	argv[n++] = "--ring-size";
 	argv[n++] = RING;
 	argv[n++] = "--rotate";
