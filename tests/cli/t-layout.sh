@@ -147,6 +147,10 @@ check "every source names its licence" licensed
 folders() { ! git ls-files | grep / | cut -d/ -f1 | sort -u | grep -vE '^(bpf|user|kmod-free|include|tests|scripts|\.ci)$'; }
 scripts_parse() { { grep -lE -m 1 '^#(!| shellcheck).*bash' scripts/*; ls tests/cli/*.sh tests/*.sh; } | xargs -P 2 -n 1 bash -n; }
 check "bash can read every script" scripts_parse
+if need python3; then
+	pythons_parse() { { git ls-files '*.py'; grep -lE -m 1 '^#!.*python3' scripts/*; } | python3 -c 'import sys; [compile(open(f.strip()).read(), f.strip(), "exec") for f in sys.stdin]'; }
+	check "this machine's Python can read every one of its own" pythons_parse
+fi
 check "no other top-level folder" folders
 files() { ! git ls-files | grep -v / | grep -vxE '\.clang-format|\.git-blame-ignore-revs|\.gitignore|COPYING|Makefile|README\.md'; }
 check "nor another file beside them" files
