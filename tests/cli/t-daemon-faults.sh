@@ -32,6 +32,7 @@ check "the daemon goes on" kill -0 $daemon
 check "what was written before it can be read" has "$first" spin_hot
 sleep 5
 check "few lines tell it ($(wc -l <log))" test "$(wc -l <log)" -lt 25
+check "and no try leaves an empty file" test -z "$(find store -type f -size 0)"
 rm faults/eio; n=$(newest)
 anew() { [ "$(newest)" != "$n" ] && newest_has spin_hot; }
 check "when it takes writes again, all is recorded" within 60 anew

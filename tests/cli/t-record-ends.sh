@@ -20,6 +20,21 @@ timeout -k 5 60 accperf record -p $short -F 1999 -o gone.data >"$TMP/out" 2>"$TM
 recording gone.data; kill -9 $short; wait $short 2>/dev/null; wait $rec; st=$?
 check "the end of the target ends the recording" test $st = 0
 check "and its functions are named" between "$(self spin_hot gone.data)" 55 95
+# a process that ends while its recording begins, which takes as long as the machine lets it
+brief() { # ARGUMENTS...: until one was gone by then
+	local for
+	for for in 0.1 0.2 0.4 0.8 1.6 3; do
+		sleep $for & accperf record -q -p $! "$@" >"$TMP/out" 2>"$TMP/err"
+		grep -q 'has no memory map' "$TMP/err" && return 0
+		rm -f kept.data.old turns*; cp gone.data kept.data
+	done
+	cat "$TMP/err"; return 1
+}
+cp gone.data kept.data
+check "a process that ends meanwhile is an error" brief -o kept.data
+check "that leaves an older file as it was" bash -c 'cmp gone.data kept.data && [ ! -e kept.data.old ]'
+check "likewise of files that follow each other" brief --rotate 60s -o turns
+check "of which none is left" test -z "$(ls turns* 2>/dev/null)"
 accperf record -p $loop -F 499 -o killed.data >/dev/null 2>&1 & rec=$!
 recording killed.data; before=$(cpu_ms $loop); sleep 2.4; after=$(cpu_ms $loop); kill -9 $rec; wait $rec 2>/dev/null
 expect_status 3 "a recording that was killed is readable" accperf report -i killed.data

@@ -200,7 +200,9 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	const char *fallback;
 	int status = EXIT_DONE, err = 0;
 
-	if (session_start(s, &e) || (o->rotation && rotation_made(o->rotation, &e))) {
+	if (session_start(s, &e))
+		return cli_fail(&e, EXIT_FAILED); /* of which nothing is left: session_free() */
+	if (o->rotation && rotation_made(o->rotation, &e)) {
 		session_finish(s, FMT_END_ERROR, NULL);
 		return cli_fail(&e, EXIT_FAILED);
 	}

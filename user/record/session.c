@@ -299,7 +299,10 @@ int session_start(struct session *s, struct err *e)
 	/* samples are taken from now on: to begin may take a second where CPUs are short */
 	s->profile_began = clock_now();
 	sampler_hold(s->sampler, false);
-	return err ? err : targets_go(s->targets, e);
+	if (!err)
+		err = targets_go(s->targets, e);
+	s->begun = !err;
+	return err;
 }
 
 /* Tells the sampler how far this thread's stack reaches, so that it copies no more than that. */
@@ -717,7 +720,10 @@ void session_free(struct session *s)
 	attr_free(s->attr);
 	sideband_free(s->sideband);
 	sampler_free(s->sampler);
-	store_abandon(s->store);
+	if (s->begun)
+		store_abandon(s->store);
+	else
+		store_undo(s->store);
 	map_release(&s->hinted);
 	unsampled_threads_release(&s->lives);
 	thread_ticks_release(&s->by_clock);

@@ -54,6 +54,7 @@ struct session {
 	struct map hinted; /* tid -> stack end told to the sampler */
 	struct session_totals totals;
 	struct err first;
+	bool begun; /* all parts have begun: there is something to keep */
 	bool stopped;
 	int epoll;            /* the sampler's ring and what parts wait for */
 	unsigned breakpoints; /* taken */

@@ -122,7 +122,7 @@ struct store_writer *store_create(const char *path, unsigned flags, struct err *
 	if (!w->zstd || write_all(w, &head, sizeof(head))) {
 		err_set(e, w->first.code ? w->first.code : -ENOMEM, "%s: %s", path,
 			w->first.code ? w->first.text : "out of memory");
-		store_abandon(w);
+		store_undo(w);
 		return NULL;
 	}
 	return w;
@@ -533,6 +533,13 @@ void store_abandon(struct store_writer *w)
 	map_release(&w->held);
 	ZSTD_freeCCtx(w->zstd);
 	free(w);
+}
+
+void store_undo(struct store_writer *w)
+{
+	if (w)
+		newfile_undo(&w->file);
+	store_abandon(w);
 }
 
 int store_close(struct store_writer *w, struct err *e)

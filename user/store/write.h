@@ -29,6 +29,8 @@ enum store_flags {
 struct store_writer *store_create(const char *path, unsigned flags, struct err *e);
 /* Flushes and closes; NULL is fine. Returns 0 or the first error that occurred. */
 int store_close(struct store_writer *w, struct err *e);
+/* What was written is not worth keeping: the file goes, and an older one that became NAME.old comes back. */
+void store_undo(struct store_writer *w);
 /* Closes without flushing, as kill -9 would: tests. */
 void store_abandon(struct store_writer *w);
 

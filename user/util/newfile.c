@@ -140,18 +140,24 @@ static int give_temp(struct newfile *n)
 	return -EEXIST;
 }
 
+static bool name_old(const struct newfile *n, char old[PATH_MAX])
+{
+	return snprintf(old, PATH_MAX, "%s.old", n->path) < PATH_MAX;
+}
+
 static int keep_old(struct newfile *n, struct err *e)
 {
 	char old[PATH_MAX];
 	struct stat st;
 
-	if (snprintf(old, sizeof(old), "%s.old", n->path) >= (int)sizeof(old))
+	if (!name_old(n, old))
 		return err_set(e, -ENAMETOOLONG, "cannot keep the older %s as .old: its name is too long", n->path);
 	if (!fstatat(n->dir, old, &st, AT_SYMLINK_NOFOLLOW) && !S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "cannot keep the older %s: %s is there and no regular file", n->path, old);
 	if (renameat(n->dir, n->path, n->dir, old))
 		return err_set(e, -errno, "cannot keep the older %s as .old: %s", n->path, strerror(errno));
 	n->existed = false;
+	n->kept = true;
 	return 0;
 }
 
@@ -260,6 +266,18 @@ void newfile_drop(struct newfile *n)
 		unlinkat(n->dir, n->temp, 0);
 	close(n->fd);
 	n->fd = -1;
+}
+
+void newfile_undo(struct newfile *n)
+{
+	struct stat ours, there;
+	char old[PATH_MAX];
+
+	if (n->fd >= 0 && n->named && !fstat(n->fd, &ours) &&
+	    !fstatat(n->dir, n->path, &there, AT_SYMLINK_NOFOLLOW) && ours.st_dev == there.st_dev &&
+	    ours.st_ino == there.st_ino && (!n->kept || !name_old(n, old) || renameat(n->dir, old, n->dir, n->path)))
+		unlinkat(n->dir, n->path, 0);
+	newfile_drop(n);
 }
 
 int newfile_nameless(const char *path, struct err *e)

@@ -28,7 +28,7 @@ struct newfile {
 	int fd; /* written to by the owner; -1: closed */
 	int dir;
 	unsigned flags;
-	bool through, existed, named;
+	bool through, existed, named, kept; /* kept: an older one, as NAME.old */
 	char path[PATH_MAX], temp[PATH_MAX]; /* temp "": without a name */
 };
 
@@ -39,6 +39,9 @@ int newfile_write(struct newfile *n, const void *data, size_t len, struct err *e
 int newfile_commit(struct newfile *n, struct err *e);
 /* Closes it; what has no name yet is gone, what has one stays. NULL and closed ones are fine. */
 void newfile_drop(struct newfile *n);
+/* Closes it, takes its name away, and puts an older one that was kept back in its place, unless another file has the
+ * name by now. */
+void newfile_undo(struct newfile *n);
 /* A file without a name on the file system of path's folder, for reading and writing: its descriptor. */
 int newfile_nameless(const char *path, struct err *e);
 
