@@ -283,7 +283,7 @@ static double an_age(double rate, struct takes t, double *cost, double *ahead)
 	bool on = false;
 
 	*ahead = 0;
-	account_open(&a);
+	account_open(&a, 1);
 	for (int s = 0; s < ALL; s++) {
 		bool may = account_may(&a);
 		double now = on && !may ? t.end : 0;
@@ -343,7 +343,7 @@ static void idle_time_is_saved_for_ten_minutes(void **state)
 {
 	struct turn_account a;
 
-	account_open(&a);
+	account_open(&a, 1);
 	account_earn(&a, 0.1, 1e6);
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
 }

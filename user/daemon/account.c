@@ -18,12 +18,12 @@ static double turn_price(const struct turn_account *a)
 	return a->begin_cost + running * TURN_S + a->end_cost;
 }
 
-void account_open(struct account *a)
+void account_open(struct account *a, double part)
 {
-	*a = (struct account){ .begin_cost = BEGIN_COST,
-			       .begin_least = BEGIN_COST / 4,
-			       .running = RUNNING_COST,
-			       .end_cost = END_COST,
+	*a = (struct account){ .begin_cost = part * BEGIN_COST,
+			       .begin_least = part * BEGIN_COST / 4,
+			       .running = part * RUNNING_COST,
+			       .end_cost = part * END_COST,
 			       .saved_s = MOST_SAVED_S,
 			       .resting = true };
 }

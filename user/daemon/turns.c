@@ -289,7 +289,7 @@ static void split_budget(struct daemon *d)
 
 		s->disk_rate = rate / (d->c.budget * d->cpus) * account_disk_rate((double)d->c.daily);
 		if (rate > 0 && !s->rate && !s->turns) {
-			account_open(&s->account);
+			account_open(&s->account, strcmp(d->c.services[i].what, "time") ? 1 : ACCOUNT_TIME_PART);
 			account_open_disk(&s->disk, s->disk_rate, written_lately(d, i));
 			if (s->disk.credit < 0)
 				tell_disk_part(d, (uint32_t)i);
