@@ -26,6 +26,7 @@
 #include "daemon/memory.h"
 #include "daemon/pace.h"
 #include "daemon/query.h"
+#include "daemon/recorder.h"
 #include "daemon/retention.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
@@ -337,6 +338,25 @@ static void nothing_is_spent_before_it_is_earned(void **state)
 		assert_true(an_age(rates[i % 3], t, &cost, &ahead) > 0);
 		assert_true(ahead <= first_end + t.begin / 5 + 1e-9);
 	}
+}
+
+/* One that goes mad is ended by the kernel, whatever the daemon does meanwhile. */
+static void a_recorder_that_spins_is_ended(void **state)
+{
+	struct recorder r = { .said = -1, .cpu = 0 };
+	int status = 0;
+
+	r.pid = fork();
+	assert_true(r.pid >= 0);
+	if (!r.pid) {
+		signal(SIGTERM, SIG_IGN);
+		alarm(60);
+		for (;;)
+			;
+	}
+	recorder_limit(&r, 0.5);
+	assert_int_equal(waitpid(r.pid, &status, 0), r.pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
 }
 
 static void idle_time_is_saved_for_ten_minutes(void **state)
@@ -867,6 +887,7 @@ int main(void)
 		cmocka_unit_test(what_fits_is_recorded_all_the_time),
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(nothing_is_spent_before_it_is_earned),
+		cmocka_unit_test(a_recorder_that_spins_is_ended),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
 		cmocka_unit_test(a_days_bytes_are_kept_to),
 		cmocka_unit_test(maps_in_the_kernel_count),

@@ -207,6 +207,16 @@ double recorder_measure(struct recorder *r)
 	return now - before;
 }
 
+void recorder_limit(const struct recorder *r, double seconds)
+{
+	struct rlimit l;
+
+	if (r->pid <= 0 || prlimit(r->pid, RLIMIT_CPU, NULL, &l))
+		return;
+	l.rlim_cur = (rlim_t)(r->cpu + seconds) + 1;
+	prlimit(r->pid, RLIMIT_CPU, &l, NULL);
+}
+
 bool recorder_ended(struct recorder *r, int *status, double *cpu)
 {
 	struct rusage use;

@@ -26,6 +26,7 @@
 #define YOUNG_TIMES 3.0           /* min_age: no process of a service got so old for so long */
 #define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
 #define FIRST_TOLD_S 10.0         /* a first turn that begins later: worth a sentence; by hand */
+#define MOST_END_S 20.0           /* of CPU time, for the names of the largest programs; by hand */
 #define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
@@ -617,6 +618,10 @@ void turns_measure(struct daemon *d)
 		if (turns_running(d, i))
 			book(d, i, spent[i], used[i], bytes[i], seconds);
 	}
+	for (size_t i = 0; i < d->recorder_count; i++)
+		if (d->recorders[i].service != WATCHED_NONE)
+			recorder_limit(&d->recorders[i],
+				       fmax(0, d->services[d->recorders[i].service].account.credit) + MOST_END_S);
 	if (d->memory > d->c.memory && reader)
 		end_reader(d, reader);
 	else if (d->memory > d->c.memory)
@@ -672,7 +677,7 @@ static void tell_recorder_end(struct daemon *d, const struct recorder *r, int st
 	if (well || r->why != RECORDER_RUNS) { /* as we asked; or its processes have ended */
 		if (well)
 			d->services[r->service].failures = 0;
-		else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		else if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU))
 			say_seldom(
 				d, SAY_NOTICE, "recorder-slow", r->service,
 				"its recorder took too long to end and was killed; the last profile is whole up to its last second, "
