@@ -310,7 +310,8 @@ static void what_fits_is_recorded_all_the_time(void **state)
 {
 	double cost, ahead;
 
-	assert_true(an_age(0.1, (struct takes){ 0.6, 0.05, 0.3 }, &cost, &ahead) > 0.998); /* but for the first seconds */
+	/* but for the first seconds */
+	assert_true(an_age(0.1, (struct takes){ 0.6, 0.05, 0.3 }, &cost, &ahead) > 0.998);
 	assert_true(cost < 0.051 && ahead <= 0);
 }
 

@@ -3,7 +3,7 @@
 
 #define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
 #define BEGIN_COST 0.6     /* seconds of CPU time, until it was seen */
-#define RUNNING_COST 0.03  /* part of a CPU, until it was seen: as `--effort low` takes it of the programs of bench-daemon */
+#define RUNNING_COST 0.03  /* part of a CPU, until it was seen: of the programs of bench-daemon */
 #define END_COST 0.5       /* seconds of CPU time, until it was seen */
 #define BEGIN_BYTES 20e3   /* names and modules, until it was seen */
 #define RUNNING_BYTES 4e3  /* a second, until it was seen; by hand */

@@ -24,8 +24,8 @@ struct turn_account {
 	bool resting;
 };
 
-/* Of CPU time; empty, as who begins again and again shall have no more for that. part: of what a recording of all takes,
- * as far as is known before one was seen. */
+/* Of CPU time; empty, as who begins again and again shall have no more for that. part: of what a recording of all
+ * takes, as far as is known before one was seen. */
 void account_open(struct account *a, double part);
 #define ACCOUNT_TIME_PART (1 / 3.0) /* of `what: time`: of kv, 20 s, .12 s of CPU time for .53 */
 /* What it lacks for a turn; 0: nothing. */

@@ -33,7 +33,8 @@ static unsigned arguments(const struct recorder_opts *o, const char *output, con
 	argv[n++] = o->pids;
 	argv[n++] = "--effort";
 	argv[n++] = o->effort;
-	if (strcmp(o->offload, "auto")) { /* which it does unasked, and for less: nothing is loaded before it is needed */
+	if (strcmp(o->offload,
+		   "auto")) { /* which it does unasked, and for less: nothing is loaded before it is needed */
 		argv[n++] = "--offload";
 		argv[n++] = o->offload;
 	}

@@ -60,7 +60,8 @@ void recorder_press(struct recorder *r, bool hurry);
 const char *recorder_line(struct recorder *r, int *level);
 /* Reads its CPU time, of children included, and its memory: CPU seconds since the last time. */
 double recorder_measure(struct recorder *r);
-/* The kernel ends it (SIGXCPU) when it takes so much CPU time more: one that spins hears nobody, and the daemon may hang. */
+/* The kernel ends it (SIGXCPU) when it takes so much CPU time more: one that spins hears nobody, and the daemon may
+ * hang. */
 void recorder_limit(const struct recorder *r, double seconds);
 /* True once it has ended: *status as of waitpid(), and *cpu as recorder_measure() for the last time. */
 bool recorder_ended(struct recorder *r, int *status, double *cpu);

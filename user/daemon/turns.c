@@ -396,8 +396,8 @@ static double savings_of(const struct daemon *d, uint32_t service)
 	return s->rate > 0 && s->account.credit > 0 && !turns_running(d, service) ? s->account.credit : 0;
 }
 
-/* One that was never recorded takes what the others have saved, each its part: else where services are many and CPUs are
- * few all would wait for their own, and nothing at all be recorded meanwhile. */
+/* One that was never recorded takes what the others have saved, each its part: else where services are many and CPUs
+ * are few all would wait for their own, and nothing at all be recorded meanwhile. */
 static void begin_on_credit(struct daemon *d, uint32_t service)
 {
 	struct account *a = &d->services[service].account;
@@ -406,16 +406,18 @@ static void begin_on_credit(struct daemon *d, uint32_t service)
 
 	for (uint32_t i = 0; i < d->c.service_count; i++) {
 		earned += d->services[i].rate;
-		first += i <= service && d->services[i].rate > 0 && !d->services[i].turns ? account_lacks(a) + a->credit : 0;
+		if (i <= service && d->services[i].rate > 0 && !d->services[i].turns)
+			first += account_lacks(a) + a->credit;
 		others += i != service ? savings_of(d, i) : 0;
 	}
 	if (lacks > others && earned > 0) {
 		double left = (first - others - a->credit) / earned;
 
-		snprintf(text, sizeof(text),
-			 "nothing is spent before limits.budget has room for it, so its first turn begins in about %.0f s; "
-			 "sooner: a larger budget",
-			 left);
+		snprintf(
+			text, sizeof(text),
+			"nothing is spent before limits.budget has room for it, so its first turn begins in about %.0f s; "
+			"sooner: a larger budget",
+			left);
 		if (left > FIRST_TOLD_S && !d->services[service].waits_told)
 			say(SAY_NOTICE, "by-turns", d->c.services[service].name, "%s", text);
 		d->services[service].waits_told = true;

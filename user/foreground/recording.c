@@ -200,12 +200,9 @@ static int record_until_end(const struct record_opts *o, struct session *s, stru
 	const char *fallback;
 	int status = EXIT_DONE, err = 0;
 
-	if (session_start(s, &e))
-		return cli_fail(&e, EXIT_FAILED); /* of which nothing is left: session_free() */
-	if (o->rotation && rotation_made(o->rotation, &e)) {
-		session_finish(s, FMT_END_ERROR, NULL);
+	/* of a session that has not begun nothing is left: session_free() */
+	if (session_start(s, &e) || (o->rotation && rotation_made(o->rotation, &e)))
 		return cli_fail(&e, EXIT_FAILED);
-	}
 	if (sampler_by_thread(session_sampler(s), &fallback) && *fallback)
 		log_info(
 			"timers of single threads instead of CPUs: %s; threads that live for less than a period go unseen, and "

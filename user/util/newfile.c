@@ -273,9 +273,9 @@ void newfile_undo(struct newfile *n)
 	struct stat ours, there;
 	char old[PATH_MAX];
 
-	if (n->fd >= 0 && n->named && !fstat(n->fd, &ours) &&
-	    !fstatat(n->dir, n->path, &there, AT_SYMLINK_NOFOLLOW) && ours.st_dev == there.st_dev &&
-	    ours.st_ino == there.st_ino && (!n->kept || !name_old(n, old) || renameat(n->dir, old, n->dir, n->path)))
+	if (n->fd >= 0 && n->named && !fstat(n->fd, &ours) && !fstatat(n->dir, n->path, &there, AT_SYMLINK_NOFOLLOW) &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino &&
+	    (!n->kept || !name_old(n, old) || renameat(n->dir, old, n->dir, n->path)))
 		unlinkat(n->dir, n->path, 0);
 	newfile_drop(n);
 }

@@ -28,7 +28,7 @@ struct newfile {
 	int fd; /* written to by the owner; -1: closed */
 	int dir;
 	unsigned flags;
-	bool through, existed, named, kept; /* kept: an older one, as NAME.old */
+	bool through, existed, named, kept;  /* kept: an older one, as NAME.old */
 	char path[PATH_MAX], temp[PATH_MAX]; /* temp "": without a name */
 };
 
