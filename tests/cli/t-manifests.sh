@@ -24,6 +24,7 @@ cat >judge.py <<-'EOF'
 	x = c["securityContext"]
 	only(x, "privileged", "runAsUser", "readOnlyRootFilesystem", "allowPrivilegeEscalation", "seccompProfile", "capabilities")
 	assert x["readOnlyRootFilesystem"] is True and x["privileged"] is False and x["allowPrivilegeEscalation"] is False and x["capabilities"]["drop"] == ["ALL"]
+	assert x["seccompProfile"] == {"type": "Unconfined"}  # RuntimeDefault refused bpf(): scripts/try-image
 	unit = open(top + "/user/daemon/accperf-daemon.service").read()
 	caps = {w[4:] for l in re.findall(r"(?m)^CapabilityBoundingSet=(.*)$", unit) for w in l.split()}
 	assert set(x["capabilities"]["add"]) == caps, caps ^ set(x["capabilities"]["add"])
