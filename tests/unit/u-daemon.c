@@ -279,7 +279,7 @@ struct takes {
 static double an_age(double rate, struct takes t, double *cost, double *ahead)
 {
 	enum { ALL = 20000 };
-	struct account a;
+	struct turn_account a;
 	double recorded = 0, spent = 0;
 	bool on = false;
 

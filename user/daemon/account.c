@@ -18,17 +18,17 @@ static double turn_price(const struct turn_account *a)
 	return a->begin_cost + running * TURN_S + a->end_cost;
 }
 
-void account_open(struct account *a, double part)
+void account_open(struct turn_account *a, double part)
 {
-	*a = (struct account){ .begin_cost = part * BEGIN_COST,
-			       .begin_least = part * BEGIN_COST / 4,
-			       .running = part * RUNNING_COST,
-			       .end_cost = part * END_COST,
-			       .saved_s = MOST_SAVED_S,
-			       .resting = true };
+	*a = (struct turn_account){ .begin_cost = part * BEGIN_COST,
+				    .begin_least = part * BEGIN_COST / 4,
+				    .running = part * RUNNING_COST,
+				    .end_cost = part * END_COST,
+				    .saved_s = MOST_SAVED_S,
+				    .resting = true };
 }
 
-double account_lacks(const struct account *a)
+double account_lacks(const struct turn_account *a)
 {
 	double lacks = turn_price(a) - a->credit;
 
@@ -84,14 +84,14 @@ void account_spend(struct turn_account *a, double spent, double seconds)
 		a->running = (a->turn_spent - a->begin_cost) / (a->turn_s - BEGIN_S);
 }
 
-void account_spend_late(struct account *a, double spent)
+void account_spend_late(struct turn_account *a, double spent)
 {
 	a->credit -= spent;
 	if (a->resting)
 		a->end_spent += spent;
 }
 
-bool account_may(struct account *a)
+bool account_may(struct turn_account *a)
 {
 	if (a->resting && a->credit >= turn_price(a))
 		a->resting = false;

@@ -26,10 +26,10 @@ struct turn_account {
 
 /* Of CPU time; empty, as who begins again and again shall have no more for that. part: of what a recording of all
  * takes, as far as is known before one was seen. */
-void account_open(struct account *a, double part);
+void account_open(struct turn_account *a, double part);
 #define ACCOUNT_TIME_PART (1 / 3.0) /* of `what: time`: of kv, 20 s, .12 s of CPU time for .53 */
 /* What it lacks for a turn; 0: nothing. */
-double account_lacks(const struct account *a);
+double account_lacks(const struct turn_account *a);
 /* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */
 double account_disk_rate(double daily);
 #define ACCOUNT_TURN_S 30.0        /* a shorter one would be its beginning alone */
@@ -43,10 +43,10 @@ void account_earn(struct turn_account *a, double rate, double seconds);
 /* A turn begins. */
 void account_begin(struct turn_account *a);
 /* What was spent in some seconds of it; bytes may come back, as files shrink. */
-void account_spend(struct account *a, double spent, double seconds);
+void account_spend(struct turn_account *a, double spent, double seconds);
 /* What is found to have been spent beside that: in a recorder's last moment, or on reading what it wrote. */
-void account_spend_late(struct account *a, double spent);
+void account_spend_late(struct turn_account *a, double spent);
 /* Whether to record now; true once the credit pays for another turn. */
-bool account_may(struct account *a);
+bool account_may(struct turn_account *a);
 
 #endif

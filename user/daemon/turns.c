@@ -27,7 +27,6 @@
 #define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
 #define FIRST_TOLD_S 10.0         /* a first turn that begins later: worth a sentence; by hand */
 #define MOST_END_S 20.0           /* of CPU time, for the names of the largest programs; by hand */
-#define SECOND 1000000000ull      /* ns */
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */
@@ -400,7 +399,7 @@ static double savings_of(const struct daemon *d, uint32_t service)
  * are few all would wait for their own, and nothing at all be recorded meanwhile. */
 static void begin_on_credit(struct daemon *d, uint32_t service)
 {
-	struct account *a = &d->services[service].account;
+	struct turn_account *a = &d->services[service].account;
 	double lacks = account_lacks(a), others = 0, earned = 0, first = 0;
 	char text[300];
 
