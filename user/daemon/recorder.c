@@ -101,10 +101,19 @@ void recorder_end(struct recorder *r, enum recorder_end why)
 	kill(r->pid, SIGTERM);
 }
 
-void recorder_next(const struct recorder *r)
+void recorder_next(struct recorder *r)
 {
-	if (r->pid > 0 && !r->ending && r->segment)
+	if (r->pid <= 0 || r->ending)
+		return;
+	r->next = !r->segment; /* before, it may not listen yet, and the signal would end it */
+	if (r->segment)
 		kill(r->pid, SIGUSR1);
+}
+
+void recorder_has_file(struct recorder *r)
+{
+	if (r->next)
+		recorder_next(r);
 }
 
 void recorder_press(struct recorder *r, bool hurry)

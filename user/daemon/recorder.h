@@ -28,6 +28,7 @@ struct recorder {
 	unsigned cut;            /* the last that was asked to end */
 	uint64_t began, ending;  /* when; ending 0: it runs */
 	unsigned asked;          /* how often, to end */
+	bool next;               /* asked for its next file before it had one */
 	enum recorder_end why;   /* RECORDER_RUNS: we did not ask it to end */
 	double cpu;              /* seconds, so far */
 	uint64_t memory, kernel; /* of it in the kernel, not mapped */
@@ -52,8 +53,9 @@ struct recorder_opts {
 int recorder_start(struct recorder *r, const struct recorder_opts *o, struct err *e);
 /* Asks it to end; once more: without looking for names. */
 void recorder_end(struct recorder *r, enum recorder_end why);
-/* Asks it to begin its next file. */
-void recorder_next(const struct recorder *r);
+/* Asks it to begin its next file; one that has none yet when recorder_has_file() says so. */
+void recorder_next(struct recorder *r);
+void recorder_has_file(struct recorder *r);
 /* Asks again those that take long, and kills them in the end. hurry: within two seconds. */
 void recorder_press(struct recorder *r, bool hurry);
 /* A line of what it says, without the program's name; NULL: no more now. level: enum say_level. */

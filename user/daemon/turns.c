@@ -480,6 +480,8 @@ void turns_rotate(struct daemon *d)
 			continue;
 		while (keeper_size(&d->keeper, r->folder, r->name, r->segment + 1) >= 0)
 			r->segment++, d->next_sweep = 0;
+		if (r->segment)
+			recorder_has_file(r);
 		if (r->segment && !r->ending && keeper_size(&d->keeper, r->folder, r->name, r->segment) < 0) {
 			end_removed(d, r);
 			continue;
