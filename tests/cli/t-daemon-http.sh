@@ -88,7 +88,8 @@ untold() { gets 422 "/flow?service=hot&from=now-2h&to=now" "$with" && grep -q 'h
 check "what profiles do not tell is said" untold
 check "the flow of a time" served "/flow?service=kept&from=now-2h&to=now" '.schema == "accperf.flow/1"'
 check "what to offload" served "/advise?service=hot&from=-1h" '.schema == "accperf.advise/1"'
-first=$(stat -c %Y store/hot/*.000001)
+# the first may have lasted for less than a second: it began before the next full one, the third behind it
+first=$(($(stat -c %Y store/hot/*.000001) + 1))
 check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1"'
 check "nothing is left of it" test -z "$(ls -A store/.answers)"
 check "a time without profiles is said" gets 404 "/flow?service=hot&from=2001-01-01T00:00:00Z&to=20010102T000000Z" "$with"
