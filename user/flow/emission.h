@@ -42,7 +42,7 @@ struct emission {
 	double differ; /* part of what bursts saw read and written whose writer has another field */
 };
 
-/* 0; -ENOMEM. Without bursts, or with those of older files, nothing is known: emission_knows(). */
+/* 0; -ENOMEM. Without bursts, or with those of older files, nothing is known: then no read has a mark. */
 int emission_learn(struct emission *e, const struct flow_input *in);
 void emission_release(struct emission *e);
 /* The field that an access at addr by this instruction has at a word of memory; 0 unknown. */

@@ -364,7 +364,7 @@ static unsigned weigh_by_value(const struct store_places *p, const struct read_a
 		all += w[n - 1].part;
 	}
 	for (unsigned i = 0; i < n; i++)
-		w[i].part = (float)(w[i].part / all * sure);
+		w[i].part = (float)(all > 0 ? w[i].part / all * sure : sure / n);
 	return n;
 }
 
@@ -416,8 +416,6 @@ static unsigned writers_by_value(struct store_places *p, const struct read_answe
 	if (near->count)
 		n += writers_near(p, near, r, wider, out + nobodies + n);
 	n = writers_elsewhere(p, r, wider, out + nobodies, n);
-	if (!n && !(called > 0))
-		sure = 1;
 	if (!n && nobodies)
 		out[0].part = 1;
 	return nobodies + weigh_by_value(p, r, called, sure, out + nobodies, n);
@@ -465,9 +463,7 @@ static void know_writers(struct store_places *p, struct place_known *k, const st
 	unsigned n;
 	size_t at;
 
-	if (!r->mark && !seen_here(p, r->addr, &at))
-		return;
-	if (pass == 1 && !seen_here(p, r->addr, &at))
+	if (!seen_here(p, r->addr, &at) && (pass == 1 || !r->mark))
 		return;
 	if (pass == 1) {
 		n = writers_here(p, at, 1, w);
@@ -513,8 +509,9 @@ static bool tells_of_line(struct store_places *p, const struct read_answer *r, b
 	return added;
 }
 
-/* First how much of what each reads is seen to be written, then, from that, who writes it. What bursts read of what was
- * there before is asked where they met the instruction, and no other reads are. */
+/* First how much of what each reads is seen to be written. Then who writes it: from the very words, and from that, once
+ * more, by their values. What bursts read of what was there before is asked where they met the instruction: no other
+ * reads are. */
 static void learn_of_reads(struct store_places *p, const struct last_writer *c, const bool *burst)
 {
 	struct place_known known;
