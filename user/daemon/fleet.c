@@ -111,8 +111,8 @@ static int hint_schema(struct err *e)
 
 int fleet_push(const struct clickhouse *c, const struct fleet_segment *s, const char *path, bool *there, struct err *e)
 {
-	const char *const read[FLEET_TEXTS][8] = {
-		[FLEET_OF_REPORT] = { "accperf", "report", "--fresh", "--json", "-i", path },
+	const char *const read[FLEET_TEXTS][9] = {
+		[FLEET_OF_REPORT] = { "accperf", "report", "--fresh", "--json", "--columns", "self", "-i", path },
 		[FLEET_OF_FLOW] = { "accperf", "flow", "--fresh", "--json", "-i", path },
 		[FLEET_OF_OFFLOAD] = { "accperf", "offload", "--json", "-i", path },
 		[FLEET_OF_ADVISE] = { "accperf", "advise", "--json", "-i", path },

@@ -19,17 +19,21 @@
 
 #define LONGEST_NS                                                                                                     \
 	60000000000ull        /* of one command: a full profile of 16 MB takes some seconds, on a busy machine more */
+#define READING_WORDS 6u      /* of one command, at most */
 #define JSON_MOST (64u << 20) /* bytes: of a profile of a hundred thousand functions */
 
 static void begin_child_reading(struct daemon *d)
 {
-	static const char *const commands[FIGURES_SOURCES][4] = { { "report", "--fresh", "--json", "-i" },
-								  { "flow", "--fresh", "--json", "-i" },
-								  { "offload", "--json", "-i" },
-								  { "advise", "--json", "-i" } };
+	/* of a function its own time alone: its bytes, which take the most of reading, are flow's to tell */
+	static const char *const commands[FIGURES_SOURCES][READING_WORDS] = {
+		{ "report", "--fresh", "--json", "--columns", "self", "-i" },
+		{ "flow", "--fresh", "--json", "-i" },
+		{ "offload", "--json", "-i" },
+		{ "advise", "--json", "-i" }
+	};
 	struct readings *r = &d->readings;
 	char path[PATH_MAX + NAME_MAX + 80];
-	const char *argv[7] = { "accperf" };
+	const char *argv[READING_WORDS + 3] = { "accperf" };
 	struct child_opts o = { .argv = argv,
 				.said = -1,
 				.end_by = SIGKILL,
@@ -40,7 +44,7 @@ static void begin_child_reading(struct daemon *d)
 	unsigned n = 1;
 
 	snprintf(path, sizeof(path), "%s/%s/%s", d->keeper.path, d->c.services[r->service].name, r->name);
-	for (unsigned i = 0; i < 4 && commands[r->source][i]; i++)
+	for (unsigned i = 0; i < READING_WORDS && commands[r->source][i]; i++)
 		argv[n++] = commands[r->source][i];
 	argv[n] = path;
 	o.out = memfd_create("reading", MFD_CLOEXEC);
