@@ -334,11 +334,45 @@ static void nothing_is_spent_before_it_is_earned(void **state)
 
 	for (unsigned i = 0; i < 27; i++) {
 		struct takes t = { each[i / 9] * 20, each[i / 9], end[i / 3 % 3] };
-		double cost, ahead, first_end = fmax(0, t.end - 0.5);
+		double cost, ahead, first_end = fmax(0, t.end - 0.3);
 
 		assert_true(an_age(rates[i % 3], t, &cost, &ahead) > 0);
 		assert_true(ahead <= first_end + t.begin / 5 + 1e-9);
 	}
+}
+
+/* What was assumed holds until a turn was seen: then others expect the dearest of those, each by its part. */
+static void others_turns_tell_what_one_takes(void **state)
+{
+	struct turn_account cheap, dear, fresh, time;
+	const struct turn_account *all[] = { &cheap, &dear, &fresh, &time };
+	double assumed;
+
+	account_open(&cheap, 1);
+	account_open(&dear, 1);
+	account_open(&fresh, 1);
+	account_open(&time, ACCOUNT_TIME_PART);
+	assumed = account_lacks(&fresh);
+	account_learn(&fresh, all, 4);
+	assert_true(account_lacks(&fresh) == assumed);
+	for (struct turn_account *a = &cheap; a; a = a == &cheap ? &dear : NULL) {
+		account_earn(a, 1, 1e6);
+		assert_true(account_may(a));
+		account_begin(a);
+		for (int s = 0; s < 40; s++) /* 0.3 or 0.4 s in the first five seconds, .01 or .02 in each of the others */
+			account_spend(a, s < 5 ? (a == &cheap ? 0.06 : 0.08) : (a == &cheap ? 0.01 : 0.02), 1);
+		account_spend(a, a->credit, 1e-9);
+		assert_false(account_may(a));
+		account_spend_late(a, 0.1);
+	}
+	account_learn(&fresh, all, 4);
+	account_learn(&time, all, 4);
+	assert_true(fresh.begin_cost > 0.39 && fresh.begin_cost < 0.41);
+	assert_true(fabs(fresh.end_cost - 0.1) < 1e-9);
+	assert_true(fabs(time.begin_cost - fresh.begin_cost * ACCOUNT_TIME_PART) < 1e-9);
+	/* its own turns tell it better */
+	account_learn(&cheap, all, 4);
+	assert_true(cheap.begin_cost < 0.31);
 }
 
 /* One that goes mad is ended by the kernel, whatever the daemon does meanwhile. */
@@ -888,6 +922,7 @@ int main(void)
 		cmocka_unit_test(what_fits_is_recorded_all_the_time),
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(nothing_is_spent_before_it_is_earned),
+		cmocka_unit_test(others_turns_tell_what_one_takes),
 		cmocka_unit_test(a_recorder_that_spins_is_ended),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
 		cmocka_unit_test(a_days_bytes_are_kept_to),

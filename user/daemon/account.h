@@ -17,6 +17,8 @@ struct turn_account {
 	double running;    /* the same of each second after those, as last seen */
 	double end_cost;   /* of what is left to do when a turn ends, as last seen: names, and to read what it wrote */
 	double begin_least;
+	double part; /* of what a recording of all takes */
+	bool seen;   /* a turn, as long as one is to be at least */
 	double saved_s;    /* seconds whose part may be saved */
 	double turn_spent; /* of this turn, so far */
 	double turn_s;     /* how long it lasts */
@@ -28,6 +30,8 @@ struct turn_account {
  * takes, as far as is known before one was seen. */
 void account_open(struct turn_account *a, double part);
 #define ACCOUNT_TIME_PART (1 / 3.0) /* of `what: time`: of kv, 20 s, .12 s of CPU time for .53 */
+/* One that has seen no turn expects what the dearest of those took that have, instead of what is assumed. */
+void account_learn(struct turn_account *a, const struct turn_account *const *others, unsigned count);
 /* What it lacks for a turn; 0: nothing. */
 double account_lacks(const struct turn_account *a);
 /* Bytes a second of so many a day, so that a day and what was saved before it come to no more. */

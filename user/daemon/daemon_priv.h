@@ -35,6 +35,8 @@ struct service_state {
 	uint64_t young_seen;  /* the last of these looks */
 	bool waits_told;      /* that its first turn waits for the budget */
 	bool crowded;         /* told to have more processes than its recorders take */
+	uint64_t room_since;  /* it waits since then for memory to record in; 0: it does not */
+	uint64_t most_memory; /* that a recorder of it took */
 	uint64_t failed, turns;
 	char last[64];                 /* its latest complete profile; "": none */
 	bool last_new;                 /* not read yet */

@@ -30,6 +30,8 @@
 #define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
 #define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */
+#define ROOM_GUESS (20ull << 20)  /* bytes of a recorder, until one of its service was seen: after half a minute */
+#define ROOM_WAIT (120 * SECOND)  /* for memory, until the turn of another ends for it: four of the shortest; by hand */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
 size_t turns_running(const struct daemon *d, uint32_t service)
@@ -395,6 +397,73 @@ static double savings_of(const struct daemon *d, uint32_t service)
 	return s->rate > 0 && s->account.credit > 0 && !turns_running(d, service) ? s->account.credit : 0;
 }
 
+static uint64_t memory_expected(const struct service_state *s)
+{
+	return s->most_memory ? s->most_memory : ROOM_GUESS;
+}
+
+/* The recorder that runs longest ends its turn; what ends already gives its memory back in a moment. */
+static void end_longest(struct daemon *d)
+{
+	const struct recorder *longest = NULL;
+
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		const struct recorder *r = &d->recorders[i];
+
+		if (r->pid > 0 && r->ending)
+			return;
+		if (r->pid > 0 && r->service != WATCHED_NONE && (!longest || r->looks > longest->looks))
+			longest = r;
+	}
+	if (longest)
+		end_service(d, longest->service, RECORDER_TURN);
+}
+
+/* Whether a turn of it has room beside those that run, and nobody waits for longer: else the limit would be met when it
+ * has grown, and what its beginning took be lost. */
+static bool has_room(struct daemon *d, uint32_t service, uint64_t now)
+{
+	struct service_state *s = &d->services[service];
+	uint64_t all = memory_of(getpid()) + memory_expected(s);
+	unsigned running = 0;
+	bool first = true;
+	char text[300];
+
+	for (size_t i = 0; i < d->recorder_count; i++) {
+		const struct recorder *r = &d->recorders[i];
+		uint64_t grown = r->service != WATCHED_NONE ? memory_expected(&d->services[r->service]) : 0;
+
+		running += r->pid > 0;
+		all += r->pid <= 0 ? 0 : r->memory > grown ? r->memory : grown;
+	}
+	for (size_t i = 0; i < d->c.service_count; i++)
+		first = first && (i == service || !d->services[i].room_since ||
+				  (s->room_since && s->room_since <= d->services[i].room_since));
+	if (!running || turns_running(d, service) || (first && all <= d->c.memory))
+		return true;
+	if (!s->room_since)
+		s->room_since = now;
+	snprintf(
+		text, sizeof(text),
+		"limits.memory (%.0f MB) has no room for its recorder beside the others, so they take turns; for more at once "
+		"raise it, or set `what: time`",
+		(double)d->c.memory / 1048576);
+	say_seldom(d, SAY_NOTICE, "memory", service, text);
+	if (first && now - s->room_since >= ROOM_WAIT)
+		end_longest(d);
+	return false;
+}
+
+/* What those were seen to take that had a turn. */
+static void learn_prices(struct daemon *d, uint32_t service)
+{
+	const struct turn_account *others[d->c.service_count];
+
+	for (size_t i = 0; i < d->c.service_count; i++)
+		others[i] = &d->services[i].account;
+	account_learn(&d->services[service].account, others, (unsigned)d->c.service_count);
+}
+
 /* One that was never recorded takes what the others have saved, each its part: else where services are many and CPUs
  * are few all would wait for their own, and nothing at all be recorded meanwhile. */
 static void begin_on_credit(struct daemon *d, uint32_t service)
@@ -442,15 +511,21 @@ void turns_scan(struct daemon *d)
 	split_budget(d);
 	for (uint32_t i = 0; i < d->c.service_count; i++) {
 		struct service_state *s = &d->services[i];
+		bool may_start;
 
 		look_for_young(d, i, now);
-		if (!wants_start(d, i, now))
-			continue;
-		if (!s->turns)
+		may_start = wants_start(d, i, now);
+		if (may_start && !s->turns) {
+			learn_prices(d, i);
 			begin_on_credit(d, i);
-		if (!account_may(&s->account) || !account_may(&s->disk) ||
-		    !pace_may(&s->pace, d->c.services[i].samples))
+		}
+		may_start = may_start && account_may(&s->account) && account_may(&s->disk) &&
+			    pace_may(&s->pace, d->c.services[i].samples);
+		if (!may_start)
+			s->room_since = 0;
+		if (!may_start || !has_room(d, i, now))
 			continue;
+		s->room_since = 0;
 		if (turns_running(d, i) < MOST_RECORDERS)
 			begin_recorder(d, i);
 		else
@@ -601,6 +676,8 @@ void turns_measure(struct daemon *d)
 		d->memory += r->pid > 0 ? r->memory : 0;
 		if (r->pid <= 0 || r->service == WATCHED_NONE)
 			continue;
+		if (r->memory > d->services[r->service].most_memory)
+			d->services[r->service].most_memory = r->memory;
 		target = watched_cpu_since(&d->watched, r->number);
 		used[r->service] += target;
 		bytes[r->service] += written_since(d, r);
