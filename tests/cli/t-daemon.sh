@@ -209,7 +209,11 @@ check "when it can be written all are recorded" within 20 is -eq 2 recorders
 
 # what there is too much of: memory, and bytes of a day
 config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; sed -i 's/memory: 256M/memory: 32M/; s/, what: time//' d.yaml; kill -HUP $daemon # two of stacks alone are below it
-check "a recorder that takes the memory above its limit ends, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'
+check "where there is memory for one recorder, one waits, and it is told" within 20 logs 'level=notice event=memory service=(hot|other) msg="limits.memory \(32 MB\) has no room for its recorder'
+check "the other records" within 10 is -eq 1 recorders
+one=$target; started_anew # of a service that is recorded already what comes later is recorded at once
+check "recorders that take the memory above its limit end, and it is told" within 20 logs 'level=warn event=memory service=(hot|other) msg="all together hold more than limits.memory \(32 MB\)'
+kill $target; target=$one
 config 500ms >d.yaml; sed -i 's/^limits: {/limits: {daily: 64K, /' d.yaml; kill $daemon; wait $daemon; begin
 check "a service that has written its part of a day's bytes rests, and it is told" within 20 logs 'level=notice event=by-turns service=hot msg="its part of limits.daily is written'
 config 500ms "  other: {name: $B, cgroup: '/*', min_age: 0s, what: time}" >d.yaml; kill $daemon; wait $daemon; rm -rf disk/store/hot; begin

@@ -24,12 +24,29 @@ turns() { python3 - "$@" <<-'EOF'
 	        print(t, kb * (.3 + .15 * i if i < 4 else 1) + leak * t / 3600, who, turn)
 	EOF
 }
+# an hour of turns that fill their tables within a minute, and last the longer the later they begin, as a busy machine has
+# them: of equal age they are equal, but for the leak
+ages() { python3 - "$@" <<-'EOF'
+	import math, random, sys
+	leak, seed = float(sys.argv[1]), int(sys.argv[2])
+	random.seed(seed)
+	for turn in range(48):
+	    who, kb = turn % 3, 12000 + 2000 * (turn % 3) + random.gauss(0, 300)
+	    for i in range(4 + turn // 4 + random.randrange(4)):
+	        age = 3 + 5 * i
+	        print(turn * 75 + age, kb * (1 - math.exp(-age / 15)) + leak * turn * 75 / 3600, who, turn, age)
+	EOF
+}
+no_ages() { ages "$@" | cut -d' ' -f1-4; }
 grew() { local n=0 s; for s in 1 2 3 4 5 6 7 8; do "$1" "$2" $s | "$TOP/scripts/growth" >said; [ $? = 1 ] && grep -q ': grew' said && n=$((n + 1)); done; [ $n -ge "$3" ] && [ $n -le "$4" ] || { echo "$n of 8"; cat said; return 1; }; }
 check "a recorder's leak of 2 MB an hour is found each time" grew recorder 2000 8 8
 check "of nothing, none is" grew recorder 0 0 0
 check "half a megabyte is no more than half a megabyte" grew recorder 450 0 1
 check "a leak from turn to turn is found, though recorders differ by megabytes" grew turns 2000 7 8
 check "where turns differ and do not grow, none is" grew turns 0 0 0
+check "where turns get longer from turn to turn, none is: they are compared at equal ages" grew ages 0 0 0
+check "and a leak of 3 MB an hour is found among them" grew ages 3000 7 8
+check "which their medians would take for a leak" grew no_ages 0 7 8
 tight() { recorder 0 5 | sed 's/\.[0-9]*$//' | awk '{ print $1, 6300 }' | "$TOP/scripts/growth" >said && grep -q 'at most that' said; }
 check "what is still is told to be" tight
 few() { printf '1000 5\n1001 6\n' | "$TOP/scripts/growth" --warm 0; [ $? = 2 ]; }
