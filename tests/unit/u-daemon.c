@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "daemon/account.h"
+#include "daemon/said.h"
 #include "daemon/clients.h"
 #include "daemon/config.h"
 #include "daemon/container.h"
@@ -267,6 +268,25 @@ static void only_our_files_are_ours(void **state)
 	assert_false(keeper_is_ours(""));
 }
 
+/* ---- the log */
+
+/* One that begins each second, for a day: some lines an hour, though each names another process. */
+static void what_comes_each_second_is_not_said_each_second(void **state)
+{
+	struct said slots[SAID_SLOTS] = { { 0 } };
+	unsigned lines = 0;
+	char text[60];
+
+	for (unsigned i = 1; i <= 86400; i++) {
+		snprintf(text, sizeof(text), "recording process %u", i);
+		lines += !said_enough(slots, i * SECOND) && !said_lately(slots, said_hash(text, true), i * SECOND);
+	}
+	assert_int_equal(lines, 24 * SAID_SLOTS);
+	assert_true(said_lately(slots, said_hash(text, true), 86401 * SECOND) || said_enough(slots, 86401 * SECOND));
+	assert_true(said_hash("in 12 s", false) == said_hash("in 9 s", false));
+	assert_true(said_hash("in 12 s", true) != said_hash("in 9 s", true));
+}
+
 /* ---- the budget */
 
 /* What a service takes: for the first five seconds of a turn, a second after those, and when a turn has ended. */
@@ -359,7 +379,8 @@ static void others_turns_tell_what_one_takes(void **state)
 		account_earn(a, 1, 1e6);
 		assert_true(account_may(a));
 		account_begin(a);
-		for (int s = 0; s < 40; s++) /* 0.3 or 0.4 s in the first five seconds, .01 or .02 in each of the others */
+		for (int s = 0; s < 40;
+		     s++) /* 0.3 or 0.4 s in the first five seconds, .01 or .02 in each of the others */
 			account_spend(a, s < 5 ? (a == &cheap ? 0.06 : 0.08) : (a == &cheap ? 0.01 : 0.02), 1);
 		account_spend(a, a->credit, 1e-9);
 		assert_false(account_may(a));
@@ -922,6 +943,7 @@ int main(void)
 		cmocka_unit_test(what_fits_is_recorded_all_the_time),
 		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
 		cmocka_unit_test(nothing_is_spent_before_it_is_earned),
+		cmocka_unit_test(what_comes_each_second_is_not_said_each_second),
 		cmocka_unit_test(others_turns_tell_what_one_takes),
 		cmocka_unit_test(a_recorder_that_spins_is_ended),
 		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#define BEGIN_S 5.0        /* attaching and first names, dearer than what follows */
+#define BEGIN_S 5.0 /* attaching and first names, dearer than what follows */
 /* Until it was seen, of kv, ingestd, a loop of Python's and sleep, begun as the daemon begins them, on a busy machine. The
  * first of a machine measure what their ticks and hits cost, .45 to .56 s; later ones begin with .29 to .52 s. */
 #define BEGIN_COST 0.6     /* seconds of CPU time */
@@ -39,8 +39,8 @@ void account_learn(struct turn_account *a, const struct turn_account *const *oth
 	double times;
 
 	for (unsigned i = 0; i < count; i++)
-		if (others[i]->seen && (!dearest || turn_price(others[i]) / others[i]->part >
-							    turn_price(dearest) / dearest->part))
+		if (others[i]->seen &&
+		    (!dearest || turn_price(others[i]) / others[i]->part > turn_price(dearest) / dearest->part))
 			dearest = others[i];
 	if (!dearest || a->seen)
 		return;

@@ -17,8 +17,8 @@ struct turn_account {
 	double running;    /* the same of each second after those, as last seen */
 	double end_cost;   /* of what is left to do when a turn ends, as last seen: names, and to read what it wrote */
 	double begin_least;
-	double part; /* of what a recording of all takes */
-	bool seen;   /* a turn, as long as one is to be at least */
+	double part;       /* of what a recording of all takes */
+	bool seen;         /* a turn, as long as one is to be at least */
 	double saved_s;    /* seconds whose part may be saved */
 	double turn_spent; /* of this turn, so far */
 	double turn_s;     /* how long it lasts */

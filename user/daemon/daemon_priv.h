@@ -12,14 +12,9 @@
 #include "daemon/queries.h"
 #include "daemon/readings.h"
 #include "daemon/recorder.h"
+#include "daemon/said.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
-
-#define SAID_SLOTS 32u /* kinds of message that may be quiet at once; by hand */
-
-struct said {
-	uint64_t hash, at;
-};
 
 struct service_state {
 	struct turn_account account, disk;

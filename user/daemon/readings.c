@@ -25,12 +25,11 @@
 static void begin_child_reading(struct daemon *d)
 {
 	/* of a function its own time alone: its bytes, which take the most of reading, are flow's to tell */
-	static const char *const commands[FIGURES_SOURCES][READING_WORDS] = {
-		{ "report", "--fresh", "--json", "--columns", "self", "-i" },
-		{ "flow", "--fresh", "--json", "-i" },
-		{ "offload", "--json", "-i" },
-		{ "advise", "--json", "-i" }
-	};
+	static const char *const commands[FIGURES_SOURCES][READING_WORDS] = { { "report", "--fresh", "--json",
+										"--columns", "self", "-i" },
+									      { "flow", "--fresh", "--json", "-i" },
+									      { "offload", "--json", "-i" },
+									      { "advise", "--json", "-i" } };
 	struct readings *r = &d->readings;
 	char path[PATH_MAX + NAME_MAX + 80];
 	const char *argv[READING_WORDS + 3] = { "accperf" };

@@ -18,20 +18,19 @@
 #include "util/clock.h"
 #include "util/grow.h"
 
-#define MOST_RECORDERS 4u         /* of a service: each costs a few MB and a timer's ticks */
-#define MOST_PIDS 256u            /* of a recorder, by number; their children come with them */
-#define TOLD_PIDS 8u              /* of them, in a line of the log; by hand */
-#define SCAN_TOLD 4.0             /* a look comes so much later than it was told to: worth a sentence */
-#define SCAN_PART 0.25            /* of the budget, for looks at /proc: the rest is for recording */
-#define YOUNG_TIMES 3.0           /* min_age: no process of a service got so old for so long */
-#define YOUNG_LEAST 10.0          /* the same, seconds; both by hand */
-#define FIRST_TOLD_S 10.0         /* a first turn that begins later: worth a sentence; by hand */
-#define MOST_END_S 20.0           /* of CPU time, for the names of the largest programs; by hand */
-#define SAY_AGAIN (3600 * SECOND) /* a sentence that stays true: an hour, chosen by hand */
-#define RETRY_MOST_S 300u  /* between tries of a recorder that fails: five minutes are lost at most when it can */
-#define STATUS_NO_SAMPLE 3 /* of `accperf record`: in its man page */
-#define ROOM_GUESS (20ull << 20)  /* bytes of a recorder, until one of its service was seen: after half a minute */
-#define ROOM_WAIT (120 * SECOND)  /* for memory, until the turn of another ends for it: four of the shortest; by hand */
+#define MOST_RECORDERS 4u        /* of a service: each costs a few MB and a timer's ticks */
+#define MOST_PIDS 256u           /* of a recorder, by number; their children come with them */
+#define TOLD_PIDS 8u             /* of them, in a line of the log; by hand */
+#define SCAN_TOLD 4.0            /* a look comes so much later than it was told to: worth a sentence */
+#define SCAN_PART 0.25           /* of the budget, for looks at /proc: the rest is for recording */
+#define YOUNG_TIMES 3.0          /* min_age: no process of a service got so old for so long */
+#define YOUNG_LEAST 10.0         /* the same, seconds; both by hand */
+#define FIRST_TOLD_S 10.0        /* a first turn that begins later: worth a sentence; by hand */
+#define MOST_END_S 20.0          /* of CPU time, for the names of the largest programs; by hand */
+#define RETRY_MOST_S 300u        /* between tries of a recorder that fails: five minutes are lost at most when it can */
+#define STATUS_NO_SAMPLE 3       /* of `accperf record`: in its man page */
+#define ROOM_GUESS (20ull << 20) /* bytes of a recorder, until one of its service was seen: after half a minute */
+#define ROOM_WAIT (120 * SECOND) /* for memory, until the turn of another ends for it: four of the shortest; by hand */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
 size_t turns_running(const struct daemon *d, uint32_t service)
@@ -57,41 +56,11 @@ static void end_service(struct daemon *d, uint32_t service, enum recorder_end wh
 			recorder_end(&d->recorders[i], why);
 }
 
-/* FNV-1a. numbers: else all of them are alike. */
-static uint64_t sentence_hash(const char *text, bool numbers)
-{
-	uint64_t hash = 14695981039346656037ull;
-
-	for (const char *at = text; *at; at++) {
-		bool digit = *at >= '0' && *at <= '9';
-
-		if (!digit || numbers || at == text || at[-1] < '0' || at[-1] > '9')
-			hash = (hash ^ (digit && !numbers ? '0' : (unsigned char)*at)) * 1099511628211ull;
-	}
-	return hash;
-}
-
-/* Whether it was said within SAY_AGAIN; if not it is now, in place of what was said longest ago. */
-static bool said_lately(struct said slots[SAID_SLOTS], uint64_t hash)
-{
-	uint64_t now = clock_now();
-	unsigned oldest = 0;
-
-	for (unsigned i = 0; i < SAID_SLOTS; i++) {
-		if (slots[i].hash == hash && now - slots[i].at < SAY_AGAIN)
-			return true;
-		if (slots[i].at < slots[oldest].at)
-			oldest = i;
-	}
-	slots[oldest] = (struct said){ hash, now };
-	return false;
-}
-
-/* As say(), but the same sentence of the same service once in SAY_AGAIN at most; what a recorder says is the same
+/* As say(), but the same sentence of the same service once in SAID_AGAIN at most; what a recorder says is the same
  * whatever process it names. service: index. */
 static void say_seldom(struct daemon *d, enum say_level level, const char *event, uint32_t service, const char *text)
 {
-	if (!said_lately(d->services[service].said, sentence_hash(text, strcmp(event, "recorder") != 0)))
+	if (!said_lately(d->services[service].said, said_hash(text, strcmp(event, "recorder") != 0), clock_now()))
 		say(level, event, d->c.services[service].name, "%s", text);
 }
 
@@ -184,6 +153,7 @@ static unsigned label_recorder(struct daemon *d, uint32_t service, uint32_t reco
 
 static void tell_begun(struct daemon *d, uint32_t service, const char *pids, unsigned n, int first)
 {
+	struct said *begun = d->services[service].begun;
 	int inner = watched_inner_pid(first);
 	const char *end = pids;
 	AUTO_BUF(text);
@@ -195,7 +165,11 @@ static void tell_begun(struct daemon *d, uint32_t service, const char *pids, uns
 		buf_addf(&text, " and %u more", n - TOLD_PIDS);
 	if (inner)
 		buf_addf(&text, " (%d is %d in its container)", first, inner);
-	if (!buf_failed(&text) && !said_lately(d->services[service].begun, sentence_hash(text.data, true)))
+	/* one that begins each second would have 86,400 lines a day */
+	if (said_enough(begun, clock_now()))
+		say_seldom(d, SAY_INFO, "recording", service,
+			   "its processes begin again and again: for an hour no more of them is said");
+	else if (!buf_failed(&text) && !said_lately(begun, said_hash(text.data, true), clock_now()))
 		say(SAY_INFO, "recording", d->c.services[service].name, "%s", text.data);
 }
 
