@@ -29,7 +29,7 @@
 #define MOST_END_S 20.0          /* of CPU time, for the names of the largest programs; by hand */
 #define RETRY_MOST_S 300u        /* between tries of a recorder that fails: five minutes are lost at most when it can */
 #define STATUS_NO_SAMPLE 3       /* of `accperf record`: in its man page */
-#define ROOM_GUESS (20ull << 20) /* bytes of a recorder, until one of its service was seen: after half a minute */
+#define ROOM_GUESS (20ull << 20) /* bytes of a recorder, until one was seen: after half a minute */
 #define ROOM_WAIT (120 * SECOND) /* for memory, until the turn of another ends for it: four of the shortest; by hand */
 #define MEMORY_REST (60 * SECOND) /* after the limit of memory was met: what took it may be gone by then */
 
@@ -371,9 +371,15 @@ static double savings_of(const struct daemon *d, uint32_t service)
 	return s->rate > 0 && s->account.credit > 0 && !turns_running(d, service) ? s->account.credit : 0;
 }
 
-static uint64_t memory_expected(const struct service_state *s)
+/* Of one that had none yet as much as the largest of those that record the same. */
+static uint64_t memory_expected(const struct daemon *d, uint32_t service)
 {
-	return s->most_memory ? s->most_memory : ROOM_GUESS;
+	uint64_t most = d->services[service].most_memory;
+
+	for (size_t i = 0; i < d->c.service_count && !d->services[service].most_memory; i++)
+		if (!strcmp(d->c.services[i].what, d->c.services[service].what) && d->services[i].most_memory > most)
+			most = d->services[i].most_memory;
+	return most ? most : ROOM_GUESS;
 }
 
 /* The recorder that runs longest ends its turn; what ends already gives its memory back in a moment. */
@@ -398,14 +404,14 @@ static void end_longest(struct daemon *d)
 static bool has_room(struct daemon *d, uint32_t service, uint64_t now)
 {
 	struct service_state *s = &d->services[service];
-	uint64_t all = memory_of(getpid()) + memory_expected(s);
+	uint64_t all = memory_of(getpid()) + memory_expected(d, service);
 	unsigned running = 0;
 	bool first = true;
 	char text[300];
 
 	for (size_t i = 0; i < d->recorder_count; i++) {
 		const struct recorder *r = &d->recorders[i];
-		uint64_t grown = r->service != WATCHED_NONE ? memory_expected(&d->services[r->service]) : 0;
+		uint64_t grown = r->service != WATCHED_NONE ? memory_expected(d, r->service) : 0;
 
 		running += r->pid > 0;
 		all += r->pid <= 0 ? 0 : r->memory > grown ? r->memory : grown;
