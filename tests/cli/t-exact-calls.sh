@@ -75,6 +75,14 @@ check "--functions: only these and (outside), (kernel:...)" awk -F'\t' '
 run win.txt --start-at iter_rot --stop-at write_ppm -- "$WORKLOADS/rotate" iter 32
 check "--start-at: earlier writers are (before attach)" [ "$(edge win.txt '(before attach)' iter_rot)" -ge 4096 ]
 check "--stop-at: nothing is counted afterwards" [ -z "$(edge win.txt iter_rot write_ppm)" ]
+run named.txt --writers-from read_ppm --start-at iter_rot --stop-at write_ppm -- "$WORKLOADS/rotate" iter 32
+check "--writers-from: earlier writers have their names" [ "$(edge named.txt read_ppm iter_rot)" -ge 4096 ]
+check "--writers-from: and nothing else is counted" cmp \
+	<(awk -F'\t' '$1 == "edge" { n[$3] += $4 } END { for (f in n) print f, n[f] }' win.txt | sort) \
+	<(awk -F'\t' '$1 == "edge" { n[$3] += $4 } END { for (f in n) print f, n[f] }' named.txt | sort)
+run named-paths.txt --callees --writers-from read_ppm --start-at iter_rot --stop-at write_ppm -- "$WORKLOADS/rotate" iter 32
+check "--writers-from with --callees: the same edges" [ "$(edge named-paths.txt read_ppm iter_rot)" -ge 4096 ]
+expect_status 2 "--writers-from without --start-at" accperf exact -q --writers-from read_ppm -o wrong.data -- "$WORKLOADS/rotate" iter 8
 run nth.txt --start-at produce:31 -- "$WORKLOADS/pipeline" 64
 check "--start-at FN:N counts calls" [ "$(awk -F'\t' '$1 == "func" && $2 == "produce" && $4 == "self" { print $5 }' nth.txt)" = "calls 2" ]
 
@@ -98,7 +106,7 @@ check "--callees: a recursive function is one with itself" grep -qP '^whole\trec
 printf '# stages\nread_ppm\n*_rot\n' >list
 run listed.txt --functions '@list,write_*' -- "$WORKLOADS/rotate" iter 32
 check "--functions: a file and globs" cmp listed.txt sel.txt
-for wrong in "--functions read_pmp" "--candidate read_pmp" "--start-at read_pmp" "--stop-at read_pmp:2"; do
+for wrong in "--functions read_pmp" "--candidate read_pmp" "--start-at read_pmp" "--start-at iter_rot --writers-from read_pmp" "--stop-at read_pmp:2"; do
 	# shellcheck disable=SC2086
 	expect_status 2 "$wrong is refused" accperf exact -q $wrong -o wrong.data -- "$WORKLOADS/rotate" iter 8
 	check "$wrong: the nearest name is offered" grep -q "did you mean 'read_ppm'" err

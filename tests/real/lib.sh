@@ -4,6 +4,7 @@
 #
 #   program=PATH      the program that is observed       package=NAME   of Debian that has it
 #   begin=FN:N        of `accperf exact --start-at`: the steady state has begun by then
+#   known=FN:N        of --writers-from: so much earlier, as a recording knows what was written many seconds ago
 #   needs="CMD ..."   what else must be installed        held_out=yes   no rule was chosen by looking at it
 #   unit=NAME         of work, where there is a counter
 # and functions, which run in the folder $dir, their inputs in it:
@@ -22,7 +23,7 @@
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 A=${ACCPERF:-$HERE/../../build/accperf}
-program="" package="" begin="" needs="" held_out=no unit="" dir=""
+program="" package="" begin="" known="" needs="" held_out=no unit="" dir=""
 # Valgrind knows no AVX-512 and no transactions: recording and truth execute the same code.
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512BW,-AVX512F,-RTM,-Prefer_No_VZEROUPPER:glibc.cpu.x86_rep_movsb_threshold=1073741824:glibc.cpu.x86_rep_stosb_threshold=1073741824
 export LC_ALL=C PYTHONHASHSEED=0 PERL_HASH_SEED=0
@@ -97,7 +98,7 @@ drive() { # COMMAND DIR OUT
 	stop) end_all ;;
 	exact)
 		can && prepared && rm -f "$3" || return 1
-		(cd "$dir" && finite "$A" exact -q -o "$3" ${begin:+--start-at "$begin"} --) >/dev/null 2>"$dir/exact.err"
+		(cd "$dir" && finite "$A" exact -q -o "$3" ${begin:+--start-at "$begin"} ${known:+--writers-from "$known"} --) >/dev/null 2>"$dir/exact.err"
 		[ -s "$3" ] || { tail -n 3 "$dir/exact.err" >&2; return 1; }
 		;;
 	*) echo "usage: $0 can|version|about|start|work|stop|exact [DIR] [OUT]" >&2; return 2 ;;

@@ -38,6 +38,8 @@ static const struct opt options[] = {
 	  .help = "only these, each with all it calls; the rest is (outside). Names or glob patterns with commas between them; @FILE: one a line" },
 	{ OPT_STRING, 0, "start-at", AT(start_at), .arg = "FN[:N]",
 	  .help = "count from the N-th call of FN on; what was written before belongs to (before attach)" },
+	{ OPT_STRING, 0, "writers-from", AT(writers_from), .arg = "FN[:N]",
+	  .help = "with --start-at: who wrote what was written from the N-th call of FN on is known, though it is not counted yet" },
 	{ OPT_STRING, 0, "stop-at", AT(stop_at), .arg = "FN[:N]", .help = "stop counting at the N-th call of FN" },
 	{ OPT_UINT, 0, "chunk", AT(chunk), .arg = "1|4|8", .help = "bytes per chunk of the ke semantics (4)" },
 	{ OPT_STRING, 0, "semantics", AT(semantics), .arg = "both|quad|ke",

@@ -49,31 +49,30 @@ static int split_count(const char *what, const char *text, char *name, size_t si
 }
 
 /* All lists of functions: where counting begins and ends is the N-th call of one. */
-static int range_args(const struct exact_opts *o, struct exact_args *a, struct exact_select *s, struct err *e)
+static int range_arg(const char *option, const char *text, char list, struct exact_args *a, struct exact_select *s,
+		     struct err *e)
 {
 	char name[1024];
 	uint64_t n;
 	int err;
 
-	if (o->start_at) {
-		err = split_count("--start-at", o->start_at, name, sizeof(name), &n, e);
-		if (err)
-			return err;
-		err = exact_select_add(s, XS_LIST_START, "--start-at", name, e);
-		if (err)
-			return err;
-		exact_arg(a, "--start-n=%llu", (unsigned long long)n);
-	}
-	if (o->stop_at) {
-		err = split_count("--stop-at", o->stop_at, name, sizeof(name), &n, e);
-		if (err)
-			return err;
-		err = exact_select_add(s, XS_LIST_STOP, "--stop-at", name, e);
-		if (err)
-			return err;
-		exact_arg(a, "--stop-n=%llu", (unsigned long long)n);
-	}
-	return 0;
+	if (!text)
+		return 0;
+	err = split_count(option, text, name, sizeof(name), &n, e);
+	err = err ? err : exact_select_add(s, list, option, name, e);
+	if (!err)
+		exact_arg(a, "%s=%llu", option, (unsigned long long)n);
+	return err;
+}
+
+static int range_args(const struct exact_opts *o, struct exact_args *a, struct exact_select *s, struct err *e)
+{
+	int err = range_arg("--start-at", o->start_at, XS_LIST_START, a, s, e);
+
+	if (o->writers_from && !o->start_at)
+		return err_set(e, -EINVAL, "--writers-from wants --start-at: without it all is counted from the beginning");
+	err = err ? err : range_arg("--writers-from", o->writers_from, XS_LIST_WRITERS, a, s, e);
+	return err ? err : range_arg("--stop-at", o->stop_at, XS_LIST_STOP, a, s, e);
 }
 
 /* What is drawn from all that happens, as a recorder would. */

@@ -16,7 +16,7 @@ struct exact_opts {
 	bool lib, lib_set;     /* --lib, --no-lib: another way to say attribute */
 	bool unique, cycles, objects, callees;
 	const char *functions, *candidate; /* lists; NULL: all, none */
-	const char *start_at, *stop_at;    /* FN[:N] */
+	const char *start_at, *stop_at, *writers_from; /* FN[:N] */
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer; /* PERIOD[:SEED], PERIOD */
 	uint64_t emit_census, emit_windows, window_hits;

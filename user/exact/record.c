@@ -85,6 +85,8 @@ static void write_exact_meta(struct store_writer *w, const struct exact_opts *o,
 		store_meta(w, "functions", o->functions);
 	if (o->start_at)
 		store_meta(w, "start_at", o->start_at);
+	if (o->writers_from)
+		store_meta(w, "writers_from", o->writers_from);
 	if (o->stop_at)
 		store_meta(w, "stop_at", o->stop_at);
 	if (o->emit_samples)

@@ -29,6 +29,7 @@ struct xs_block {
 #define XS_LIST_CANDIDATES 'c'
 #define XS_LIST_START 's'
 #define XS_LIST_STOP 't'
+#define XS_LIST_WRITERS 'w'
 
 #define XS_FN_PLACE 0xfff2u /* struct xs_place: where a function begins, for naming it */
 

@@ -57,7 +57,7 @@ typedef struct {
 	Int lists; /* x_select.c; the next four come from it */
 	Bool functions, candidates, start_at, stop_at;
 	Bool callees; /* every function is a candidate */
-	UInt start_n, stop_n;
+	UInt start_n, stop_n, writers_n;
 	ULong sample_period, timer_period; /* 0 off */
 	ULong seed;
 	UInt census;
@@ -112,7 +112,7 @@ typedef struct Module {
 	Addr base;
 } Module;
 
-enum { FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32, FNF_CANDIDATE = 64 };
+enum { FNF_SELECTED = 4, FNF_START = 8, FNF_STOP = 16, FNF_MAIN_IMAGE = 32, FNF_CANDIDATE = 64, FNF_WRITERS = 128 };
 
 struct xs_local;
 
@@ -444,6 +444,7 @@ typedef struct {
 	UInt eff; /* function that accesses belong to */
 	UInt inv; /* and its invocation */
 	UInt counting;
+	UInt names_writers; /* of what is written while nothing is counted */
 	ULong mix; /* eff and world */
 	Clock tot;
 	Node *node;
@@ -496,7 +497,7 @@ void path_enter(Thread *t, Frame *f, const Frame *up);
 void path_counted(const Clock *now, const Clock *then); /* what the running path did */
 void path_switch(void);
 void path_access(Addr a, UInt size, Bool write, UInt stack);
-void path_before(Addr a, UInt size);
+void path_uncounted(Addr a, UInt size, UInt who);
 void path_kernel_read(UInt fn, UInt inv, Addr a, SizeT len);
 void path_kernel_write(UInt fn, Addr a, SizeT len);
 void path_forget(Sec *s, UInt off, UInt n);

@@ -181,18 +181,19 @@ INLINE void accesses(Flush *f, const UInt mode)
 	}
 }
 
-static void before(Sec *s, UInt off, UInt n)
+static void written(Sec *s, UInt off, UInt n, UInt who)
 {
 	if (short_way)
-		shadow_mark(s, off, n, FN_BEFORE);
+		shadow_mark(s, off, n, who);
 	else
-		mark(s, off, n, FN_BEFORE, opt.ke ? M_KE : 0);
+		mark(s, off, n, who, opt.ke ? M_KE : 0);
 }
 
-/* Outside the counting window only the stack and, before it, the fact of writing matter. */
+/* Outside the counting window only the stack and, before it, the fact of writing matter, or who wrote. */
 __attribute__((noinline)) void run_uncounted(Flush *f)
 {
 	const BB *bb = f->bb;
+	UInt who = X.names_writers ? X.eff : FN_BEFORE;
 
 	for (UInt i = f->from; i < f->to; i++) {
 		Ev *e = &bb->ev[i];
@@ -204,11 +205,11 @@ __attribute__((noinline)) void run_uncounted(Flush *f)
 			UInt off = a & SEC_MASK, n = e->size;
 			UInt first = off + n > SEC_SIZE ? SEC_SIZE - off : n;
 
-			before(sec_get(a), off, first);
+			written(sec_get(a), off, first, who);
 			if (first < n)
-				before(sec_get(a + first), 0, n - first);
+				written(sec_get(a + first), 0, n - first, who);
 			if (paths_on)
-				path_before(a, n);
+				path_uncounted(a, n, who);
 		}
 	}
 	X.now += f->insns;

@@ -18,6 +18,7 @@ Options opt = {
 	.xfer_shift = 2,
 	.start_n = 1,
 	.stop_n = 1,
+	.writers_n = 1,
 	.seed = 1,
 	.window_hits = 64,
 	.window_free = 32,
@@ -55,8 +56,9 @@ static Bool process_option(const HChar *arg)
 	} else if VG_BINT_CLO (arg, "--slice", opt.slice, 0, 1ll << 60) {
 	} else if VG_INT_CLO (arg, "--lists-fd", opt.lists) {
 	} else if VG_BOOL_CLO (arg, "--callees", opt.callees) {
-	} else if VG_BINT_CLO (arg, "--start-n", opt.start_n, 1, 0x7fffffff) {
-	} else if VG_BINT_CLO (arg, "--stop-n", opt.stop_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--start-at", opt.start_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--stop-at", opt.stop_n, 1, 0x7fffffff) {
+	} else if VG_BINT_CLO (arg, "--writers-from", opt.writers_n, 1, 0x7fffffff) {
 	} else if VG_BINT_CLO (arg, "--accesses-most", opt.accesses_most, 0, 1ll << 60) {
 	} else if VG_BINT_CLO (arg, "--sample-period", opt.sample_period, 0, 1ll << 60) {
 	} else if VG_BINT_CLO (arg, "--timer-period", opt.timer_period, 0, 1ll << 60) {

@@ -289,9 +289,10 @@ static UInt path_apart(UInt fn)
 	return p ? p->id : 0;
 }
 
-void path_before(Addr a, UInt size)
+/* Of what is not counted no path is kept: its writer stands apart. */
+void path_uncounted(Addr a, UInt size, UInt who)
 {
-	mark(a, size, path_apart(FN_BEFORE));
+	mark(a, size, path_apart(who));
 }
 
 void path_kernel_write(UInt fn, Addr a, SizeT len)

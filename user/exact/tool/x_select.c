@@ -33,6 +33,7 @@ static UInt list_flag(HChar list)
 	case XS_LIST_CANDIDATES: return FNF_CANDIDATE;
 	case XS_LIST_START: return FNF_START;
 	case XS_LIST_STOP: return FNF_STOP;
+	case XS_LIST_WRITERS: return FNF_WRITERS;
 	default: return 0;
 	}
 }

@@ -435,7 +435,7 @@ void kernel_writes(UInt fn, Addr a, SizeT len)
 {
 	if (a + len < a)
 		return;
-	if (!X.counting)
+	if (!X.counting && !X.names_writers)
 		fn = FN_BEFORE;
 	if (win_armed)
 		window_kernel(a, len, FMT_A_STORE | FMT_A_KERNEL, X.t ? X.t->syscall_nr : -1);

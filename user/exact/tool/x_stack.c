@@ -18,7 +18,7 @@ static UInt node_cap;
 static Node *node_hash[NODE_HASH];
 #define NODE_MAX 2000000u /* beyond it paths end in one node per function */
 static Thread **threads;
-static UInt started, stopped;
+static UInt started, stopped, named;
 
 Thread *thread_get(ThreadId tid)
 {
@@ -195,6 +195,8 @@ static inline void load_top(Thread *t)
 
 static void trigger(Fn *fn)
 {
+	if (fn->flags & FNF_WRITERS && ++named == opt.writers_n)
+		X.names_writers = True;
 	if (fn->flags & FNF_START && ++started == opt.start_n)
 		X.counting = True;
 	if (fn->flags & FNF_STOP && ++stopped == opt.stop_n && X.counting)
@@ -205,7 +207,7 @@ static inline __attribute__((always_inline)) void enter_as(Thread *t, Fn *fn, Ad
 {
 	Frame *f, *up;
 
-	if (UNLIKELY_(fn->flags & (FNF_START | FNF_STOP)))
+	if (UNLIKELY_(fn->flags & (FNF_START | FNF_STOP | FNF_WRITERS)))
 		trigger(fn);
 	if (!plain && segments_wanted())
 		segment_close();
