@@ -93,37 +93,47 @@ static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, _
 	return limit;
 }
 
+struct stack_taking {
+	struct sampler_scratch *x;
+	__u64 sp;
+	__u32 want, present;
+};
+
+static long take_stack_page(__u32 i, void *ctx)
+{
+	struct stack_taking *t = ctx;
+	__u32 at = t->x->s.stack_bytes, n = PAGE - ((t->sp + at) & (PAGE - 1));
+
+	if (at >= t->want || at > STACK_MAX)
+		return 1;
+	if (n > t->want - at)
+		n = t->want - at;
+	/* True already, but Linux 6.1 wants to see it, and the compiler would leave it out. */
+	barrier_var(n);
+	if (n > PAGE)
+		return 1;
+	if (bpf_probe_read_user(t->x->stack + at, n, (void *)(t->sp + at))) {
+		count(CTR_STACK_ABSENT);
+		t->x->s.absent |= 1u << (i & 31);
+	} else {
+		t->present = at + n;
+	}
+	t->x->s.stack_bytes = at + n;
+	return 0;
+}
+
 /* Page by page, so that a page that is not present (a large array of which little was used) neither empties the
- * snapshot nor ends it: a failed read leaves zeros. What is done is kept in memory: of that the verifier knows
- * nothing, so all ways through a turn look the same to it. From a register it would follow each way out of each turn
- * to the end of the program, 80 ms of every start. */
+ * snapshot nor ends it: a failed read leaves zeros. The verifier follows one turn, not all: this is most of what a
+ * start costs. */
 static __always_inline __u32 sampler_take_stack(struct sampler_scratch *x, __u64 sp, __u32 want)
 {
-	volatile __u32 *done = &x->s.stack_bytes, *absent = &x->s.absent, *present = &x->s.pad;
+	struct stack_taking t = { .x = x, .sp = sp, .want = want };
 
-	*done = *absent = *present = 0;
-	for (int i = 0; i <= STACK_MAX / PAGE; i++) {
-		__u32 at = *done, n = PAGE - ((sp + at) & (PAGE - 1));
-
-		if (at >= want || at > STACK_MAX)
-			break;
-		if (n > want - at)
-			n = want - at;
-		/* True already, but Linux 6.1 wants to see it, and the compiler would leave it out. */
-		barrier_var(n);
-		if (n > PAGE)
-			break;
-		if (bpf_probe_read_user(x->stack + at, n, (void *)(sp + at))) {
-			count(CTR_STACK_ABSENT);
-			*absent |= 1u << i;
-		} else {
-			*present = at + n;
-		}
-		*done = at + n;
-	}
-	if (*present < want)
+	x->s.stack_bytes = x->s.absent = 0;
+	bpf_loop(STACK_MAX / PAGE + 1, take_stack_page, &t, 0);
+	if (t.present < want)
 		x->s.h.flags |= WIRE_F_STACK_FAULT;
-	return *present;
+	return t.present;
 }
 
 /* What the thread had in the processor's registers when it entered the kernel. */
