@@ -17,8 +17,8 @@
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define MAGIC 0x3230434d59534341ull
 #define CONTENT 0x77
+#define ENTRY 24 /* bytes */
 #define MOST 32
 
 static char home[64];
@@ -51,7 +51,7 @@ static void plant(const uint8_t *data, size_t size)
 {
 	struct {
 		uint64_t magic, xxh64;
-	} head = { MAGIC, 0 };
+	} head = { SYMCACHE_MAGIC, 0 };
 	int dir = cachedir_open("symbols");
 	char name[64];
 	AUTO_BUF(b);
@@ -97,14 +97,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!c)
 		abort();
 	/* the addresses that its entries claim, wherever those end */
-	for (size_t at = 32; at + 16 <= size && at < 32 + 64 * 16; at += 16) {
+	for (size_t at = 32; at + ENTRY <= size && at < 32 + 64 * ENTRY; at += ENTRY) {
 		uint64_t addr;
 
 		memcpy(&addr, data + at, sizeof(addr));
 		look(c, addr);
 	}
 	symcache_get(c, 0x1234, f, MOST, &before);
-	symcache_put(c, 0x1234, mine, 2, SYM_DWARF);
+	symcache_put(c, (struct symcache_piece){ 0x1234, 1 }, mine, 2, SYM_DWARF);
 	symcache_close(c);
 	c = symcache_open_gone(id, sizeof(id));
 	if (!c)

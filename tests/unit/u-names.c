@@ -298,11 +298,81 @@ static void own_dwarf(void **state)
 	assert_non_null(f);
 	for (uint64_t a = e->start; a < e->end && n < 4096; a++)
 		addrs[n++] = a;
-	assert_int_equal(dwfl_file_chains(f, addrs, n, on_chain, &s), 0);
+	assert_int_equal(dwfl_file_chains(f, addrs, n, on_chain, &s, NULL), 0);
 	assert_int_equal(s.calls, n);
 	assert_int_equal(s.right, n);
 	assert_true(s.inlined * 3 > n);
 	assert_true(s.lines >= n);
+	dwfl_file_close(f);
+	symtab_release(&t);
+	close(fd);
+}
+
+struct chains_text {
+	uint64_t first; /* address of the first one */
+	char (*text)[400];
+	size_t count;
+};
+
+static void chain_as_text(void *ctx, size_t i, const struct dwfl_frame *f, unsigned n)
+{
+	struct chains_text *t = ctx;
+	size_t len = 0;
+
+	assert_true(i < t->count);
+	for (unsigned k = 0; k < n && len < sizeof(t->text[i]); k++)
+		len += (size_t)snprintf(t->text[i] + len, sizeof(t->text[i]) - len, "%s %u;", f[k].name, f[k].line);
+}
+
+/* Of a function that one address asked for: all of it, and each piece has the chain of each of its addresses. */
+static void pieces_have_one_chain(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY);
+	struct symtab t = { 0 };
+	const struct symtab_entry *e = NULL;
+	struct dwfl_file *f = dwfl_file_open(fd, -1, 0);
+	struct dwfl_pieces pieces = { .most = 1000 };
+	static char by_address[4096][400], by_piece[1000][400], one[1][400];
+	uint64_t addr[4096], from;
+	size_t n = 0;
+
+	assert_int_equal(symtab_add_file(&t, fd, 0), 0);
+	symtab_sort(&t);
+	for (size_t i = 0; i < t.count; i++)
+		if (!strcmp(symtab_name(&t, &t.entries[i]), "planted_outer"))
+			e = &t.entries[i];
+	assert_non_null(e);
+	for (uint64_t a = e->start; a < e->end && n < 4096; a++)
+		addr[n++] = a;
+	assert_int_equal(dwfl_file_chains(f, addr, n, chain_as_text,
+					  &(struct chains_text){ .text = by_address, .count = n }, NULL),
+			 0);
+	assert_int_equal(dwfl_file_chains(f, addr + n / 2, 1, chain_as_text,
+					  &(struct chains_text){ .text = one, .count = 1 }, &pieces),
+			 0);
+	assert_true(pieces.count > 3);
+	from = e->start;
+	for (size_t i = 0; i < pieces.count; i++) {
+		assert_int_equal(pieces.piece[i].addr, from);
+		addr[i] = from;
+		from += pieces.piece[i].bytes;
+	}
+	assert_int_equal(from, e->end);
+	assert_int_equal(dwfl_file_chains(f, addr, pieces.count, chain_as_text,
+					  &(struct chains_text){ .text = by_piece, .count = pieces.count }, NULL),
+			 0);
+	for (size_t i = 0, k = 0; i < n; i++) {
+		k += e->start + i == pieces.piece[k].addr + pieces.piece[k].bytes;
+		assert_string_equal(by_address[i], by_piece[k]);
+	}
+	free(pieces.piece);
+	/* no more than are wanted */
+	pieces = (struct dwfl_pieces){ .most = 2 };
+	assert_int_equal(dwfl_file_chains(f, &e->start, 1, chain_as_text,
+					  &(struct chains_text){ .text = one, .count = 1 }, &pieces),
+			 0);
+	assert_int_equal(pieces.count, 2);
+	free(pieces.piece);
 	dwfl_file_close(f);
 	symtab_release(&t);
 	close(fd);
@@ -366,10 +436,11 @@ static void cache_round_trip(void **state)
 	assert_non_null(c);
 	assert_int_equal(symcache_get(c, 0x1234, out, 4, &origin), 0);
 	assert_int_equal(origin, 0);
-	symcache_put(c, 0x1234, in, 2, SYM_DWARF);
-	symcache_put(c, 0x1240, in + 1, 1, SYM_TABLE);
-	symcache_put(c, 0x1250, NULL, 0, SYM_OFFSET);
-	symcache_put(c, 0x1260, NULL, 0, SYM_DWARF); /* no name is no name of debug information */
+	symcache_put(c, (struct symcache_piece){ 0x1234, 1 }, in, 2, SYM_DWARF);
+	symcache_put(c, (struct symcache_piece){ 0x1240, 1 }, in + 1, 1, SYM_TABLE);
+	symcache_put(c, (struct symcache_piece){ 0x1250, 1 }, NULL, 0, SYM_OFFSET);
+	symcache_put(c, (struct symcache_piece){ 0x1260, 1 }, NULL, 0,
+		     SYM_DWARF); /* no name is no name of debug information */
 	symcache_close(c);
 	c = symcache_open(id, 20, 0x77);
 	assert_int_equal(symcache_get(c, 0x1240, out, 4, &origin), 1);
@@ -384,6 +455,22 @@ static void cache_round_trip(void **state)
 	assert_null(out[0].decl_file);
 	assert_string_equal(out[1].decl_file, "b.h");
 	assert_int_equal(out[1].line, 9);
+	/* a piece of code stands for what was kept of it before; of two that overlap the later one goes */
+	symcache_put(c, (struct symcache_piece){ 0x1230, 16 }, in + 1, 1, SYM_DWARF);
+	symcache_put(c, (struct symcache_piece){ 0x123c, 16 }, in, 2, SYM_DWARF);
+	symcache_put(c, (struct symcache_piece){ 0x1300, 0 }, in, 2, SYM_DWARF);
+	symcache_close(c);
+	c = symcache_open(id, 20, 0x77);
+	for (uint64_t a = 0x1230; a < 0x1240; a++) {
+		assert_int_equal(symcache_get(c, a, out, 4, &origin), 1);
+		assert_int_equal(origin, SYM_DWARF);
+		assert_string_equal(out[0].name, "outer");
+	}
+	assert_int_equal(symcache_get(c, 0x122f, out, 4, &origin), 0);
+	assert_int_equal(symcache_get(c, 0x1240, out, 4, &origin), 1);
+	assert_int_equal(origin, SYM_TABLE);
+	assert_int_equal(symcache_get(c, 0x1241, out, 4, &origin), 0);
+	assert_int_equal(symcache_get(c, 0x1300, out, 4, &origin), 0);
 	symcache_close(c);
 	/* damage is noticed and the entry is simply not there */
 	snprintf(file, sizeof(file), "%s/accperf/symbols/abcd01020304050607080900000000000000000%d-0000000000000077",
@@ -514,6 +601,7 @@ int main(void)
 		cmocka_unit_test(demangled),
 		cmocka_unit_test(rust_names),
 		cmocka_unit_test(own_dwarf),
+		cmocka_unit_test(pieces_have_one_chain),
 		cmocka_unit_test(stripped_ends),
 		cmocka_unit_test(cache_round_trip),
 		cmocka_unit_test(nameless_is_remembered),

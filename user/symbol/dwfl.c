@@ -284,8 +284,120 @@ static unsigned frames_of(struct dwfl_file *f, struct pending *p, Dwarf_Die *cu,
 	return p->depth;
 }
 
-int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
-		     void (*fn)(void *ctx, size_t index, const struct dwfl_frame *frames, unsigned n), void *ctx)
+/* ---- pieces of functions ---- */
+
+/* A function's code, all of it or one of its parts, and the addresses in it where a chain or a line begins. */
+struct dwfl_cuts {
+	uint64_t start, end;
+	uint64_t *at;
+	size_t count, cap;
+	bool failed;
+};
+
+static void cut(struct dwfl_cuts *c, uint64_t addr)
+{
+	if (addr > c->start && addr < c->end && !PUSH(c->at, c->count, c->cap, 64, addr))
+		c->failed = true;
+}
+
+static void cut_by_inlined(struct dwfl_cuts *c, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth > MAX_DEPTH || dwarf_child(parent, &die))
+		return;
+	do {
+		Dwarf_Addr base, start, end;
+		ptrdiff_t at = 0;
+		int tag = dwarf_tag(&die);
+
+		while (tag == DW_TAG_inlined_subroutine && (at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
+			cut(c, start);
+			cut(c, end);
+		}
+		if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
+			cut_by_inlined(c, &die, depth + 1);
+	} while (!dwarf_siblingof(&die, &die));
+}
+
+static Dwarf_Addr line_addr(Dwarf_Lines *lines, size_t i)
+{
+	Dwarf_Addr addr = 0;
+
+	dwarf_lineaddr(dwarf_onesrcline(lines, i), &addr);
+	return addr;
+}
+
+static void cut_by_lines(struct dwfl_cuts *c, Dwarf_Die *cu)
+{
+	Dwarf_Lines *lines;
+	size_t n;
+
+	if (dwarf_getsrclines(cu, &lines, &n))
+		return;
+	for (size_t i = BISECT(k, n, line_addr(lines, k) <= c->start); i < n && line_addr(lines, i) < c->end; i++)
+		cut(c, line_addr(lines, i));
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void add_pieces(struct dwfl_pieces *to, struct dwfl_cuts *c, int64_t bias)
+{
+	uint64_t from = c->start;
+
+	if (c->count)
+		qsort(c->at, c->count, sizeof(*c->at), by_address);
+	for (size_t i = 0; i <= c->count; i++) {
+		uint64_t next = i < c->count ? c->at[i] : c->end;
+
+		if (next == from)
+			continue;
+		if (to->count == to->most || next - from > UINT32_MAX ||
+		    !PUSH(to->piece, to->count, to->cap, 64,
+			  ((struct dwfl_piece){ from + (uint64_t)bias, (uint32_t)(next - from) })))
+			return;
+		from = next;
+	}
+}
+
+/* The part of its outermost function's code that holds the address. */
+static bool part_around(struct pending *p, struct dwfl_cuts *c)
+{
+	Dwarf_Addr base;
+	ptrdiff_t at = 0;
+
+	while (p->depth && (at = dwarf_ranges(&p->chain[0], at, &base, &c->start, &c->end)) > 0)
+		if (p->addr >= c->start && p->addr < c->end)
+			return true;
+	return false;
+}
+
+/* Of the functions of one unit that hold these addresses, each once: they are ascending. */
+static void pieces_of(struct dwfl_file *f, Dwarf_Die *cu, struct pending *p, size_t count, struct dwfl_pieces *to)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < count && to->count < to->most; i++) {
+		struct dwfl_cuts c = { 0 };
+
+		if (p[i].addr < end || !part_around(&p[i], &c))
+			continue;
+		end = c.end;
+		cut_by_inlined(&c, &p[i].chain[0], 0);
+		cut_by_lines(&c, cu);
+		if (!c.failed)
+			add_pieces(to, &c, f->bias);
+		free(c.at);
+	}
+}
+
+int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count, dwfl_chain_fn *fn, void *ctx,
+		     struct dwfl_pieces *pieces)
 {
 	/* unit of each address, then addresses grouped by unit with a counting sort */
 	uint32_t *unit_of = malloc((count ? count : 1) * sizeof(*unit_of));
@@ -342,6 +454,8 @@ int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
 			if (n)
 				fn(ctx, order[from + i], frames, n);
 		}
+		if (pieces)
+			pieces_of(f, &f->units[u].die, p, w.count, pieces);
 	}
 	err = 0;
 out:

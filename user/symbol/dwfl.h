@@ -28,15 +28,27 @@ struct dwfl_frame {
 
 struct dwfl_file;
 
+/* Of code: all of it has the same chain. */
+struct dwfl_piece {
+	uint64_t addr;
+	uint32_t bytes;
+};
+
+struct dwfl_pieces {
+	struct dwfl_piece *piece;
+	size_t count, cap, most; /* most: no more are wanted */
+};
+
 /* NULL if there is no DWARF in it. alt: of the common file that it refers to, or -1. bias is added to the file's own
  * addresses (prelinked originals). */
 struct dwfl_file *dwfl_file_open(int fd, int alt, int64_t bias);
 void dwfl_file_close(struct dwfl_file *f);
 /* From now on `file` of frames, where it is relative, is joined to the folder that its unit was compiled in. */
 void dwfl_file_absolute(struct dwfl_file *f);
+typedef void dwfl_chain_fn(void *ctx, size_t index, const struct dwfl_frame *frames, unsigned n);
 /* addrs ascending. fn is called for those that have a function, frames innermost first; strings live
- * until dwfl_file_close(). */
-int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count,
-		     void (*fn)(void *ctx, size_t index, const struct dwfl_frame *frames, unsigned n), void *ctx);
+ * until dwfl_file_close(). pieces: of all functions that were met, unless NULL; theirs is the caller's to free. */
+int dwfl_file_chains(struct dwfl_file *f, const uint64_t *addrs, size_t count, dwfl_chain_fn *fn, void *ctx,
+		     struct dwfl_pieces *pieces);
 
 #endif

@@ -167,7 +167,11 @@ struct file_job {
 	bool keep; /* in the cache */
 	struct contained_out *out;
 	struct buf record;
+	const struct dwfl_piece *piece; /* in the child: what chains are of; NULL: of what was asked for */
 };
+
+#define NOT_ASKED UINT32_MAX /* the index of a chain that is for the cache */
+#define KEPT_AT_ONCE 16384   /* of one file at a time: some 30 ms; by hand */
 
 static void put_u32(struct buf *b, uint32_t v)
 {
@@ -190,7 +194,10 @@ static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, uns
 	char name[MAX_NAME];
 
 	buf_clear(&d->record);
-	put_u32(&d->record, (uint32_t)i);
+	put_u32(&d->record, d->piece ? NOT_ASKED : (uint32_t)i);
+	put_u32(&d->record, d->piece ? (uint32_t)d->piece[i].addr : 0);
+	put_u32(&d->record, d->piece ? (uint32_t)(d->piece[i].addr >> 32) : 0);
+	put_u32(&d->record, d->piece ? d->piece[i].bytes : 1);
 	put_u32(&d->record, n);
 	for (unsigned k = 0; k < n; k++) {
 		const char *raw = frames[k].linkage ? frames[k].linkage : frames[k].name;
@@ -207,15 +214,45 @@ static void send_chain(void *ctx, size_t i, const struct dwfl_frame *frames, uns
 		contained_put(d->out, d->record.data, d->record.len);
 }
 
+static int pieces_by_address(const void *a, const void *b)
+{
+	const struct dwfl_piece *x = a, *y = b;
+
+	return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+/* For the cache: the rest of the functions that were asked for, so that they are complete there. */
+static void send_pieces(struct file_job *d, struct dwfl_file *f, struct dwfl_pieces *p)
+{
+	uint64_t *addr = malloc((p->count + 1) * sizeof(*addr));
+
+	if (p->count)
+		qsort(p->piece, p->count, sizeof(*p->piece), pieces_by_address);
+	for (size_t i = 0; addr && i < p->count; i++)
+		addr[i] = p->piece[i].addr;
+	d->piece = p->piece;
+	if (addr)
+		dwfl_file_chains(f, addr, p->count, send_chain, d, NULL);
+	free(addr);
+}
+
 static int produce_chains(void *ctx, struct contained_out *out)
 {
 	struct file_job *d = ctx;
 	struct dwfl_file *f = dwfl_file_open(d->file[0]->fd, d->file[0]->alt, d->file[0]->bias);
+	struct dwfl_pieces pieces = { .most = d->keep && d->j->cache ? KEPT_AT_ONCE : 0 };
+	int err;
 
 	d->out = out;
-	if (f && d->j->s->absolute)
+	if (!f)
+		return 0;
+	if (d->j->s->absolute)
 		dwfl_file_absolute(f);
-	return f ? dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d) : 0;
+	err = dwfl_file_chains(f, d->j->sorted, d->j->count, send_chain, d, pieces.most ? &pieces : NULL);
+	if (!err && pieces.count)
+		send_pieces(d, f, &pieces);
+	free(pieces.piece);
+	return err;
 }
 
 struct symbols_input {
@@ -249,15 +286,24 @@ static const char *unpack_string(struct symbols_input *in)
 	return n ? s : NULL;
 }
 
+static void keep_exactly(struct symbols_job *j, size_t i, const struct symbol_frame *frames, unsigned n,
+			 enum symbol_origin origin)
+{
+	symcache_put(j->cache, (struct symcache_piece){ j->sorted[i], 1 }, frames, n, origin);
+}
+
 static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 {
 	struct file_job *d = ctx;
 	struct symbols_job *j = d->j;
 	struct symbol_frame out[DWFL_MAX_CHAIN];
 	struct symbols_input in = { record, record + size, false };
-	uint32_t i = get_u32(&in), n = get_u32(&in);
+	uint32_t i = get_u32(&in);
+	uint64_t low = get_u32(&in), high = get_u32(&in);
+	struct symcache_piece at = { low | high << 32, get_u32(&in) };
+	uint32_t n = get_u32(&in);
 
-	if (in.bad || i >= j->count || !n || n > DWFL_MAX_CHAIN || j->done[i])
+	if (in.bad || (i != NOT_ASKED && (i >= j->count || j->done[i])) || !n || n > DWFL_MAX_CHAIN)
 		return -EIO;
 	for (uint32_t k = 0; k < n; k++) {
 		out[k].decl_line = get_u32(&in);
@@ -268,9 +314,13 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 		if (in.bad || !out[k].name)
 			return -EIO;
 	}
+	if (i == NOT_ASKED) {
+		symcache_put(j->cache, at, out, n, d->origin);
+		return 0;
+	}
 	j->fn(j->ctx, j->order[i], out, n, d->origin);
 	if (d->keep)
-		symcache_put(j->cache, j->sorted[i], out, n, d->origin);
+		keep_exactly(j, i, out, n, d->origin);
 	if (d->origin == SYM_DWARF)
 		j->s->counters.dwarf++;
 	else
@@ -365,7 +415,7 @@ static void from_symtab(struct symbols_job *j, const struct debugfile *own, cons
 	if (!whole || !keep)
 		return;
 	for (size_t i = 0; i < j->count; i++)
-		symcache_put(j->cache, j->sorted[i], NULL, 0, SYM_OFFSET);
+		keep_exactly(j, i, NULL, 0, SYM_OFFSET);
 }
 
 static int by_addr(const void *a, const void *b, void *addrs)

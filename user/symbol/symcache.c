@@ -10,16 +10,16 @@
 #include <xxhash.h>
 
 #include "symbol/dwfl.h"
+#include "util/bisect.h"
 #include "util/buf.h"
 #include "util/cachedir.h"
 #include "util/grow.h"
 #include "util/map.h"
 
-#define MAGIC 0x3330434d59534341ull /* "ACSYMC03": changes with the layout, and with what names are given for */
-#define MAX_FILE (32u << 20)        /* bytes; more is not kept; by hand */
-#define MAX_TOTAL (256ull << 20)    /* bytes of all files, the oldest of which go first; by hand */
+#define MAX_FILE (32u << 20)     /* bytes; more is not kept; by hand */
+#define MAX_TOTAL (256ull << 20) /* bytes of all files, the oldest of which go first; by hand */
 
-/* File: head, entries, frames, string bytes. Offsets into the strings; 0 is the empty one = none. */
+/* File: head, entries by address, frames, strings, each with its NUL. Strings are numbered from 1; 0 is none. */
 struct symcache_head {
 	uint64_t magic, xxh64; /* of all that follows this struct */
 	uint32_t entries, frames, string_bytes, pad;
@@ -27,8 +27,9 @@ struct symcache_head {
 
 struct symcache_entry {
 	uint64_t addr;
-	uint32_t first;
+	uint32_t bytes, first;
 	uint16_t count, origin; /* enum symbol_origin; SYM_OFFSET: no name, and no frame */
+	uint32_t pad;
 };
 
 struct symcache_frame {
@@ -37,11 +38,11 @@ struct symcache_frame {
 
 struct symcache {
 	int dir;
-	char file[64];    /* build-id, content */
-	struct map index; /* addr -> entry number + 1 */
+	char file[64]; /* build-id, content */
 	struct symcache_entry *entries;
 	struct symcache_frame *frames;
 	size_t entry_count, entry_cap, frame_count, frame_cap;
+	size_t loaded; /* entries, by address */
 	struct intern strings;
 	bool dirty;
 };
@@ -57,42 +58,49 @@ static bool may_be_kept(unsigned count, unsigned origin)
 				    : (origin == SYM_DWARF || origin == SYM_TABLE) && count && count <= DWFL_MAX_CHAIN;
 }
 
-static void insert_names(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
-			 unsigned origin)
+static void add_entry(struct symcache *c, const struct symcache_entry *e, const struct symcache_frame *frames)
 {
-	bool added;
-	uint64_t *slot;
+	struct symcache_entry kept = *e;
 
-	if (!may_be_kept(count, origin) || !GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
-	    !GROW_TO(c->frames, c->frame_count + count, c->frame_cap, 64))
+	if (!GROW(c->entries, c->entry_count, c->entry_cap, 64) ||
+	    !GROW_TO(c->frames, c->frame_count + e->count, c->frame_cap, 64))
 		return;
-	slot = map_put(&c->index, addr, &added);
-	if (!slot || !added)
-		return;
-	c->entries[c->entry_count] =
-		(struct symcache_entry){ addr, (uint32_t)c->frame_count, (uint16_t)count, (uint16_t)origin };
-	*slot = ++c->entry_count;
-	for (unsigned i = 0; i < count; i++)
-		c->frames[c->frame_count++] =
-			(struct symcache_frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
-						 frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
+	kept.first = (uint32_t)c->frame_count;
+	c->entries[c->entry_count++] = kept;
+	for (unsigned i = 0; i < e->count; i++)
+		c->frames[c->frame_count++] = frames[i];
 }
 
-static const char *text_at(const char *strings, uint32_t size, uint32_t at)
+/* Ids of the file's strings by their number; NULL: it is not what it says, or no memory. */
+static uint32_t *load_strings(struct symcache *c, const char *at, size_t size, uint32_t *count)
 {
-	return at && at < size ? strings + at : NULL;
+	const char *end = at + size;
+	uint32_t *ids = NULL;
+	size_t cap = 0;
+
+	if (!GROW(ids, 0, cap, 256))
+		return NULL;
+	ids[0] = 0;
+	for (*count = 1; at < end; at += strlen(at) + 1) {
+		if (!GROW(ids, *count, cap, 256)) {
+			free(ids);
+			return NULL;
+		}
+		ids[(*count)++] = intern_str(&c->strings, at, NULL);
+	}
+	return ids;
 }
 
 static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 {
 	struct symcache_head h;
 	const uint8_t *entries, *frames;
-	const char *strings;
+	uint32_t *ids, strings;
 
 	if (size < sizeof(h))
 		return;
 	memcpy(&h, data, sizeof(h));
-	if (h.magic != MAGIC || h.entries > MAX_FILE / sizeof(struct symcache_entry) ||
+	if (h.magic != SYMCACHE_MAGIC || h.entries > MAX_FILE / sizeof(struct symcache_entry) ||
 	    h.frames > MAX_FILE / sizeof(struct symcache_frame) ||
 	    sizeof(h) + (uint64_t)h.entries * sizeof(struct symcache_entry) +
 			    (uint64_t)h.frames * sizeof(struct symcache_frame) + h.string_bytes !=
@@ -101,27 +109,32 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 		return;
 	entries = data + sizeof(h);
 	frames = entries + h.entries * sizeof(struct symcache_entry);
-	strings = (const char *)frames + h.frames * sizeof(struct symcache_frame);
-	for (uint32_t i = 0; i < h.entries; i++) {
-		struct symbol_frame out[DWFL_MAX_CHAIN];
+	ids = load_strings(c, (const char *)frames + h.frames * sizeof(struct symcache_frame), h.string_bytes,
+			   &strings);
+	for (uint32_t i = 0; ids && i < h.entries; i++) {
+		struct symcache_frame out[DWFL_MAX_CHAIN];
+		const struct symcache_entry *last = c->entry_count ? &c->entries[c->entry_count - 1] : NULL;
 		bool named = true;
 		struct symcache_entry e;
 
 		memcpy(&e, entries + i * sizeof(e), sizeof(e));
-		if (!may_be_kept(e.count, e.origin) || e.first > h.frames || e.count > h.frames - e.first)
+		if (!may_be_kept(e.count, e.origin) || e.first > h.frames || e.count > h.frames - e.first ||
+		    (last && e.addr - last->addr < last->bytes) || (last && e.addr < last->addr))
 			continue;
 		for (uint32_t k = 0; k < e.count; k++) {
-			struct symcache_frame f;
+			struct symcache_frame *f = &out[k];
 
-			memcpy(&f, frames + (e.first + k) * sizeof(f), sizeof(f));
-			out[k] = (struct symbol_frame){ text_at(strings, h.string_bytes, f.name),
-							text_at(strings, h.string_bytes, f.decl_file), f.decl_line,
-							text_at(strings, h.string_bytes, f.file), f.line };
-			named &= out[k].name != NULL;
+			memcpy(f, frames + (e.first + k) * sizeof(*f), sizeof(*f));
+			f->name = f->name < strings ? ids[f->name] : 0;
+			f->decl_file = f->decl_file < strings ? ids[f->decl_file] : 0;
+			f->file = f->file < strings ? ids[f->file] : 0;
+			named &= f->name != 0;
 		}
 		if (named) /* else it would only stand in the way of a good one */
-			insert_names(c, e.addr, out, e.count, e.origin);
+			add_entry(c, &e, out);
 	}
+	free(ids);
+	c->loaded = c->entry_count;
 }
 
 static void load_file(struct symcache *c)
@@ -200,11 +213,11 @@ struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len)
 unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
 		      enum symbol_origin *origin)
 {
-	const uint64_t *slot = c ? map_get(&c->index, addr) : NULL;
-	const struct symcache_entry *e = slot ? &c->entries[*slot - 1] : NULL;
+	size_t behind = c ? BISECT(i, c->loaded, c->entries[i].addr <= addr) : 0;
+	const struct symcache_entry *e = behind ? &c->entries[behind - 1] : NULL;
 
 	*origin = 0;
-	if (!e || e->count > max)
+	if (!e || addr - e->addr >= e->bytes || e->count > max)
 		return 0;
 	for (uint32_t i = 0; i < e->count; i++) {
 		const struct symcache_frame *f = &c->frames[e->first + i];
@@ -219,47 +232,79 @@ unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *fr
 	return e->count;
 }
 
-void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
+void symcache_put(struct symcache *c, struct symcache_piece at, const struct symbol_frame *frames, unsigned count,
 		  enum symbol_origin origin)
 {
-	if (!c)
+	struct symcache_frame out[DWFL_MAX_CHAIN];
+
+	if (!c || !at.bytes || !may_be_kept(count, origin))
 		return;
-	insert_names(c, addr, frames, count, origin);
+	for (unsigned i = 0; i < count; i++)
+		out[i] = (struct symcache_frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
+						  frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
+	add_entry(c,
+		  &(struct symcache_entry){
+			  .addr = at.addr, .bytes = at.bytes, .count = (uint16_t)count, .origin = (uint16_t)origin },
+		  out);
 	c->dirty = true;
+}
+
+static int entries_by_place(const void *a, const void *b)
+{
+	const struct symcache_entry *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+/* Those that lie in another are no longer needed. Their frames' strings stay. */
+static size_t keep_apart(struct symcache *c, struct buf *frames)
+{
+	size_t kept = 0, frame_count = 0;
+
+	qsort(c->entries, c->entry_count, sizeof(*c->entries), entries_by_place);
+	for (size_t i = 0; i < c->entry_count; i++) {
+		struct symcache_entry e = c->entries[i], *last = kept ? &c->entries[kept - 1] : NULL;
+
+		if (last && e.addr - last->addr < last->bytes)
+			continue;
+		buf_add(frames, &c->frames[e.first], e.count * sizeof(*c->frames));
+		e.first = (uint32_t)frame_count;
+		frame_count += e.count;
+		c->entries[kept++] = e;
+	}
+	c->entry_count = kept;
+	return frame_count;
 }
 
 static void save_file(struct symcache *c)
 {
-	struct symcache_head h = { .magic = MAGIC,
-				   .entries = (uint32_t)c->entry_count,
-				   .frames = (uint32_t)c->frame_count };
-	uint32_t *offset = calloc(c->strings.count + 1, sizeof(*offset));
+	struct symcache_head h = { .magic = SYMCACHE_MAGIC };
 	AUTO_BUF(b);
-	AUTO_BUF(text);
+	AUTO_BUF(frames);
+	size_t head = sizeof(h);
 
-	buf_addch(&text, '\0');
-	for (uint32_t id = 1; offset && id <= c->strings.count; id++) {
+	if (!c->entry_count)
+		return;
+	h.frames = (uint32_t)keep_apart(c, &frames);
+	h.entries = (uint32_t)c->entry_count;
+	buf_add(&b, &h, head);
+	buf_add(&b, c->entries, c->entry_count * sizeof(*c->entries));
+	buf_add(&b, frames.data, frames.len);
+	head = b.len;
+	for (uint32_t id = 1; id <= c->strings.count; id++) {
 		size_t len;
 		const char *s = intern_get(&c->strings, id, &len);
 
-		offset[id] = (uint32_t)text.len;
-		buf_add(&text, s, len + 1);
+		buf_add(&b, s, len + 1);
 	}
-	h.string_bytes = (uint32_t)text.len;
-	buf_add(&b, &h, sizeof(h));
-	buf_add(&b, c->entries, c->entry_count * sizeof(*c->entries));
-	for (size_t i = 0; offset && i < c->frame_count; i++) {
-		struct symcache_frame f = c->frames[i];
-
-		f.name = offset[f.name];
-		f.decl_file = offset[f.decl_file];
-		f.file = offset[f.file];
-		buf_add(&b, &f, sizeof(f));
-	}
-	buf_add(&b, text.data, text.len);
-	free(offset);
-	if (buf_failed(&b) || buf_failed(&text) || b.len > MAX_FILE)
+	if (!c->strings.count)
+		buf_addch(&b, '\0');
+	h.string_bytes = (uint32_t)(b.len - head);
+	if (buf_failed(&b) || buf_failed(&frames) || b.len > MAX_FILE)
 		return;
+	memcpy(b.data, &h, sizeof(h));
 	h.xxh64 = XXH64(b.data + sizeof(h), b.len - sizeof(h), 0);
 	memcpy(b.data, &h, sizeof(h));
 	cachedir_write(c->dir, c->file, &b, MAX_TOTAL);
@@ -272,7 +317,6 @@ void symcache_close(struct symcache *c)
 	if (c->dirty)
 		save_file(c);
 	close(c->dir);
-	map_release(&c->index);
 	intern_release(&c->strings);
 	free(c->entries);
 	free(c->frames);

@@ -18,19 +18,27 @@
 
 #include "symbol/symbols.h"
 
+/* "ACSYMC04": changes with the layout, and with what names are given for */
+#define SYMCACHE_MAGIC 0x3430434d59534341ull
+
 struct symcache; /* of one file */
+
+struct symcache_piece {
+	uint64_t addr;
+	uint32_t bytes;
+};
 
 /* Loads what is there; NULL if there can be no cache (no home, not ours, no build-id). content:
  * openfile_content() of the file. */
 struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t content);
 /* Of a file that is there no more: NULL unless exactly one file of this build-id is known. */
 struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len);
-/* The chain of addr, or 0; strings live until symcache_close(). origin: SYM_DWARF, SYM_TABLE, or, with 0, SYM_OFFSET
+/* The chain of addr, as it was kept when the cache was opened, or 0; strings live until symcache_close(). origin: SYM_DWARF, SYM_TABLE, or, with 0, SYM_OFFSET
  * where neither has a name; 0: not known. */
 unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
 		      enum symbol_origin *origin);
-/* Remembers (copies). */
-void symcache_put(struct symcache *c, uint64_t addr, const struct symbol_frame *frames, unsigned count,
+/* Remembers (copies): of all addresses of a piece of code. */
+void symcache_put(struct symcache *c, struct symcache_piece at, const struct symbol_frame *frames, unsigned count,
 		  enum symbol_origin origin);
 /* Writes if something new was put; never fails loudly: a cache that cannot be written is only slow. */
 void symcache_close(struct symcache *c);
