@@ -294,7 +294,7 @@ struct dwfl_cuts {
 	bool failed;
 };
 
-static void cut(struct dwfl_cuts *c, uint64_t addr)
+static void cut_at(struct dwfl_cuts *c, uint64_t addr)
 {
 	if (addr > c->start && addr < c->end && !PUSH(c->at, c->count, c->cap, 64, addr))
 		c->failed = true;
@@ -312,8 +312,8 @@ static void cut_by_inlined(struct dwfl_cuts *c, Dwarf_Die *parent, unsigned dept
 		int tag = dwarf_tag(&die);
 
 		while (tag == DW_TAG_inlined_subroutine && (at = dwarf_ranges(&die, at, &base, &start, &end)) > 0) {
-			cut(c, start);
-			cut(c, end);
+			cut_at(c, start);
+			cut_at(c, end);
 		}
 		if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block)
 			cut_by_inlined(c, &die, depth + 1);
@@ -336,10 +336,10 @@ static void cut_by_lines(struct dwfl_cuts *c, Dwarf_Die *cu)
 	if (dwarf_getsrclines(cu, &lines, &n))
 		return;
 	for (size_t i = BISECT(k, n, line_addr(lines, k) <= c->start); i < n && line_addr(lines, i) < c->end; i++)
-		cut(c, line_addr(lines, i));
+		cut_at(c, line_addr(lines, i));
 }
 
-static int by_address(const void *a, const void *b)
+static int cuts_in_order(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -351,7 +351,7 @@ static void add_pieces(struct dwfl_pieces *to, struct dwfl_cuts *c, int64_t bias
 	uint64_t from = c->start;
 
 	if (c->count)
-		qsort(c->at, c->count, sizeof(*c->at), by_address);
+		qsort(c->at, c->count, sizeof(*c->at), cuts_in_order);
 	for (size_t i = 0; i <= c->count; i++) {
 		uint64_t next = i < c->count ? c->at[i] : c->end;
 

@@ -58,7 +58,7 @@ static bool may_be_kept(unsigned count, unsigned origin)
 				    : (origin == SYM_DWARF || origin == SYM_TABLE) && count && count <= DWFL_MAX_CHAIN;
 }
 
-static void add_entry(struct symcache *c, const struct symcache_entry *e, const struct symcache_frame *frames)
+static void keep_names(struct symcache *c, const struct symcache_entry *e, const struct symcache_frame *frames)
 {
 	struct symcache_entry kept = *e;
 
@@ -131,7 +131,7 @@ static void load_bytes(struct symcache *c, const uint8_t *data, size_t size)
 			named &= f->name != 0;
 		}
 		if (named) /* else it would only stand in the way of a good one */
-			add_entry(c, &e, out);
+			keep_names(c, &e, out);
 	}
 	free(ids);
 	c->loaded = c->entry_count;
@@ -242,10 +242,10 @@ void symcache_put(struct symcache *c, struct symcache_piece at, const struct sym
 	for (unsigned i = 0; i < count; i++)
 		out[i] = (struct symcache_frame){ keep_string(c, frames[i].name), keep_string(c, frames[i].decl_file),
 						  frames[i].decl_line, keep_string(c, frames[i].file), frames[i].line };
-	add_entry(c,
-		  &(struct symcache_entry){
-			  .addr = at.addr, .bytes = at.bytes, .count = (uint16_t)count, .origin = (uint16_t)origin },
-		  out);
+	keep_names(c,
+		   &(struct symcache_entry){
+			   .addr = at.addr, .bytes = at.bytes, .count = (uint16_t)count, .origin = (uint16_t)origin },
+		   out);
 	c->dirty = true;
 }
 
