@@ -135,7 +135,7 @@ static void show(const struct counts_record *rec, const struct profile *p)
 	struct counts_report r;
 	struct err e = { 0 };
 
-	if (counts_report_make(rec, p, 100, &r, &e))
+	if (counts_report_make(rec, p, NULL, 100, &r, &e))
 		return;
 	for (size_t i = 0; i < r.row_count; i++)
 		if (r.row[i].trust < 0 || r.row[i].trust > 1)

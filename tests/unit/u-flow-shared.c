@@ -10,7 +10,10 @@
 
 #include <cmocka.h>
 
+#include "counts/counts_report.h"
+#include "counts/counts_windows.h"
 #include "flow/estimators.h"
+#include "flow/objects.h"
 #include "flow/shared.h"
 
 static const double levels[] = { 0.95, 0.9, 0 };
@@ -103,11 +106,82 @@ static void as_it_would_be_read(void **state)
 	globfree(&found);
 }
 
+/* The rows of `objects`, of an input that came with estimates or not. */
+static void objects_of(const char *path, bool ready, struct flow_input *in, struct objects *out)
+{
+	const struct flow_input_opts io = { .bytes = true, .locals = true, .compute = true, .stores_too = true };
+	struct err e = { 0 };
+
+	assert_int_equal(flow_input_load(in, path, &io, &e), 0);
+	assert_int_equal(in->ready != NULL, ready);
+	assert_int_equal(objects_build(in, false, &object_costs_default, 0, out, &e), 0);
+}
+
+/* A page reads a profile once, for its objects, too. */
+static void objects_as_they_would_be_read(void **state)
+{
+	static const char *const paths[] = { "tests/golden/live-pipeline.prof", "tests/golden/live-kv.prof",
+					     "tests/golden/live-zlib.prof" };
+	struct flow_input in[2];
+	struct objects o[2];
+	struct err e = { 0 };
+
+	for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		objects_of(paths[i], false, &in[0], &o[0]);
+		assert_int_equal(flow_share_estimate(paths[i], levels, &e), 0);
+		objects_of(paths[i], true, &in[1], &o[1]);
+		assert_true(o[0].row_count > 0);
+		assert_int_equal(o[0].row_count, o[1].row_count);
+		for (size_t k = 0; k < o[0].row_count; k++) {
+			assert_string_equal(o[0].rows[k].name, o[1].rows[k].name);
+			same(o[0].rows[k].share, o[1].rows[k].share);
+		}
+		for (int k = 0; k < 2; k++) {
+			objects_release(&o[k]);
+			flow_input_release(&in[k]);
+		}
+		flow_share_end();
+	}
+}
+
+/* The counts' solution that an input holds makes the report that they make by themselves. */
+static void counts_solved_once(void **state)
+{
+	static const char path[] = "tests/golden/live-counts.prof";
+	const struct flow_input_opts io = { .bytes = true };
+	struct counts_record rec = { 0 };
+	struct counts_report own, known;
+	struct flow_input in;
+	struct err e = { 0 };
+	struct profile *p = counts_record_and_profile(&rec, path, &e);
+
+	assert_non_null(p);
+	assert_int_equal(flow_input_load(&in, path, &io, &e), 0);
+	assert_non_null(in.solved);
+	assert_int_equal(counts_report_make(&rec, p, NULL, 100, &own, &e), 0);
+	/* twice: whoever asks leaves it as it was */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(counts_report_make(&rec, p, in.solved, 100, &known, &e), 0);
+		assert_int_equal(own.row_count, known.row_count);
+		for (size_t k = 0; k < own.row_count; k++) {
+			assert_string_equal(own.row[k].name, known.row[k].name);
+			same(own.row[k].share.high, known.row[k].share.high);
+			same(own.row[k].second.value, known.row[k].second.value);
+			same(own.row[k].second.low, known.row[k].second.low);
+		}
+		counts_report_release(&known);
+	}
+	counts_report_release(&own);
+	flow_input_release(&in);
+	counts_record_release(&rec);
+	profile_free(p);
+}
+
 /* A part of a profile, library code as its callers', another estimator's figures: none of these is what is shared. */
 static void not_what_was_asked_for(void **state)
 {
 	static const char path[] = "tests/golden/live-threads.prof";
-	const struct flow_input_opts others[] = { { .main_image = true }, { .tid = 1 }, { .locals = true } };
+	const struct flow_input_opts others[] = { { .main_image = true }, { .tid = 1 } };
 	struct est_opts o = EST_OPTS_DEFAULT;
 	struct err e = { 0 };
 
@@ -126,6 +200,8 @@ static void not_what_was_asked_for(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(as_it_would_be_read),
+					    cmocka_unit_test(objects_as_they_would_be_read),
+					    cmocka_unit_test(counts_solved_once),
 					    cmocka_unit_test(not_what_was_asked_for) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

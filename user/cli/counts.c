@@ -72,7 +72,7 @@ static int show_counts(const struct counts_cmd *o, const struct filter *f, const
 	AUTO_BUF(out);
 	int err;
 
-	err = counts_report_make(rec, p, o->json || o->function || filter_any(f) ? JSON_DETAIL : v.rows, &r, e);
+	err = counts_report_make(rec, p, NULL, o->json || o->function || filter_any(f) ? JSON_DETAIL : v.rows, &r, e);
 	if (err)
 		return err;
 	err = check_function(o, &r, &v.function, e);

@@ -501,6 +501,28 @@ int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 	return err;
 }
 
+struct counts_built *counts_built_new(const struct counts_record *r, int *err)
+{
+	struct counts_built *b = calloc(1, sizeof(*b));
+
+	*err = b ? counts_record_tree(r, b, NULL) : -ENOMEM;
+	if (!*err) {
+		b->tree.keep = true;
+		*err = counts_record_solve(r, b);
+	}
+	if (!*err)
+		return b;
+	counts_built_free(b);
+	return NULL;
+}
+
+void counts_built_free(struct counts_built *b)
+{
+	if (b)
+		counts_built_release(b);
+	free(b);
+}
+
 void counts_built_release(struct counts_built *b)
 {
 	counts_solved_release(&b->tree);

@@ -15,7 +15,7 @@
 struct maker {
 	const struct counts_record *r;
 	const struct profile *p;
-	struct counts_built built;
+	struct counts_built *built;
 	struct counts_report *out;
 	uint32_t *row_of; /* by function of the record */
 	struct counts_repeats *repeats;
@@ -72,7 +72,7 @@ static void add_work(const struct maker *m)
 {
 	for (size_t n = 1; n < m->r->nodes; n++) {
 		const struct fmt_counts_node *k = &m->r->node[n];
-		double runs = m->built.tree.runs[n];
+		double runs = m->built->tree.runs[n];
 		struct counts_row *row;
 
 		if (k->function == UINT32_MAX)
@@ -139,7 +139,7 @@ static struct counts_figure share_of(const struct counts_group *g, const struct 
 static void fill_rows(struct maker *m)
 {
 	struct counts_report *out = m->out;
-	const struct counts_tree *t = &m->built.tree;
+	const struct counts_tree *t = &m->built->tree;
 	double all = 0, time = 0, counted = 0, in_segments = 0;
 
 	find_repeats(m);
@@ -234,7 +234,7 @@ static void range_of_trips(const struct maker *m, size_t link, struct counts_row
 
 static int add_loop(struct maker *m, size_t i)
 {
-	const struct counts_link *l = &m->built.tree.link[i];
+	const struct counts_link *l = &m->built->tree.link[i];
 	const struct fmt_counts_node *n = &m->r->node[l->child];
 	struct counts_row_loop *row;
 
@@ -244,21 +244,21 @@ static int add_loop(struct maker *m, size_t i)
 	*row = (struct counts_row_loop){
 		.addr = n->addr,
 		.depth = n->depth,
-		.second = counts_figure_of(m->built.tree.runs[l->child], m->var[l->child]),
+		.second = counts_figure_of(m->built->tree.runs[l->child], m->var[l->child]),
 		.trips = link_figure(l),
 		.how = counts_ratio_shown(&l->ratio),
 		.anchor = l->ratio.anchor,
 		.windows = l->ratio.windows,
 		.broken = l->broken,
 	};
-	range_of_trips(m, m->built.link_of[i], row);
+	range_of_trips(m, m->built->link_of[i], row);
 	return 0;
 }
 
 static int add_counted_call(struct maker *m, size_t i)
 {
-	const struct counts_link *l = &m->built.tree.link[i];
-	const struct fmt_counts_link *rec = &m->r->link[m->built.link_of[i]].l;
+	const struct counts_link *l = &m->built->tree.link[i];
+	const struct fmt_counts_link *rec = &m->r->link[m->built->link_of[i]].l;
 	struct counts_row_call *row;
 	uint32_t from = row_of_node(m, l->parent);
 	double ratio = isnan(l->ratio.ratio) ? 1 : l->ratio.ratio;
@@ -276,7 +276,7 @@ static int add_counted_call(struct maker *m, size_t i)
 		.broken = l->broken,
 		.indirect = rec->flags & FMT_CL_INDIRECT,
 		.tail = rec->flags & FMT_CL_TAIL,
-		.second = counts_figure_of(m->built.tree.runs[l->parent] * ratio * l->correction,
+		.second = counts_figure_of(m->built->tree.runs[l->parent] * ratio * l->correction,
 					   m->var[l->parent] + (isnan(l->ratio.ratio) ? NAN : l->ratio.log_var)),
 	};
 	if (from != UINT32_MAX) {
@@ -313,7 +313,7 @@ static int by_row(const void *a, const void *b)
 /* Loops in the order of addresses, callers by how often they call. */
 static int list_callers_and_loops(struct maker *m, bool loops)
 {
-	const struct counts_tree *t = &m->built.tree;
+	const struct counts_tree *t = &m->built->tree;
 	struct counts_report_item *item = malloc((t->links + 1) * sizeof(*item));
 	size_t n = 0;
 	int rc = item ? 0 : -ENOMEM;
@@ -321,7 +321,7 @@ static int list_callers_and_loops(struct maker *m, bool loops)
 	for (size_t i = 0; i < t->links && !rc; i++) {
 		const struct counts_link *l = &t->link[i];
 		uint32_t row = row_of_node(m, l->child), kind = m->r->node[l->child].kind;
-		bool call = m->r->link[m->built.link_of[i]].l.flags & FMT_CL_CALL;
+		bool call = m->r->link[m->built->link_of[i]].l.flags & FMT_CL_CALL;
 		double per = t->runs[l->parent] * (isnan(l->ratio.ratio) ? 1 : l->ratio.ratio) * l->correction;
 
 		if (row >= m->detail || l->ratio.how == COUNTS_RATE || (loops ? kind != FMT_CN_LOOP || call : !call))
@@ -347,7 +347,7 @@ static int list_callers_and_loops(struct maker *m, bool loops)
 
 static void fill_entries(struct maker *m)
 {
-	const struct counts_tree *t = &m->built.tree;
+	const struct counts_tree *t = &m->built->tree;
 
 	for (uint32_t n = 1; n < m->r->nodes; n++) {
 		uint32_t at = m->r->node[n].kind == FMT_CN_ENTRY ? row_of_node(m, n) : UINT32_MAX;
@@ -430,7 +430,7 @@ static void take_speed(struct counts_report *out)
 static void sum_links(struct maker *m)
 {
 	struct counts_report *out = m->out;
-	const struct counts_tree *t = &m->built.tree;
+	const struct counts_tree *t = &m->built->tree;
 	uint64_t dropped = 0;
 
 	for (size_t i = 0; i < t->links; i++) {
@@ -446,7 +446,7 @@ static void sum_links(struct maker *m)
 		out->windows++;
 		out->hits += how == FMT_CL_TRIPS ? 2 * w->anchor : w->child + (how == FMT_CL_RATE ? 0 : w->anchor);
 	}
-	out->speed = counts_speed(m->r, &m->built);
+	out->speed = counts_speed(m->r, m->built);
 	out->bursts = m->r->bursts;
 	out->burst_instructions = m->r->burst_instructions;
 	out->broken = t->broken;
@@ -461,7 +461,7 @@ static void sum_links(struct maker *m)
 /* Which nodes' intervals are shown: the order of rows is known only after solving. */
 static void solve_detail(struct maker *m)
 {
-	struct counts_tree *t = &m->built.tree;
+	struct counts_tree *t = &m->built->tree;
 
 	for (size_t i = 0; i < t->links; i++) {
 		if (row_of_node(m, t->link[i].child) >= m->detail)
@@ -474,26 +474,26 @@ static void solve_detail(struct maker *m)
 	t->want = m->want;
 	t->runs_var = m->var;
 	counts_solve_nodes(t);
+	t->want = NULL;
+	t->runs_var = NULL;
 }
 
-int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
-		       struct err *e)
+int counts_report_make(const struct counts_record *r, const struct profile *p, struct counts_built *solved,
+		       size_t detail, struct counts_report *out, struct err *e)
 {
 	struct maker m = { .r = r, .p = p, .out = out, .detail = detail < r->funcs ? detail : r->funcs };
-	int rc;
+	struct counts_built *own = NULL;
+	int rc = 0;
 
 	memset(out, 0, sizeof(*out));
-	rc = counts_record_tree(r, &m.built, e);
-	if (rc)
-		return rc;
+	m.built = solved ? solved : (own = counts_built_new(r, &rc));
 	out->row = calloc(r->funcs + 1, sizeof(*out->row));
 	out->row_count = r->funcs;
 	m.row_of = calloc(r->funcs + 1, sizeof(*m.row_of));
 	m.want = calloc(r->nodes + 1, sizeof(*m.want));
 	m.var = calloc(r->nodes + 1, sizeof(*m.var));
 	m.repeats = calloc(r->funcs + 1, sizeof(*m.repeats));
-	m.built.tree.keep = true;
-	rc = out->row && m.row_of && m.want && m.var && m.repeats ? counts_record_solve(r, &m.built) : -ENOMEM;
+	rc = rc ? rc : out->row && m.row_of && m.want && m.var && m.repeats ? 0 : -ENOMEM;
 	if (!rc) {
 		fill_rows(&m);
 		rc = sort_functions(&m);
@@ -509,7 +509,7 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 		take_speed(out);
 	else if (!rc)
 		forget_rates(out);
-	counts_built_release(&m.built);
+	counts_built_free(own);
 	free(m.row_of);
 	free(m.want);
 	free(m.var);

@@ -92,9 +92,10 @@ struct counts_report {
 	double in_segments; /* share of instructions that verified segments told */
 };
 
-/* detail: loops, callers and intervals of the first `detail` functions. 0, -errno with *e. */
-int counts_report_make(const struct counts_record *r, const struct profile *p, size_t detail, struct counts_report *out,
-		       struct err *e);
+/* solved: r's, by counts_built_new(); NULL: it is solved here. detail: loops, callers and intervals of the first
+ * `detail` functions. 0, -errno with *e. */
+int counts_report_make(const struct counts_record *r, const struct profile *p, struct counts_built *solved,
+		       size_t detail, struct counts_report *out, struct err *e);
 void counts_report_release(struct counts_report *r);
 
 #endif

@@ -137,21 +137,6 @@ struct counts_speed counts_speed(const struct counts_record *r, const struct cou
 				      .seconds = NAN };
 }
 
-struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b)
-{
-	struct counts_speed s = counts_speed(r, b);
-	struct counts_tree *t = &b->tree;
-
-	for (size_t i = 0; i < t->groups; i++) {
-		t->group[i].instructions *= s.times;
-		t->group[i].low *= s.times;
-		t->group[i].high *= s.times;
-	}
-	for (uint32_t n = 0; n < t->nodes; n++)
-		t->runs[n] *= s.times;
-	return s;
-}
-
 const char *counts_speed_by_str(enum counts_speed_by by)
 {
 	static const char *const name[] = { NULL, "rates", "segments", "model" };

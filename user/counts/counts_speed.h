@@ -52,7 +52,4 @@ const char *counts_speed_spread(struct counts_speed_note *n, double low, double 
 /* Of a recording, and its tree that counts_solve() has solved. */
 struct counts_speed counts_speed(const struct counts_record *r, const struct counts_built *b);
 
-/* The same; the tree's instructions and runs are brought to it. */
-struct counts_speed counts_speed_settle(const struct counts_record *r, struct counts_built *b);
-
 #endif

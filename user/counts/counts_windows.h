@@ -98,5 +98,8 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *b, st
 /* counts_solve(), and what segments tell of shares. */
 int counts_record_solve(const struct counts_record *r, struct counts_built *b);
 void counts_built_release(struct counts_built *b);
+/* Both, on the heap, with what counts_solve_nodes() asks. NULL: *err is as counts_record_solve() returns it. */
+struct counts_built *counts_built_new(const struct counts_record *r, int *err);
+void counts_built_free(struct counts_built *b);
 
 #endif

@@ -559,11 +559,10 @@ static int take_runs(struct annotate_job *j)
 {
 	const struct counts_record *r = j->counts;
 	struct annotation *a = j->a;
-	struct counts_built b;
-	struct err e = { 0 };
+	struct counts_built *own = NULL, *b = j->in->solved;
 	bool *want;
-	double *var;
-	int err;
+	double *var, *runs;
+	int err = 0;
 
 	a->entries = (struct counts_figure){ NAN, NAN, NAN };
 	if (!r->funcs || !r->nodes) {
@@ -574,31 +573,41 @@ static int take_runs(struct annotate_job *j)
 		snprintf(a->no_counts, sizeof(a->no_counts), "they are known for all processes together only");
 		return 0;
 	}
-	if (counts_record_tree(r, &b, &e))
-		return e.code;
+	if (!b)
+		b = own = counts_built_new(r, &err);
 	want = calloc(r->nodes + 1, sizeof(*want));
 	var = calloc(r->nodes + 1, sizeof(*var));
-	err = want && var ? 0 : -ENOMEM;
+	runs = calloc(r->nodes + 1, sizeof(*runs));
+	err = err != -ENOMEM && want && var && runs ? 0 : -ENOMEM;
 	for (size_t n = 1; n < r->nodes && !err; n++) {
 		uint32_t f = r->node[n].function;
 
 		var[n] = NAN;
 		want[n] = f != UINT32_MAX && is_part(a, r->func[f].start);
 	}
-	b.tree.want = want;
-	b.tree.runs_var = var;
-	if (!err && !counts_record_solve(r, &b)) {
-		struct counts_speed speed = counts_speed_settle(r, &b);
+	if (!err && b) {
+		struct counts_speed speed = counts_speed(r, b);
+		struct counts_tree told;
 
-		for (size_t n = 1; n < r->nodes; n++)
+		b->tree.want = want;
+		b->tree.runs_var = var;
+		counts_solve_nodes(&b->tree);
+		told = b->tree;
+		told.runs = runs;
+		b->tree.want = NULL;
+		b->tree.runs_var = NULL;
+		for (size_t n = 1; n < r->nodes; n++) {
 			var[n] += speed.added_var;
-		spread_runs(j, &b.tree, speed.known);
+			runs[n] = b->tree.runs[n] * speed.times;
+		}
+		spread_runs(j, &told, speed.known);
 	}
 	if (!err && !a->runs)
 		snprintf(a->no_counts, sizeof(a->no_counts), "none were taken of this function");
-	counts_built_release(&b);
+	counts_built_free(own);
 	free(want);
 	free(var);
+	free(runs);
 	return err;
 }
 

@@ -320,10 +320,10 @@ static void raw_release(struct raw *r)
 	free(r->object);
 	heap_raw_release(&r->heap);
 	free(r->cell);
-	counts_built_release(&r->counted);
 	counts_record_release(&r->counts);
 	input_burst_release(r);
 	free(r->local);
+	input_locals_release(r);
 	free(r->calls);
 	free(r->invocation);
 }
@@ -567,6 +567,7 @@ void flow_input_release(struct flow_input *in)
 	heap_release(&in->heap);
 	free(in->times);
 	free(in->counted);
+	counts_built_free(in->solved);
 	free(in->stack);
 	free(in->stack_func);
 	free(in->x_func);

@@ -125,7 +125,8 @@ struct in_part_runs {
 	double runs;
 };
 
-struct burst_block; /* volume/block_balance.h */
+struct burst_block;  /* volume/block_balance.h */
+struct counts_built; /* counts/counts_windows.h */
 
 struct in_parts {
 	uint64_t *begin; /* by part: time of its first burst */
@@ -277,6 +278,7 @@ struct flow_input {
 	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;
 	struct counts_speed speed; /* what weights by time rest on, as amounts */
+	struct counts_built *solved; /* of the profile's counts_record (counts_windows.h); NULL: not asked, or none */
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;
 	uint32_t *stack_func;

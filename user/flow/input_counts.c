@@ -15,14 +15,15 @@
 #define SCALE_LEAST 1e-4
 #define SCALE_MOST 1e4 /* times the nominal speed */
 
-/* All nodes' work of each function, per second of CPU time. */
-static struct in_counted *sum_work_of_functions(const struct counts_record *c, const struct counts_built *b)
+/* All nodes' work of each function, per second of CPU time. times: counts_speed.times */
+static struct in_counted *sum_work_of_functions(const struct counts_record *c, const struct counts_built *b,
+						double times)
 {
 	struct in_counted *of = calloc(c->funcs + 1, sizeof(*of));
 
 	for (size_t n = 1; of && n < c->nodes; n++) {
 		const struct fmt_counts_node *k = &c->node[n];
-		double runs = b->tree.runs[n];
+		double runs = b->tree.runs[n] * times;
 		struct in_counted *w;
 
 		if (k->function == UINT32_MAX || !(runs > 0) || isinf(runs))
@@ -54,7 +55,7 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 {
 	const struct counts_record *c = &r->counts;
 	struct flow_input *in = r->in;
-	struct in_counted *work = sum_work_of_functions(c, b);
+	struct in_counted *work = sum_work_of_functions(c, b, in->speed.times);
 	double seconds = 0;
 	uint32_t *of = calloc(c->funcs + 1, sizeof(*of));
 	int err = work && of ? 0 : -ENOMEM;
@@ -73,17 +74,18 @@ static int take_functions(struct raw *r, const struct counts_built *b)
 	for (size_t i = 0; i < c->funcs && !err; i++) {
 		const struct counts_group *g = &b->tree.group[i];
 		struct in_counted *to = &in->counted[of[i]];
+		double instructions = g->instructions * in->speed.times;
 
-		if (!(g->instructions > 0))
+		if (!(instructions > 0))
 			continue;
 		/* what time decides stands in the same unit: instructions, no longer nominal ones */
-		to->total += g->instructions * seconds;
-		to->low += g->low * seconds;
-		to->high += g->high * seconds;
+		to->total += instructions * seconds;
+		to->low += g->low * in->speed.times * seconds;
+		to->high += g->high * in->speed.times * seconds;
 		if (!(work[i].instructions > 0))
 			continue;
-		add_counted(to, &work[i], g->instructions / work[i].instructions * seconds, seconds);
-		to->trust += g->trust * g->instructions * seconds;
+		add_counted(to, &work[i], instructions / work[i].instructions * seconds, seconds);
+		to->trust += g->trust * instructions * seconds;
 	}
 	for (uint32_t f = 0; f < in->counted_count; f++)
 		in->counted[f].trust = in->counted[f].total > 0 ? in->counted[f].trust / in->counted[f].total : 0;
@@ -173,12 +175,10 @@ int input_counts_solved(struct raw *r, const struct counts_built **out)
 {
 	if (!r->counts_asked) {
 		counts_record_end(&r->counts, r->p);
-		r->counts_err = counts_record_tree(&r->counts, &r->counted, NULL);
-		if (!r->counts_err)
-			r->counts_err = counts_record_solve(&r->counts, &r->counted);
+		r->in->solved = counts_built_new(&r->counts, &r->counts_err);
 		r->counts_asked = true;
 	}
-	*out = r->counts_err ? NULL : &r->counted;
+	*out = r->in->solved;
 	return r->counts_err;
 }
 
@@ -194,8 +194,7 @@ int input_counts(struct raw *r)
 		return 0;
 	err = input_counts_solved(r, &solved);
 	if (!err) {
-		/* nobody asks for it in another scale */
-		r->in->speed = counts_speed_settle(&r->counts, &r->counted);
+		r->in->speed = counts_speed(&r->counts, solved);
 		err = take_functions(r, solved);
 	}
 	if (err && err != -ENOMEM)

@@ -24,7 +24,8 @@
 
 struct locals_place { /* an instruction in whose frame something was touched */
 	uint64_t addr;
-	uint32_t module, func;
+	uint32_t module, func; /* func: FLOW_NONE: of that frame of that stack */
+	uint32_t stack, frame;
 	double weight;
 	struct frame_local *local;
 	uint32_t count;
@@ -42,13 +43,14 @@ struct input_locals_place_key {
 	uint64_t addr, module;
 };
 
+/* Each access that is one gets its number among them, which stays when accesses are put in order. */
 static int collect_locals(struct input_locals_places *p)
 {
 	struct raw *r = p->r;
 
 	for (size_t i = 0; i < r->local_count; i++) {
 		const struct raw_local *l = &r->local[i];
-		const struct in_access *a = &r->in->access[l->access];
+		struct in_access *a = &r->in->access[l->access];
 		uint32_t stack = profile_stack_of(r->p, a->stack);
 		struct fmt_frame f;
 		struct input_locals_place_key k;
@@ -56,6 +58,7 @@ static int collect_locals(struct input_locals_places *p)
 		uint32_t id;
 
 		p->of[i] = FLOW_NONE;
+		a->local = (uint32_t)i + 1;
 		if (l->frame > raw_frames(r, stack))
 			continue;
 		f = raw_frame(r, stack, l->frame - 1);
@@ -67,8 +70,9 @@ static int collect_locals(struct input_locals_places *p)
 			p->at[p->count++] =
 				(struct locals_place){ .addr = f.addr,
 						       .module = f.module,
-						       .func = l->frame == 1 ? a->func
-									     : func_of_frame(r, stack, l->frame - 1) };
+						       .func = l->frame == 1 ? a->func : FLOW_NONE,
+						       .stack = stack,
+						       .frame = l->frame - 1 };
 		p->at[id - 1].weight += a->weight;
 		p->of[i] = id - 1;
 	}
@@ -216,13 +220,14 @@ static const struct frame_local *local_at(const struct locals_place *p, int64_t 
 	return best;
 }
 
-static int put_names(struct input_locals_places *p, struct intern *names, struct map *site_of)
+/* access: by local, the index that it has now. */
+static int put_names(struct input_locals_places *p, const uint32_t *access, struct intern *names, struct map *site_of)
 {
 	struct raw *r = p->r;
 
 	for (size_t i = 0; i < r->local_count; i++) {
 		const struct raw_local *l = &r->local[i];
-		const struct locals_place *pl = p->of[i] == FLOW_NONE ? NULL : &p->at[p->of[i]];
+		struct locals_place *pl = p->of[i] == FLOW_NONE ? NULL : &p->at[p->of[i]];
 		const struct frame_local *v = pl ? local_at(pl, l->offset) : NULL;
 		const char *function;
 		char name[1200];
@@ -230,6 +235,8 @@ static int put_names(struct input_locals_places *p, struct intern *names, struct
 		uint32_t id, s;
 		bool added;
 
+		if (pl && pl->func == FLOW_NONE)
+			pl->func = func_of_frame(r, pl->stack, pl->frame);
 		if (!pl || pl->func == FLOW_NONE)
 			continue;
 		function = r->in->funcs[pl->func].name;
@@ -250,28 +257,54 @@ static int put_names(struct input_locals_places *p, struct intern *names, struct
 				return err;
 			*site = s;
 		}
-		r->in->access[l->access].local = (uint32_t)*site + 1;
+		r->in->access[access[i]].local = (uint32_t)*site + 1;
 	}
 	return 0;
 }
 
-int input_locals(struct raw *r)
+int input_locals_ask(struct raw *r)
 {
-	struct input_locals_places p = { .r = r, .of = malloc((r->local_count + 1) * sizeof(*p.of)) };
+	struct input_locals_places *p = calloc(1, sizeof(*p));
+	int err = 0;
+
+	r->places = p;
+	if (p)
+		*p = (struct input_locals_places){ .r = r, .of = malloc((r->local_count + 1) * sizeof(*p->of)) };
+	if (!p || !p->of)
+		return err_set(r->e, -ENOMEM, "out of memory");
+	err = collect_locals(p);
+	return !err && p->count ? name_places(p) : err;
+}
+
+int input_locals_name(struct raw *r)
+{
+	uint32_t *access = malloc((r->local_count + 1) * sizeof(*access));
 	struct intern names = { 0 };
 	struct map site_of = { 0 };
-	int err = p.of ? collect_locals(&p) : err_set(r->e, -ENOMEM, "out of memory");
+	int err;
 
-	if (!err && p.count)
-		err = name_places(&p);
-	if (!err)
-		err = put_names(&p, &names, &site_of);
-	for (size_t i = 0; i < p.count; i++)
-		free(p.at[i].local);
-	free(p.at);
-	free(p.of);
-	intern_release(&p.keys);
+	for (size_t i = 0; access && i < r->in->access_count; i++) {
+		if (r->in->access[i].local)
+			access[r->in->access[i].local - 1] = (uint32_t)i;
+		r->in->access[i].local = 0;
+	}
+	err = access ? put_names(r->places, access, &names, &site_of) : err_set(r->e, -ENOMEM, "out of memory");
+	free(access);
 	intern_release(&names);
 	map_release(&site_of);
 	return err;
+}
+
+void input_locals_release(struct raw *r)
+{
+	struct input_locals_places *p = r->places;
+
+	for (size_t i = 0; p && i < p->count; i++)
+		free(p->at[i].local);
+	if (p) {
+		free(p->at);
+		free(p->of);
+		intern_release(&p->keys);
+	}
+	free(p);
 }

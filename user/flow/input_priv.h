@@ -83,12 +83,12 @@ struct raw {
 	uint64_t *invocation;
 	size_t invocation_count, invocation_cap;
 	struct counts_record counts; /* execution counts, where the recording took them */
-	struct counts_built counted; /* their solution; input_counts_solved() */
-	bool counts_asked;
+	bool counts_asked; /* for their solution: input_counts_solved() */
 	int counts_err;
 	struct raw_bursts bursts;
 	struct raw_local *local;
 	size_t local_count, local_cap;
+	struct input_locals_places *places; /* of these, with their frames' variables */
 };
 
 /* An access of the stack whose frame is known. */
@@ -166,8 +166,11 @@ void input_parts_release(struct in_parts *p);
 int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack);
 /* Functions of all stacks; accesses then refer to them by index. */
 int input_stacks(struct raw *r);
-/* Local variables behind accesses of the stack. Before accesses are put in order. */
-int input_locals(struct raw *r);
+/* Local variables behind accesses of the stack: asked for before accesses are put in order, named when functions have
+ * their numbers. */
+int input_locals_ask(struct raw *r);
+int input_locals_name(struct raw *r);
+void input_locals_release(struct raw *r);
 /* Computation of every function; func_of_cell: whose each cell of samples is, FLOW_NONE nobody's. */
 /* Of an instruction, in which accesses are weighed before anything tells a speed. */
 double input_nominal_ns(const struct raw *r);

@@ -74,7 +74,7 @@ static int resolve_accesses(struct raw *r)
 			err = err_set(r->e, -ENOMEM, "out of memory");
 	}
 	if (!err && r->o.locals)
-		err = input_locals(r);
+		err = input_locals_ask(r);
 	SORT(in->access, in->access_count, by_access_time);
 	SORT(in->window, in->window_count, by_armed);
 	SORT(in->sysio, in->sysio_count, by_sysio_time);
@@ -204,6 +204,9 @@ int input_resolve(struct raw *r)
 		return err;
 	name_cells(r);
 	err = input_stacks(r);
+	/* last, as what is on stacks: numbers do not depend on whether locals are asked for */
+	if (!err && r->o.locals)
+		err = input_locals_name(r);
 	if (!err)
 		err = resolve_cells(r);
 	if (err)

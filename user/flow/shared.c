@@ -28,7 +28,7 @@ static int estimate_at(struct flow_input *in, double level, struct flow_ready **
 
 int flow_share_estimate(const char *path, const double *levels, struct err *e)
 {
-	struct flow_input_opts o = { .bytes = true, .stacks = true, .compute = true };
+	struct flow_input_opts o = { .bytes = true, .stacks = true, .compute = true, .locals = true };
 	struct shared_flow *s = calloc(1, sizeof(*s));
 	struct err why = { 0 };
 	struct profile *p = s ? flow_input_and_profile(&s->in, path, &o, &why, e) : NULL;

@@ -103,27 +103,32 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 			 "execution counts do not say how often it was entered; record with --counts auto for 60 s");
 }
 
-static bool from_counts(const char *input, struct flow_per *out)
+static bool from_counts(const char *input, struct counts_built *known, struct flow_per *out)
 {
 	struct err e = { 0 };
 	struct counts_record rec = { 0 };
 	struct counts_report r = { 0 };
 	struct profile *p = counts_record_and_profile(&rec, input, &e);
+	struct counts_built *own = NULL, *solved = known;
 	size_t at = 0;
 	bool there = false;
+	int err = 0;
 
-	if (p && rec.funcs && rec.nodes && !counts_report_make(&rec, p, 0, &r, &e)) {
+	if (p && rec.funcs && rec.nodes && !solved)
+		solved = own = counts_built_new(&rec, &err);
+	if (p && solved && rec.funcs && rec.nodes && !counts_report_make(&rec, p, solved, 0, &r, &e)) {
 		while (at < r.row_count && strcmp(r.row[at].name, out->function))
 			at++;
 		there = at < r.row_count;
 		counts_report_release(&r);
 	}
 	/* once more, for its interval */
-	if (there && !counts_report_make(&rec, p, at + 1, &r, &e)) {
+	if (there && !counts_report_make(&rec, p, solved, at + 1, &r, &e)) {
 		if (at < r.row_count)
 			take_row(&r, &r.row[at], out);
 		counts_report_release(&r);
 	}
+	counts_built_free(own);
 	profile_free(p);
 	counts_record_release(&rec);
 	return there;
@@ -149,7 +154,7 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 		there |= flow_find(of->flow, function, NULL) != FLOW_NONE;
 		there |= from_probes(of->input, out);
 		if (!out->source)
-			there |= from_counts(of->input, out);
+			there |= from_counts(of->input, in->solved, out);
 	}
 	for (uint32_t i = 0; i < in->func_count && !there; i++)
 		there = !strcmp(in->funcs[i].name, function); /* no bytes of its own, and uncounted: said so */
