@@ -84,6 +84,24 @@ for v in offload advise; do
 done
 check "advise --pid: such a process as though recorded alone" bash -c "accperf advise '$G/live-forks.prof' --pid $pid 2>/dev/null >part; grep -q '^# filtered: [0-9.]*% of the time shown (pid $pid); shares are of these processes alone$' part && ! grep -q '^# filtered: 100' part"
 check "diff --comm: of one process in both, that part is compared" bash -c "accperf diff '$G/live-forks.prof' '$G/live-forks.prof' --pid $flow_pid --json 2>/dev/null | jq -e '.filter.shown < .999 and ([.functions[].base] | add | . > .99 and . < 1.01)'"
+E=$G/exact-pipeline.prof
+check "compare --symbol lists that function's edges; what is judged is of all" bash -c "accperf compare '$E' '$P' --json >all 2>/dev/null; accperf compare '$E' '$P' --symbol 'prod*' --json >part 2>/dev/null; jq -e --slurpfile all all '.tv == \$all[0].tv and (.offenders | length > 0 and all(.producer == \"produce\" or .consumer == \"produce\")) and .filter.shown > .1 and .filter.shown < .9' part"
+check "... as many as are asked for" bash -c "accperf compare '$E' '$P' --symbol 'prod*' -n 2 --json 2>/dev/null | jq -e '.offenders | length == 2'"
+check "... in text" bash -c "accperf compare '$E' '$P' --symbol 'prod*' 2>/dev/null | grep -q '^filtered: .* of the true bytes shown (symbol prod\*); shares are of the whole recording$'"
+expect_status 1 "... that neither has is an error" accperf compare "$E" "$P" --symbol prodduce
+check "... with the nearest" grep -q "did you mean 'produce'" err
+check "compare --pid: of that process in both" bash -c "accperf compare '$G/live-forks.prof' '$G/live-forks.prof' --pid $flow_pid --json 2>/dev/null | jq -e '.tv == 0 and .filter.shown < .999'"
+expect_status 1 "... the exact engine does not tell processes apart" accperf compare "$E" "$E" --comm 'pipe*'
+scale_of() { accperf scale --size 1,2 "$E" "$E" --json "$@" 2>/dev/null; }
+check "scale --symbol lists that function and its edges, in parts of all" bash -c "$(declare -f scale_of); E='$E'; scale_of >all; scale_of --symbol transform >part; jq -e --slurpfile all all '([.parts[].name] == [\"transform\"]) and .parts[0] == (\$all[0].parts[] | select(.name == \"transform\")) and (.powers | length > 1 and all(.name == \"transform\" or .reader == \"transform\")) and .filter.of == \"computation\" and .filter.shown > 0 and .filter.shown < 1' part"
+check "... in text, with how many more of these" bash -c "accperf scale --size 1,2 '$E' '$E' --symbol transform -n 1 >t 2>/dev/null; grep -q '^filtered: .* of the computation shown (symbol transform)' t && ! grep -q produce.*compute t && grep -q ' more; --rows N lists more' t"
+expect_status 2 "... not in a picture" accperf scale --size 1,2 "$E" "$E" --symbol transform --svg -o x.svg
+expect_status 1 "... that no profile has is an error" accperf scale --size 1,2 "$E" "$E" --symbol transfrom
+check "annotate --symbol names the function, FILE is the operand" bash -c "cp '$P' here.prof; accperf annotate --symbol produce here.prof >a1 2>/dev/null; accperf annotate produce -i here.prof >a2 2>/dev/null; [ -s a1 ] && cmp a1 a2"
+check "... and is told again for that file alone" bash -c "cp '$P' there.prof; accperf annotate --symbol produce there.prof 2>/dev/null | cmp - <(accperf annotate produce -i there.prof 2>/dev/null); cp '$G/live-zlib.prof' there.prof; ! accperf annotate --symbol produce there.prof 2>/dev/null"
+expect_status 2 "... one function at a time" accperf annotate --symbol produce --symbol transform here.prof
+check "export --stdio is -o -, each time" bash -c "for i in 1 2; do accperf export --collapsed --stdio '$P' 2>/dev/null | cmp - <(accperf export --collapsed -o - '$P' 2>/dev/null) || exit 1; done"
+expect_status 2 "... and no file besides" accperf export --collapsed --stdio -o x "$P"
 check "--stdio is taken by all that print tables" bash -c "for v in report flow objects timeline; do accperf \$v --stdio '$P' >/dev/null 2>&1 || exit 1; done; accperf counts --stdio '$G/counts.prof' >/dev/null 2>&1 && accperf offload --stdio '$G/offload-deflate.prof' >/dev/null 2>&1"
 # what is known of the whole alone, as bursts' writers are, is known of a part that is the whole
 for prof in live-jpeg live-turns live-zlib; do

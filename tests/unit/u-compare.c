@@ -227,7 +227,7 @@ static void uma_is_judged(void **state)
 
 static void views_say_unknown(void **state)
 {
-	struct compare_view v = { &r, &truth, &estimate, "t", "e", 5, { "p", "" } };
+	struct compare_view v = { &r, &truth, &estimate, "t", "e", 5, { "p", "" }, { 0 } };
 	struct text_style style = { .width = 80 };
 	AUTO_BUF(out);
 

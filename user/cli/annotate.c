@@ -30,6 +30,8 @@ static const struct opt options[] = {
 	FILTER_PROCESS_OPTS(struct annotate_cmd, filter),
 	FILTER_OPT(struct annotate_cmd, filter, FILTER_DSO, 0, "dso", "NAME,...",
 		   "the function of these objects (libz.so*)"),
+	FILTER_OPT(struct annotate_cmd, filter, FILTER_SYMBOL, 0, "symbol", "FUNCTION",
+		   "the same as FUNCTION without an option"),
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.annotate/1, the whole function" },
 	STDIO_OPT(struct annotate_cmd, stdio),
 	FRESH_OPT(struct annotate_cmd, fresh),
@@ -132,6 +134,7 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 		}
 		o->input = argv[1];
 	}
+	o->filter.by[FILTER_SYMBOL].count = 0; /* it has become FUNCTION */
 	if (filter_from_opts(&o->filter, &f, &e))
 		return cli_fail(&e, EXIT_USAGE);
 	err = annotate_load(&l, o->input, &e);

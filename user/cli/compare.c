@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/filter_opts.h"
 #include "command/pager.h"
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
@@ -14,6 +15,7 @@ struct compare_cmd {
 	bool fold, functions_only, census, windows, json, stdio;
 	double level;
 	uint64_t top;
+	struct filter_opts filter;
 };
 
 static const struct compare_cmd defaults = { .semantics = "quad",
@@ -40,6 +42,8 @@ static const struct opt options[] = {
 	  .help = "leave out edges from and to what is no function" },
 	{ OPT_UINT, 'n', "top", AT(top), .arg = "N", .help = "list the N worst edges (10)" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "print accperf.compare/1" },
+	FILTER_PROCESS_OPTS(struct compare_cmd, filter),
+	FILTER_CODE_OPTS(struct compare_cmd, filter),
 	STDIO_OPT(struct compare_cmd, stdio),
 	OPT_END
 };
@@ -47,14 +51,16 @@ static const struct opt options[] = {
 /* What is said of a side beside its flow. */
 struct side_note {
 	bool degraded;
+	double kept;      /* of the bytes, by the processes that are asked for */
+	struct err unmet; /* the filter names what this side has not */
 	char program[256];
 };
 
 /* Fills *f; degraded when the profile is not whole. */
-static int estimate_profile(const char *path, const char *estimator, const struct compare_cmd *o, struct flow *f,
-			    struct side_note *note, struct err *e)
+static int estimate_profile(const char *path, const char *estimator, const struct compare_cmd *o,
+			    const struct filter *filter, struct flow *f, struct side_note *note, struct err *e)
 {
-	struct flow_input_opts how = { .main_image = !strcmp(o->attribute, "main") };
+	struct flow_input_opts how = { .main_image = !strcmp(o->attribute, "main"), .filter = filter };
 	struct est_opts eo = EST_OPTS_DEFAULT;
 	struct flow_input in;
 	int err;
@@ -75,7 +81,9 @@ static int estimate_profile(const char *path, const char *estimator, const struc
 		log_warn("%s: the run ended before the program did; its figures are those until then", path);
 		note->degraded = true;
 	}
-	err = flow_estimate(&in, estimator, &eo, f, e);
+	filter_check_flow(filter, &in, path, &note->unmet);
+	note->kept = in.kept.loaded;
+	err = flow_estimate_part(&in, flow_input_in_part(&how), estimator, &eo, f, e);
 	if (err) {
 		flow_init(f);
 		err_prefix(e, "%s", path);
@@ -85,7 +93,8 @@ static int estimate_profile(const char *path, const char *estimator, const struc
 	return err;
 }
 
-static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degraded, struct err *e)
+static int compare_profiles(const struct compare_cmd *o, const struct filter *filter, char **argv, bool *degraded,
+			    struct err *e)
 {
 	struct compare_opts co = { .fold_outside = o->fold, .functions_only = o->functions_only };
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
@@ -98,9 +107,12 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 
 	flow_init(&truth);
 	flow_init(&estimate);
-	err = estimate_profile(argv[0], NULL, o, &truth, &note[0], e);
+	err = estimate_profile(argv[0], NULL, o, filter, &truth, &note[0], e);
 	if (!err)
-		err = estimate_profile(argv[1], o->estimator, o, &estimate, &note[1], e);
+		err = estimate_profile(argv[1], o->estimator, o, filter, &estimate, &note[1], e);
+	/* what one of them alone has is missed or invented */
+	if (!err && note[0].unmet.code && note[1].unmet.code)
+		err = err_set(e, note[0].unmet.code, "%s", note[0].unmet.text);
 	*degraded = note[0].degraded || note[1].degraded;
 	if (!err && programs_differ(&programs)) {
 		log_warn("%s is of another program (%s) than %s (%s)", argv[1], programs.second, argv[0],
@@ -112,7 +124,10 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 	if (!err) {
 		struct compare_view v = { &result, &truth,  &estimate,
 					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top),
-					  programs };
+					  programs, { .by = filter,
+						      .of = "true bytes",
+						      .shown = note[0].kept,
+						      .alone = filter_asks_process(filter) } };
 
 		if (flow_compare_one_began_late(&result))
 			log_warn(
@@ -133,16 +148,21 @@ static int compare_profiles(const struct compare_cmd *o, char **argv, bool *degr
 
 static int cmd_compare(void *opts, int argc, char **argv)
 {
+	const struct compare_cmd *o = opts;
+	struct filter filter;
 	struct err e = { 0 };
 	bool degraded = false;
+	int err;
 
-	if (!(((struct compare_cmd *)opts)->level > 0 && ((struct compare_cmd *)opts)->level < 100)) {
+	if (!(o->level > 0 && o->level < 100)) {
 		log_error("--level wants a percentage between 0 and 100");
 		return EXIT_USAGE;
 	}
-	if (compare_profiles(opts, argv, &degraded, &e))
-		return cli_fail(&e, EXIT_FAILED);
-	return degraded ? EXIT_DEGRADED : EXIT_DONE;
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	err = compare_profiles(o, &filter, argv, &degraded, &e);
+	filter_release(&filter);
+	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
 }
 
 static const struct cli_schema schemas[] = { { "compare", compare_schema }, { 0 } };
@@ -170,6 +190,9 @@ CLI_COMMAND(compare) = {
 		"\n"
 		"Where one profile began with the program and the other later, it warns: bytes that only one of them\n"
 		"knows the writer of count as errors, unless --fold-outside or --functions-only takes them out.\n"
+		"\n"
+		"With --pid and --comm both are judged by what such processes read (the exact engine does not tell them\n"
+		"apart). --dso and --symbol choose which edges are listed; what stands above the list is of all.\n"
 		"\n"
 		"The exit status is 3 when one of the profiles is not whole, and when they are of two programs.",
 	.examples =

@@ -17,7 +17,8 @@
 struct export_cmd {
 	const char *input, *output, *service;
 	struct filter_opts filter;
-	bool pprof, otlp, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked, fresh;
+	bool pprof, otlp, collapsed, callgrind, speedscope, firefox, bolt, csv, inlined, flow, flow_asked;
+	bool stdio, fresh;
 };
 
 static const struct export_cmd defaults = { .input = "accperf.data", .inlined = true, .flow = true };
@@ -45,6 +46,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "inline", AT(inlined), .help = "inlined functions as frames of their own (on; --no-inline)" },
 	{ OPT_BOOL, 0, "flow", AT(flow), .set_offset = offsetof(struct export_cmd, flow_asked),
 	  .help = "bytes between functions, in pprof and speedscope files (on where the profile has any)" },
+	{ OPT_BOOL, 0, "stdio", AT(stdio), .help = "the same as -o -" },
 	FRESH_OPT(struct export_cmd, fresh),
 	OPT_END
 };
@@ -164,6 +166,12 @@ static int cmd_export(void *opts, int argc, char **argv)
 
 	if (!f)
 		return cli_fail(&e, EXIT_USAGE);
+	if (o->stdio && output && strcmp(output, "-")) {
+		log_error("--stdio writes to stdout and -o into a file: leave out one of them");
+		return EXIT_USAGE;
+	}
+	if (o->stdio)
+		output = "-";
 	if (!output) {
 		snprintf(made_up, sizeof(made_up), "%s%s", o->input, f->suffix);
 		output = made_up;

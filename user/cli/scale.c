@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/filter_opts.h"
 #include "command/pager.h"
 #include "flow/estimators.h"
 #include "view/programs.h"
@@ -18,6 +19,7 @@ struct scale_cmd {
 	const char *output, *size, *semantics, *stack, *attribute;
 	uint64_t rows;
 	bool json, svg, stdio;
+	struct filter_opts filter;
 };
 
 static const struct scale_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
@@ -33,6 +35,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'o', "output", AT(output), .arg = "FILE", .help = "write there instead of the terminal" },
 	{ OPT_BOOL, 0, "json", AT(json), .help = "accperf.scale/1" },
 	{ OPT_BOOL, 0, "svg", AT(svg), .help = "parts of computation and communication by size, as a picture" },
+	FILTER_PROCESS_OPTS(struct scale_cmd, filter),
+	FILTER_CODE_OPTS(struct scale_cmd, filter),
 	STDIO_OPT(struct scale_cmd, stdio),
 	OPT_END
 };
@@ -42,7 +46,9 @@ struct loaded {
 	struct flow flow[MOST];
 	const struct flow *flows[MOST];
 	double n[MOST];
-	unsigned count;
+	unsigned count, unmet; /* unmet: profiles that have not what the filter names */
+	struct err why;
+	struct filter filter;
 	bool estimated, degraded;
 };
 
@@ -52,6 +58,7 @@ static void release_all(struct loaded *l)
 		flow_release(&l->flow[i]);
 		flow_input_release(&l->in[i]);
 	}
+	filter_release(&l->filter);
 	free(l);
 }
 
@@ -72,7 +79,9 @@ static int read_sizes(const char *text, struct loaded *l, unsigned count, struct
 
 static int load_one(const struct scale_cmd *o, const char *path, struct loaded *l, struct err *e)
 {
-	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .compute = true };
+	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"),
+					    .compute = true,
+					    .filter = &l->filter };
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct flow_input *in = &l->in[l->count];
 	struct flow *f = &l->flow[l->count];
@@ -86,8 +95,9 @@ static int load_one(const struct scale_cmd *o, const char *path, struct loaded *
 	if (l->count && programs_differ(&(struct programs){ l->in[0].program, in->program }))
 		err = err_set(e, -EINVAL, "%s is of another program (%s) than the first profile (%s)", path,
 			      in->program, l->in[0].program);
+	l->unmet += filter_check_flow(&l->filter, in, path, &l->why) != 0;
 	if (!err)
-		err = flow_estimate(in, NULL, &est, f, e);
+		err = flow_estimate_part(in, flow_input_in_part(&io), NULL, &est, f, e);
 	if (err) {
 		flow_input_release(in);
 		return err;
@@ -130,14 +140,21 @@ static int cmd_scale(void *opts, int argc, char **argv)
 
 	if (!err && o->json && o->svg)
 		err = err_set(&e, -EINVAL, "choose one of --json and --svg");
+	if (!err && o->svg && (o->filter.by[FILTER_DSO].count || o->filter.by[FILTER_SYMBOL].count))
+		err = err_set(&e, -EINVAL, "--dso and --symbol choose rows: leave them out with --svg");
 	if (!err && argc > MOST)
 		err = err_set(&e, -EINVAL, "at most %d profiles", MOST);
 	if (!err && o->size)
 		err = read_sizes(o->size, l, (unsigned)argc, &e);
 	if (!err)
+		err = filter_from_opts(&o->filter, &l->filter, &e);
+	if (!err)
 		status = EXIT_FAILED;
 	for (int i = 0; i < argc && !err; i++)
 		err = load_one(o, argv[i], l, &e);
+	/* at some sizes there may be none of it */
+	if (!err && l->unmet == l->count)
+		err = err_set(&e, l->why.code, "%s", l->why.text);
 	if (!err)
 		err = growth_build(l->flows, l->n, l->count, &g, &e);
 	if (!err) {
@@ -145,6 +162,9 @@ static int cmd_scale(void *opts, int argc, char **argv)
 						.sources = (const char *const *)argv,
 						.by_work = !o->size,
 						.estimated = l->estimated,
+						.filtered = { .by = &l->filter,
+							      .shown = l->in[l->count - 1].kept.loaded,
+							      .alone = filter_asks_process(&l->filter) },
 						.rows = (unsigned)(o->rows > 1000000 ? 1000000 : o->rows) };
 
 		err = show_growth(o, &v, &e);
@@ -175,7 +195,11 @@ CLI_COMMAND(scale) = {
 		"(95 %, Student's t), two only the power.\n"
 		"\n"
 		"If the parts do not change, one size stands for all; what grows faster than the rest decides at large sizes.\n"
-		"The exact engine counts, so its profiles need no repetition; samples add their own error.",
+		"The exact engine counts, so its profiles need no repetition; samples add their own error.\n"
+		"\n"
+		"With --pid and --comm, of such processes alone (the exact engine does not tell them apart); --dso and\n"
+		"--symbol choose which functions, and edges of them, are listed: their parts stay those of all.",
+
 	.examples = "accperf scale --size 1024,4096,16384 32.data 64.data 128.data\tPowers of the number of pixels\n"
 		    "accperf scale --json a.data b.data c.data | jq '.powers[0]'\tFor a script\n",
 	.schemas = schemas,

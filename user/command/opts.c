@@ -272,6 +272,27 @@ static int take_options(const struct cli_command *cmd, void *opts, int argc, cha
 	return operands;
 }
 
+/* A command about one function takes it as --symbol, too; its operand is FILE then. The number of operands or an error. */
+static int take_symbol(const struct cli_command *cmd, void *opts, char **argv, int operands, struct err *e)
+{
+	bool negated;
+	const struct opt *o = cmd->min_args == 1 ? find_long(cmd->options, "symbol", strlen("symbol"), &negated) : NULL;
+	const struct opt *input = find_letter(cmd->options, 'i');
+	const struct opt_list *named = o && o->type == OPT_LIST ? (const void *)((char *)opts + o->offset) : NULL;
+	int err = 0;
+
+	if (!named || !named->count)
+		return operands;
+	if (named->count > 1 || operands > 1)
+		return err_set(e, -EINVAL, "accperf %s is about one function: name it once", cmd->name);
+	if (operands && input)
+		err = take_input(cmd, input, opts, argv[0], e);
+	if (err)
+		return err;
+	argv[0] = (char *)(uintptr_t)named->items[0];
+	return 1;
+}
+
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e)
 {
 	const struct opt *input = input_option(cmd);
@@ -286,6 +307,9 @@ int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv,
 			return err;
 		memmove(argv, argv + 1, (size_t)--operands * sizeof(*argv));
 	}
+	operands = take_symbol(cmd, opts, argv, operands, e);
+	if (operands < 0)
+		return operands;
 	if (operands < cmd->min_args)
 		return err_set(e, -EINVAL, "something is missing: accperf %s %s", cmd->name,
 			       cmd->usage ? cmd->usage : "");

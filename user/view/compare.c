@@ -100,19 +100,43 @@ static void measures(const struct flow_compare *c, struct buf *out)
 	}
 }
 
+static bool pair_shown(const struct compare_view *v, const struct compare_pair *p)
+{
+	const struct compare_name *a = &v->result->names[p->producer], *b = &v->result->names[p->consumer];
+
+	return filter_code(v->filtered.by, a->name, a->object) || filter_code(v->filtered.by, b->name, b->object);
+}
+
+/* With what the edges that are listed have of it. */
+static struct filtered filtered_of(const struct compare_view *v)
+{
+	struct filtered f = v->filtered;
+	double part = 0;
+
+	for (size_t i = 0; i < v->result->pair_count; i++)
+		part += pair_shown(v, &v->result->pairs[i]) ? v->result->pairs[i].truth : 0;
+	f.shown *= part;
+	return f;
+}
+
 void compare_text(const struct compare_view *v, const struct text_style *style, struct buf *out)
 {
 	const struct flow_compare *c = v->result;
+	const struct filtered filtered = filtered_of(v);
 	unsigned room = style->width > 60 ? (style->width - 36) / 2 : style->width ? 16 : 0;
+	size_t shown = 0;
 
+	filtered_text(&filtered, "", style, out);
 	head(v, out);
 	measures(c, out);
-	for (size_t i = 0; i < c->pair_count && i < v->offenders; i++) {
+	for (size_t i = 0; i < c->pair_count && shown < v->offenders; i++) {
 		const struct compare_pair *p = &c->pairs[i];
 
 		if (p->estimate == p->truth) /* so are all that follow */
 			break;
-		if (!i) {
+		if (!pair_shown(v, p))
+			continue;
+		if (!shown++) {
 			buf_addch(out, '\n');
 			text_hue_on(out, style, TEXT_BOLD);
 			buf_addstr(out, "     true  estimated       off  producer -> consumer");
@@ -143,9 +167,12 @@ static void pairs_json(const struct compare_view *v, struct json *j)
 	const struct flow_compare *c = v->result;
 
 	json_arr(j, "offenders");
-	for (size_t i = 0; i < c->pair_count && i < v->offenders; i++) {
+	for (size_t i = 0, shown = 0; i < c->pair_count && shown < v->offenders; i++) {
 		const struct compare_pair *p = &c->pairs[i];
 
+		if (!pair_shown(v, p))
+			continue;
+		shown++;
 		json_obj(j, NULL);
 		json_str(j, "producer", c->names[p->producer].name);
 		json_str(j, "producer_object", c->names[p->producer].object);
@@ -164,6 +191,7 @@ static void pairs_json(const struct compare_view *v, struct json *j)
 void compare_json(const struct compare_view *v, struct buf *out)
 {
 	const struct flow_compare *c = v->result;
+	const struct filtered filtered = filtered_of(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
@@ -171,6 +199,7 @@ void compare_json(const struct compare_view *v, struct buf *out)
 	json_str(&j, "true_profile", v->truth_path);
 	json_str(&j, "estimated_profile", v->estimate_path);
 	programs_json(&v->programs, &j);
+	filtered_json(&filtered, &j);
 	json_str(&j, "true_engine", flow_engine_str(v->truth->engine));
 	json_str(&j, "engine", flow_engine_str(v->estimate->engine));
 	json_str(&j, "bias", v->estimate->time_bias ? "time" : NULL);
@@ -220,7 +249,7 @@ const char compare_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.compare/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"semantics\",\"stack\",\"tv\",\"tv_off\",\"top5\",\"top10\",\"rel90\",\"spearman_in\","
 	"\"spearman_out\",\"coverage\",\"offenders\"],\"properties\":{\"schema\":{\"const\":\"accperf.compare/1\"}," PROGRAMS_SCHEMA
-	",\"true_profile\":" TEXT ",\"estimated_profile\":" TEXT ",\"true_engine\":" TEXT ",\"engine\":" TEXT ","
+	"," FILTERED_SCHEMA ",\"true_profile\":" TEXT ",\"estimated_profile\":" TEXT ",\"true_engine\":" TEXT ",\"engine\":" TEXT ","
 	"\"bias\":{\"enum\":[\"time\",null]},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},"
 	"\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"true_bytes\":" SHARE ",\"estimated_bytes\":" SHARE ","
 	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE

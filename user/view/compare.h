@@ -8,6 +8,7 @@
 
 #include "flow/compare.h"
 #include "util/buf.h"
+#include "view/filtered.h"
 #include "view/programs.h"
 #include "view/text.h"
 
@@ -17,6 +18,7 @@ struct compare_view {
 	const char *truth_path, *estimate_path;
 	unsigned offenders;       /* rows of the table; 0 none */
 	struct programs programs; /* of the truth, of the estimate */
+	struct filtered filtered; /* shown: of the whole recording, what the processes asked for read */
 };
 
 void compare_text(const struct compare_view *v, const struct text_style *style, struct buf *out);

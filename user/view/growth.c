@@ -42,6 +42,34 @@ static void show_sizes(const struct growth *g, struct buf *out)
 	}
 }
 
+static bool part_shown(const struct growth_shown *v, const struct growth_part *p)
+{
+	return filter_code(v->filtered.by, p->name, p->object);
+}
+
+static bool row_shown(const struct growth_shown *v, const struct growth_row *r)
+{
+	return filter_code(v->filtered.by, r->name, r->object) ||
+	       (r->reader && filter_code(v->filtered.by, r->reader, r->reader_object));
+}
+
+static struct filtered growth_filtered(const struct growth_shown *v)
+{
+	struct filtered f = v->filtered;
+	unsigned last = v->growth->profiles - 1;
+	double part = 0;
+
+	for (size_t i = 0; i < v->growth->part_count; i++) {
+		const struct growth_part *p = &v->growth->parts[i];
+		double share = f.alone ? p->bytes[last] : p->compute[last];
+
+		part += part_shown(v, p) && share > 0 ? share : 0;
+	}
+	f.of = f.alone ? "bytes" : "computation";
+	f.shown *= part;
+	return f;
+}
+
 static void show_parts(const struct growth_shown *v, const struct text_style *s, struct buf *out)
 {
 	const struct growth *g = v->growth;
@@ -58,7 +86,7 @@ static void show_parts(const struct growth_shown *v, const struct text_style *s,
 
 			for (unsigned p = 0; p < g->profiles; p++)
 				most = fmax(most, share[p]);
-			if (most < 0.005)
+			if (most < 0.005 || !part_shown(v, &g->parts[i]))
 				continue;
 			text_name(out, g->parts[i].name, 35, 36);
 			for (unsigned p = 0; p < g->profiles; p++)
@@ -99,7 +127,10 @@ static void show_row(const struct growth *g, const struct growth_row *r, struct 
 void growth_text(const struct growth_shown *v, const struct text_style *s, struct buf *out)
 {
 	const struct growth *g = v->growth;
+	const struct filtered filtered = growth_filtered(v);
+	size_t shown = 0, more = 0;
 
+	filtered_text(&filtered, "", s, out);
 	buf_addf(out, "%u profiles; n is %s\n\n", g->profiles,
 		 v->by_work ? "what was computed in all (--size gives the sizes of the problem)" : "as given");
 	show_parts(v, s, out);
@@ -112,10 +143,18 @@ void growth_text(const struct growth_shown *v, const struct text_style *s, struc
 	}
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
-	for (size_t i = 0; i < g->count && i < v->rows; i++)
-		show_row(g, &g->rows[i], out);
-	if (g->count > v->rows)
-		buf_addf(out, "%zu more; --rows N lists more\n", g->count - v->rows);
+	for (size_t i = 0; i < g->count; i++) {
+		if (!row_shown(v, &g->rows[i]))
+			continue;
+		if (shown < v->rows) {
+			show_row(g, &g->rows[i], out);
+			shown++;
+		} else {
+			more++;
+		}
+	}
+	if (more)
+		buf_addf(out, "%zu more; --rows N lists more\n", more);
 	if (g->profiles < 3)
 		buf_addstr(out, "two sizes make a power, three an interval\n");
 	if (v->estimated)
@@ -133,10 +172,12 @@ static void numbers_json(struct json *j, const char *key, const double *x, unsig
 void growth_json(const struct growth_shown *v, struct buf *out)
 {
 	const struct growth *g = v->growth;
+	const struct filtered filtered = growth_filtered(v);
 	struct json j = { .out = out };
 
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.scale/1");
+	filtered_json(&filtered, &j);
 	json_arr(&j, "sources");
 	for (unsigned p = 0; p < g->profiles; p++)
 		json_str(&j, NULL, v->sources[p]);
@@ -148,6 +189,8 @@ void growth_json(const struct growth_shown *v, struct buf *out)
 	numbers_json(&j, "bytes", g->bytes, g->profiles);
 	json_arr(&j, "parts");
 	for (size_t i = 0; i < g->part_count; i++) {
+		if (!part_shown(v, &g->parts[i]))
+			continue;
 		json_obj(&j, NULL);
 		json_str(&j, "name", g->parts[i].name);
 		json_str(&j, "object", g->parts[i].object);
@@ -160,6 +203,8 @@ void growth_json(const struct growth_shown *v, struct buf *out)
 	for (size_t i = 0; i < g->count; i++) {
 		const struct growth_row *r = &g->rows[i];
 
+		if (!row_shown(v, r))
+			continue;
 		json_obj(&j, NULL);
 		json_str(&j, "of", growth_of_str(r->of));
 		json_str(&j, "name", r->name);
@@ -233,8 +278,8 @@ void growth_svg(const struct growth_shown *v, struct buf *out)
 #define TEXT_OR_NULL "{\"type\":[\"string\",\"null\"]}"
 const char growth_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.scale/1\",\"type\":\"object\",\"additionalProperties\":false,"
-	"\"required\":[\"schema\",\"sources\",\"n\",\"parts\",\"powers\"],\"properties\":{\"schema\":{\"const\":\"accperf.scale/1\"},"
-	"\"sources\":{\"type\":\"array\",\"items\":" TEXT "},\"n\":" NUMS
+	"\"required\":[\"schema\",\"sources\",\"n\",\"parts\",\"powers\"],\"properties\":{\"schema\":{\"const\":\"accperf.scale/1\"}," FILTERED_SCHEMA
+	",\"sources\":{\"type\":\"array\",\"items\":" TEXT "},\"n\":" NUMS
 	",\"n_is\":{\"enum\":[\"compute\",\"given\"]},"
 	"\"estimated\":{\"type\":\"boolean\"},\"compute\":" NUMS ",\"bytes\":" NUMS ","
 	"\"parts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"name\",\"object\",\"compute\",\"bytes\"],"

@@ -30,6 +30,7 @@ struct growth_shown {
 	bool by_work;               /* n is what was computed in all, as no sizes were given */
 	bool estimated;
 	unsigned rows;
+	struct filtered filtered; /* of: set here; shown: what the processes asked for read, of the last profile */
 };
 void growth_text(const struct growth_shown *v, const struct text_style *s, struct buf *out);
 void growth_json(const struct growth_shown *v, struct buf *out); /* accperf.scale/1 */
