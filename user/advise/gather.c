@@ -127,8 +127,8 @@ static void estimate_flow(struct gathered *g)
 	}
 	if (!g->has_flow && !*g->missing)
 		add_missing(g, "it holds no bytes between functions, of which `accperf doctor` tells what they need");
-	if (g->has_counts && counts_report_make(&g->counts_record, g->profile, g->flow_input.solved, COUNTED,
-						&g->counts, &why))
+	if (g->has_counts &&
+	    counts_report_make(&g->counts_record, g->profile, g->flow_input.solved, COUNTED, &g->counts, &why))
 		g->has_counts = false;
 	if (g->has_counts && !g->counts.speed.known)
 		g->input.uncounted =

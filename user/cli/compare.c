@@ -50,6 +50,7 @@ static const struct opt options[] = {
 
 /* What is said of a side beside its flow. */
 struct side_note {
+	const char *path, *estimator; /* estimator: NULL: the best that it allows */
 	bool degraded;
 	double kept;      /* of the bytes, by the processes that are asked for */
 	struct err unmet; /* the filter names what this side has not */
@@ -57,9 +58,10 @@ struct side_note {
 };
 
 /* Fills *f; degraded when the profile is not whole. */
-static int estimate_profile(const char *path, const char *estimator, const struct compare_cmd *o,
-			    const struct filter *filter, struct flow *f, struct side_note *note, struct err *e)
+static int estimate_profile(const struct compare_cmd *o, const struct filter *filter, struct flow *f,
+			    struct side_note *note, struct err *e)
 {
+	const char *path = note->path;
 	struct flow_input_opts how = { .main_image = !strcmp(o->attribute, "main"), .filter = filter };
 	struct est_opts eo = EST_OPTS_DEFAULT;
 	struct flow_input in;
@@ -83,7 +85,7 @@ static int estimate_profile(const char *path, const char *estimator, const struc
 	}
 	filter_check_flow(filter, &in, path, &note->unmet);
 	note->kept = in.kept.loaded;
-	err = flow_estimate_part(&in, flow_input_in_part(&how), estimator, &eo, f, e);
+	err = flow_estimate_part(&in, flow_input_in_part(&how), note->estimator, &eo, f, e);
 	if (err) {
 		flow_init(f);
 		err_prefix(e, "%s", path);
@@ -100,16 +102,16 @@ static int compare_profiles(const struct compare_cmd *o, const struct filter *fi
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct flow truth, estimate;
 	struct flow_compare result = { 0 };
-	struct side_note note[2] = { 0 };
+	struct side_note note[2] = { { .path = argv[0] }, { .path = argv[1], .estimator = o->estimator } };
 	const struct programs programs = { note[0].program, note[1].program };
 	AUTO_BUF(out);
 	int err;
 
 	flow_init(&truth);
 	flow_init(&estimate);
-	err = estimate_profile(argv[0], NULL, o, filter, &truth, &note[0], e);
+	err = estimate_profile(o, filter, &truth, &note[0], e);
 	if (!err)
-		err = estimate_profile(argv[1], o->estimator, o, filter, &estimate, &note[1], e);
+		err = estimate_profile(o, filter, &estimate, &note[1], e);
 	/* what one of them alone has is missed or invented */
 	if (!err && note[0].unmet.code && note[1].unmet.code)
 		err = err_set(e, note[0].unmet.code, "%s", note[0].unmet.text);
@@ -122,12 +124,16 @@ static int compare_profiles(const struct compare_cmd *o, const struct filter *fi
 	if (!err)
 		err = flow_compare(&truth, &estimate, &co, &result, e);
 	if (!err) {
-		struct compare_view v = { &result, &truth,  &estimate,
-					  argv[0], argv[1], (unsigned)(o->top > 100000 ? 100000 : o->top),
-					  programs, { .by = filter,
-						      .of = "true bytes",
-						      .shown = note[0].kept,
-						      .alone = filter_asks_process(filter) } };
+		struct compare_view v = {
+			&result,
+			&truth,
+			&estimate,
+			argv[0],
+			argv[1],
+			(unsigned)(o->top > 100000 ? 100000 : o->top),
+			programs,
+			{ .by = filter, .of = "true bytes", .shown = note[0].kept, .alone = filter_asks_process(filter) }
+		};
 
 		if (flow_compare_one_began_late(&result))
 			log_warn(

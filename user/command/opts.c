@@ -272,8 +272,8 @@ static int take_options(const struct cli_command *cmd, void *opts, int argc, cha
 	return operands;
 }
 
-/* A command about one function takes it as --symbol, too; its operand is FILE then. The number of operands or an error. */
-static int take_symbol(const struct cli_command *cmd, void *opts, char **argv, int operands, struct err *e)
+/* A command about one function takes it as --symbol, too; its operand is FILE then. Their number or an error. */
+static int take_function_named(const struct cli_command *cmd, void *opts, char **argv, int operands, struct err *e)
 {
 	bool negated;
 	const struct opt *o = cmd->min_args == 1 ? find_long(cmd->options, "symbol", strlen("symbol"), &negated) : NULL;
@@ -307,7 +307,7 @@ int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv,
 			return err;
 		memmove(argv, argv + 1, (size_t)--operands * sizeof(*argv));
 	}
-	operands = take_symbol(cmd, opts, argv, operands, e);
+	operands = take_function_named(cmd, opts, argv, operands, e);
 	if (operands < 0)
 		return operands;
 	if (operands < cmd->min_args)

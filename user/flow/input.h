@@ -277,7 +277,7 @@ struct flow_input {
 	struct in_function_time *times; /* by function */
 	struct in_counted *counted;     /* by function; NULL: nothing was counted */
 	uint32_t counted_count;
-	struct counts_speed speed; /* what weights by time rest on, as amounts */
+	struct counts_speed speed;   /* what weights by time rest on, as amounts */
 	struct counts_built *solved; /* of the profile's counts_record (counts_windows.h); NULL: not asked, or none */
 	struct in_stack *stack;
 	size_t stack_count, stack_cap;

@@ -67,12 +67,11 @@ static int collect_locals(struct input_locals_places *p)
 		if (!id || !GROW(p->at, p->count, p->cap, 256))
 			return err_set(r->e, -ENOMEM, "out of memory");
 		if (added)
-			p->at[p->count++] =
-				(struct locals_place){ .addr = f.addr,
-						       .module = f.module,
-						       .func = l->frame == 1 ? a->func : FLOW_NONE,
-						       .stack = stack,
-						       .frame = l->frame - 1 };
+			p->at[p->count++] = (struct locals_place){ .addr = f.addr,
+								   .module = f.module,
+								   .func = l->frame == 1 ? a->func : FLOW_NONE,
+								   .stack = stack,
+								   .frame = l->frame - 1 };
 		p->at[id - 1].weight += a->weight;
 		p->of[i] = id - 1;
 	}

@@ -83,7 +83,7 @@ struct raw {
 	uint64_t *invocation;
 	size_t invocation_count, invocation_cap;
 	struct counts_record counts; /* execution counts, where the recording took them */
-	bool counts_asked; /* for their solution: input_counts_solved() */
+	bool counts_asked;           /* for their solution: input_counts_solved() */
 	int counts_err;
 	struct raw_bursts bursts;
 	struct raw_local *local;

@@ -249,7 +249,8 @@ const char compare_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.compare/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"semantics\",\"stack\",\"tv\",\"tv_off\",\"top5\",\"top10\",\"rel90\",\"spearman_in\","
 	"\"spearman_out\",\"coverage\",\"offenders\"],\"properties\":{\"schema\":{\"const\":\"accperf.compare/1\"}," PROGRAMS_SCHEMA
-	"," FILTERED_SCHEMA ",\"true_profile\":" TEXT ",\"estimated_profile\":" TEXT ",\"true_engine\":" TEXT ",\"engine\":" TEXT ","
+	"," FILTERED_SCHEMA ",\"true_profile\":" TEXT ",\"estimated_profile\":" TEXT ",\"true_engine\":" TEXT
+	",\"engine\":" TEXT ","
 	"\"bias\":{\"enum\":[\"time\",null]},\"semantics\":{\"enum\":[\"quad\",\"ke\"]},"
 	"\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"true_bytes\":" SHARE ",\"estimated_bytes\":" SHARE ","
 	"\"tv\":" SHARE ",\"tv_off\":" SHARE ",\"top5\":" FOUND ",\"top10\":" FOUND ",\"rel90\":" SHARE
