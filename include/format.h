@@ -933,13 +933,17 @@ struct fmt_segment_stretch {
 _Static_assert(sizeof(struct fmt_segment_stretch) == 32, "fmt_segment_stretch");
 
 /* What verified segments ran of one function. Sums over stretches: of the weighted instructions y in it, of y * y, and
- * of y * x, where x are those of all functions. */
+ * of y * x, where x are those of all functions. Appended later, 0 in all: unknown: of the weighted calls c of it, of
+ * c * c, and of c * x. */
 struct fmt_counts_drawn {
 	uint32_t function;  /* id; 0: all code of which no function is known */
 	uint32_t stretches; /* that it ran in */
 	double instructions, square, with_all;
+	double calls, calls_square, calls_with_all;
+	uint32_t called; /* stretches that it was called in */
+	uint32_t unused; /* 0 */
 };
-_Static_assert(sizeof(struct fmt_counts_drawn) == 32, "fmt_counts_drawn");
+_Static_assert(sizeof(struct fmt_counts_drawn) == 64, "fmt_counts_drawn");
 
 /* Of a burst that began in one function, the part of its instructions that ran in a function: those of a burst add up
  * to 1. */

@@ -59,14 +59,19 @@ static void segments_add_up(void **state)
 {
 	struct world *w = *state;
 	const struct emu_count once[] = { met((uintptr_t)caller, 2), met((uintptr_t)walk, 3), met(16, 5) };
+	/* into the beginning of one, and into the middle, which is no call of it */
+	const struct emu_call call[] = { { .target = (uintptr_t)caller, .runs = 3 },
+					 { .target = (uintptr_t)walk + 1, .runs = 7 } };
+	const struct plan_carried first = { 1, once, call, 3, 2 }, second = { 1, once, NULL, 2, 0 },
+				  third = { 2, once, call, 1, 1 };
 	struct counts_record r;
 	double all = 0, square = 0;
 	struct err e;
 
-	plan_segment(w->plan, 1, once, 3, runtime_place, w);
-	plan_segment(w->plan, 1, once, 2, runtime_place, w);
+	plan_segment(w->plan, &first, runtime_place, w);
+	plan_segment(w->plan, &second, runtime_place, w);
 	plan_stretch(w->plan, 10);
-	plan_segment(w->plan, 2, once, 1, runtime_place, w);
+	plan_segment(w->plan, &third, runtime_place, w);
 	plan_stretch(w->plan, 50);
 	plan_stretch(w->plan, 7);
 	assert_int_equal(plan_write(w->plan), 0);
@@ -85,6 +90,10 @@ static void segments_add_up(void **state)
 		assert_true(d->function != UINT32_MAX || (d->instructions == 50 && d->square == 2500));
 		assert_true(!of_caller || (d->instructions == 240 && d->square == 41600 && d->with_all == 46000));
 		assert_int_equal(d->stretches, of_caller ? 2 : 1);
+		/* 30 calls in the first, 300 in the second */
+		assert_true(d->calls == (of_caller ? 330 : 0) && d->called == (of_caller ? 2 : 0));
+		assert_true(d->calls_square == (of_caller ? 90900 : 0));
+		assert_true(d->calls_with_all == (of_caller ? 30 * 150 + 300 * 200 : 0));
 	}
 	assert_true(all == 350 && square == 150.0 * 150 + 200.0 * 200);
 	counts_record_release(&r);
@@ -108,8 +117,10 @@ static void repeats_add_up(void **state)
 	in_burst[1].loads = in_burst[1].stores = in_segment[0].loads = in_segment[0].stores = 1;
 	in_burst[1].bytes = in_segment[0].bytes = 8;
 	assert_int_equal(plan_replayed(w->plan, &b, runtime_place, w), 0);
-	plan_segment(w->plan, 1000, in_segment, 2, runtime_place, w);
-	plan_segment(w->plan, 1000, in_segment + 1, 1, runtime_place, w);
+	plan_segment(w->plan, &(struct plan_carried){ .stands_for = 1000, .count = in_segment, .counts = 2 },
+		     runtime_place, w);
+	plan_segment(w->plan, &(struct plan_carried){ .stands_for = 1000, .count = in_segment + 1, .counts = 1 },
+		     runtime_place, w);
 	plan_stretch(w->plan, 10);
 	assert_int_equal(plan_write(w->plan), 0);
 	assert_int_equal(store_close(w->store, &e), 0);

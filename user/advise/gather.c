@@ -15,7 +15,6 @@
 #define COUNTED 256 /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
 #define BUSY 0.01   /* of the time: a thread that takes less does not call at once with others */
 #define DEEPEST 256 /* functions of a stack that are told apart; by hand */
-#define MOSTLY 0.5  /* more than half */
 
 static void add_missing(struct gathered *g, const char *what)
 {
@@ -29,9 +28,9 @@ static void add_missing(struct gathered *g, const char *what)
 static int load_gathered(struct gathered *g, const char *path, const struct filter *f, struct err *e)
 {
 	struct flow_input_opts io = { .stacks = true, .compute = true, .filter = f };
-	struct section_reader readers[FLOW_INPUT_READERS + 3];
+	struct section_reader readers[FLOW_INPUT_READERS + 2];
 	struct err why = { 0 }, counts_why = { 0 }, offload_why = { 0 };
-	int offload_failed = 0, counts_failed = 0, branches_failed = 0, err;
+	int offload_failed = 0, counts_failed = 0, err;
 	struct profile *p = profile_open(path, e);
 	struct raw *raw;
 	size_t n = 0;
@@ -45,8 +44,6 @@ static int load_gathered(struct gathered *g, const char *path, const struct filt
 		readers[n++].failed = &offload_failed;
 	readers[n] = counts_record_reader(&g->counts_record, &counts_why);
 	readers[n++].failed = &counts_failed;
-	readers[n] = branches_reader(&g->branches);
-	readers[n++].failed = &branches_failed;
 	err = profile_read(p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, n, e);
 	g->has_flow = raw && !flow_input_end(raw, err) && !why.code;
 	if (err) {
@@ -62,9 +59,6 @@ static int load_gathered(struct gathered *g, const char *path, const struct filt
 	}
 	if (!counts_failed)
 		counts_record_end(&g->counts_record, p);
-	branches_sum(&g->branches, p);
-	if (branches_failed)
-		branches_release(&g->branches);
 	g->has_counts = !counts_failed && g->counts_record.funcs && g->counts_record.nodes;
 	return 0;
 }
@@ -463,57 +457,6 @@ static int nestings(struct gathered *g)
 
 /* ---- calls ---- */
 
-/* Function of the profile that execution counts call so; 0: none. */
-static uint32_t counted_function(const struct profile *p, const struct fmt_counts_func *f)
-{
-	uint32_t frame = profile_counts_frame(p, f->id);
-	const struct profile_frame *at = frame ? &p->frames[frame] : NULL;
-
-	return at && at->count ? p->lines[at->first + at->count - 1].function : 0;
-}
-
-/* Calls a second of elapsed time that so many entries tell. */
-static struct figure rate_by_entries(const struct gathered *g, double entries, double per_s)
-{
-	struct burst_entries_rate e = burst_entries_rate(&g->counts_record, entries);
-	double low = g->counts.speed.low, high = g->counts.speed.high;
-
-	if (isnan(e.value))
-		return (struct figure){ NAN, 0, e.high * per_s * high };
-	return (struct figure){ e.value * per_s, e.value * per_s * exp(-hypot(log(e.value / e.low), log(low))),
-				e.value * per_s * exp(hypot(log(e.high / e.value), log(high))) };
-}
-
-/*
- * Without breakpoints, bursts alone tell calls: by the tree, and by how often they entered. Where they hardly did,
- * there are few calls: how few is not known. Bursts that begin with a tick miss what comes first behind a system call;
- * segments do not.
- */
-static void count_entries(struct gathered *g)
-{
-	const struct counts_record *r = &g->counts_record;
-	const struct profile *p = g->profile;
-	double *entries = burst_entries(r, &g->branches), *of = calloc(p->function_count + 1, sizeof(*of)), per_s = 0;
-
-	for (size_t i = 0; i < g->counts.row_count; i++)
-		per_s += fmax(g->counts.row[i].instructions, 0); /* of CPU time; NaN is none */
-	per_s *= g->counts.cpu_seconds / g->input.seconds;
-	for (size_t k = 0; entries && of && k < r->funcs; k++)
-		of[counted_function(p, &r->func[k])] += entries[k];
-	for (size_t k = 0; entries && of && k < r->funcs; k++) {
-		uint32_t i = counted_function(p, &r->func[k]);
-		struct advise_function *f = &g->input.function[i];
-		struct figure by = rate_by_entries(g, of[i], per_s);
-
-		if (!i || !(f->share.value >= ADVISE_LARGE) || (f->calls_from && !strcmp(f->calls_from, "segments")))
-			continue;
-		f->calls_per_s = figure_known(&by) ? figure_closer(f->calls_per_s, by) : by;
-		f->calls_from = figure_known(&by) ? "counts" : NULL;
-	}
-	free(entries);
-	free(of);
-}
-
 static void counted(struct gathered *g)
 {
 	struct advise_input *in = &g->input;
@@ -528,20 +471,18 @@ static void counted(struct gathered *g)
 		}
 	for (size_t i = 0; g->has_counts && i < g->counts.row_count; i++) {
 		const struct counts_row *r = &g->counts.row[i];
-		int at = r->calls > 0 && g->counts.speed.known && counts_figure_known(&r->second)
-				 ? gather_function_named(in, r->name, r->object)
-				 : -1;
+		const struct counts_figure *s = &r->second;
+		double per_s = g->counts.cpu_seconds / in->seconds; /* of CPU time, to elapsed */
+		bool known = counts_figure_known(s), most = counts_at_most(s);
+		int at = known || most ? gather_function_named(in, r->name, r->object) : -1;
+		struct advise_function *f = at < 0 ? NULL : &in->function[at];
 
-		if (at < 0)
+		/* of several parts of a function the largest comes first */
+		if (!f || f->calls_from || !isnan(f->calls_per_s.high))
 			continue;
-		in->function[at].calls_per_s =
-			(struct figure){ r->calls / in->seconds,
-					 r->calls * r->second.low / r->second.value / in->seconds,
-					 r->calls * r->second.high / r->second.value / in->seconds };
-		in->function[at].calls_from = r->by_segments > MOSTLY ? "segments" : "counts";
+		f->calls_per_s = (struct figure){ s->value * per_s, s->low * per_s, s->high * per_s };
+		f->calls_from = !known ? NULL : r->calls_counted ? "segments" : "counts";
 	}
-	if (g->has_counts && !g->counts.windows && g->counts.speed.known)
-		count_entries(g);
 }
 
 /* ---- bytes ---- */
@@ -685,7 +626,6 @@ void gathered_release(struct gathered *g)
 	flow_input_release(&g->flow_input);
 	counts_report_release(&g->counts);
 	counts_record_release(&g->counts_record);
-	branches_release(&g->branches);
 	offload_summary_free(g->offload);
 	profile_free(g->profile);
 }

@@ -9,7 +9,6 @@
 #define ACCPERF_ADVISE_GATHER_H
 
 #include "advise/candidates.h"
-#include "counts/burst_entries.h"
 #include "counts/counts_report.h"
 #include "flow/estimators.h"
 #include "offload/summary.h"
@@ -23,7 +22,6 @@ struct gathered {
 	struct flow_input flow_input;
 	struct flow flow;
 	struct counts_record counts_record;
-	struct branches branches;
 	struct counts_report counts;
 	struct offload_summary *offload;
 	bool has_flow, has_counts;

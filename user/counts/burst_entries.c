@@ -16,6 +16,7 @@
 /* Of the log of calls for each entry, beyond what their number tells: of the same recordings' 482 functions that were
  * entered three to sixty times the logs were off by .62 (root of the mean square). */
 #define ENTRIES_SD 0.6
+#define CUT_MOST 0.5 /* of bursts that end at a system call: more than half */
 
 static uint64_t key_of(uint32_t module, uint64_t addr)
 {
@@ -36,11 +37,12 @@ static bool turns(const struct fmt_counts_func *f, const struct branch *w)
 	return !(f->flags & FMT_CF_RECURSIVE) && w->from == w->to && w->from_addr >= f->start && w->from_addr < f->end;
 }
 
-double *burst_entries(const struct counts_record *r, const struct branches *b)
+double *burst_entries(const struct counts_record *r)
 {
+	const struct branches *b = &r->branches;
 	double *of = calloc(r->funcs + 1, sizeof(*of));
 	struct map at = { 0 };
-	bool whole = of && r->profile && !r->merged && b->count && b->count < WAYS_MOST;
+	bool whole = of && r->profile && !r->merged && !r->ways_lost && b->count && b->count < WAYS_MOST;
 
 	for (size_t g = 0; whole && g < r->funcs; g++) {
 		uint64_t *of_start = map_put(&at, key_of(frame_module(r, g), r->func[g].start), NULL);
@@ -63,12 +65,27 @@ double *burst_entries(const struct counts_record *r, const struct branches *b)
 	return NULL;
 }
 
+/*
+ * A burst begins with a tick in user code and ends at the next system call, or when it is long enough. Of a segment
+ * that is shorter than a burst a part u of the way along is met by bursts that began before it, u of them, which run on
+ * for half of the segment in the mean: entries over instructions are 2 u times the truth. u is anything from 0 to 1:
+ * its log has an sd of 1.
+ */
+static double var_of_place(const struct counts_record *r)
+{
+	double part = r->bursts ? (double)r->bursts_cut / (double)r->bursts : 0;
+
+	return part * part;
+}
+
 struct burst_entries_rate burst_entries_rate(const struct counts_record *r, double entries)
 {
-	double all = (double)r->burst_instructions, rate = entries / all;
-	double off = exp(normal_half(0.9) * sqrt(ENTRIES_SD * ENTRIES_SD + 1 / entries));
+	double all = (double)r->burst_instructions, rate = entries / all, place = var_of_place(r);
+	double off = exp(Z95 * sqrt(ENTRIES_SD * ENTRIES_SD + place + 1 / entries));
 
 	if (entries < BURST_ENTRIES_LEAST)
-		return (struct burst_entries_rate){ NAN, 0, TOGETHER * (entries + NONE_SEEN_MOST) / all };
+		return (struct burst_entries_rate){
+			NAN, 0, place > CUT_MOST * CUT_MOST ? NAN : TOGETHER * (entries + NONE_SEEN_MOST) / all
+		};
 	return (struct burst_entries_rate){ rate, rate / off, rate * off };
 }

@@ -489,15 +489,14 @@ int counts_record_tree(const struct counts_record *r, struct counts_built *out, 
 
 int counts_record_solve(const struct counts_record *r, struct counts_built *b)
 {
-	struct segment_shares s;
 	int err = counts_solve(&b->tree);
 
 	if (err)
 		return err;
-	err = segment_shares(r, &s);
+	b->segments = calloc(1, sizeof(*b->segments));
+	err = b->segments ? segment_shares(r, b->segments) : -ENOMEM;
 	if (!err)
-		segment_shares_apply(&s, r, &b->tree);
-	segment_shares_release(&s);
+		segment_shares_apply(b->segments, r, &b->tree);
 	return err;
 }
 
@@ -526,6 +525,9 @@ void counts_built_free(struct counts_built *b)
 void counts_built_release(struct counts_built *b)
 {
 	counts_solved_release(&b->tree);
+	if (b->segments)
+		segment_shares_release(b->segments);
+	free(b->segments);
 	free(b->tree.link);
 	free(b->tree.part);
 	free(b->tree.group);

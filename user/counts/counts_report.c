@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include "counts/burst_entries.h"
 #include "counts/counts_repeats.h"
 #include "counts/counts_report.h"
+#include "counts/segment_shares.h"
 #include "util/grow.h"
 #include "util/normal.h"
 
@@ -10,6 +12,7 @@
 #include <string.h>
 
 #define FIGURE_WIDE 1e5    /* times from the lower end of an interval to the upper one: more says nothing */
+#define MOSTLY 0.5         /* more than half */
 #define RUNS_KNOWN_VAR 0.1 /* of the log: below it (a factor of 1.37) runs are shown as known; by hand */
 
 struct maker {
@@ -37,6 +40,11 @@ struct counts_figure counts_figure_of(double value, double var)
 bool counts_figure_known(const struct counts_figure *f)
 {
 	return f->value > 0 && f->high <= f->low * FIGURE_WIDE;
+}
+
+bool counts_at_most(const struct counts_figure *f)
+{
+	return isnan(f->value) && f->high > 0;
 }
 
 /* A link's ratio as it came out, with an interval that holds what was measured and what is shown. A
@@ -372,7 +380,7 @@ static void fill_entries(struct maker *m)
 			row->how = l->ratio.how;
 	}
 	for (size_t i = 0; i < m->out->row_count; i++)
-		if (m->out->row[i].by_segments > 0.5)
+		if (m->out->row[i].by_segments > MOSTLY)
 			m->out->row[i].how = COUNTS_SEGMENTS;
 }
 
@@ -458,6 +466,103 @@ static void sum_links(struct maker *m)
 	out->dropped += (uint32_t)dropped;
 }
 
+/* Without a value, or another one, nothing that was made of the tree's stays. */
+static void set_entries(struct counts_report *out, struct counts_row *row, struct counts_figure f)
+{
+	row->second = f;
+	row->calls = f.value * out->cpu_seconds;
+	row->per_call = row->instructions / f.value;
+	if (isnan(f.value) && row->how == COUNTS_TIME)
+		row->how = COUNTS_UNKNOWN;
+	out->at_most += counts_at_most(&f);
+	for (size_t i = row->first_call; i < row->first_call + row->calls_from; i++) {
+		struct counts_figure *c = &out->call[i].second;
+
+		/* what calls it cannot be known to call it more often than it is entered */
+		if (isnan(f.value))
+			*c = (struct counts_figure){ NAN, 0, f.high };
+	}
+}
+
+static double relative_width(const struct counts_figure *f)
+{
+	return counts_figure_known(f) && f->low > 0 ? f->high / f->low : INFINITY;
+}
+
+/* Two ways to the same: the one that knows it more closely; both, where they contradict each other. */
+static struct counts_figure closer_figure(struct counts_figure a, struct counts_figure b)
+{
+	struct counts_figure out = relative_width(&a) <= relative_width(&b) ? a : b;
+
+	if (a.high < b.low || b.high < a.low) {
+		out.low = fmin(a.low, b.low);
+		out.high = fmax(a.high, b.high);
+	}
+	return out;
+}
+
+/*
+ * Without breakpoints bursts alone tell entries: by the tree, and by how often they entered. Where they hardly did,
+ * there are few: how few is not known, and what the tree says is a guess (burst_entries.h).
+ */
+static void by_entries(const struct maker *m)
+{
+	struct counts_report *out = m->out;
+	double *entries = burst_entries(m->r), per_s = 0;
+
+	for (size_t i = 0; i < out->row_count; i++)
+		per_s += fmax(out->row[i].instructions, 0); /* NaN is none */
+	for (size_t i = 0; i < m->r->funcs && entries; i++) {
+		struct burst_entries_rate e = burst_entries_rate(m->r, entries[i]);
+		struct counts_row *row = &out->row[m->row_of[i]];
+		double low = out->speed.low, high = out->speed.high;
+		struct counts_figure f = { e.value * per_s, 0, e.high * per_s * high };
+
+		if (row->calls_counted || !(per_s > 0))
+			continue;
+		if (!isnan(e.value)) {
+			f.low = f.value * exp(-hypot(log(e.value / e.low), log(low)));
+			f.high = f.value * exp(hypot(log(e.high / e.value), log(high)));
+			f = counts_figure_known(&row->second) ? closer_figure(row->second, f) : f;
+		}
+		set_entries(out, row, f);
+	}
+	free(entries);
+}
+
+/* Verified instructions a second of CPU time: as many segments as are counted tell it, and so does the speed. */
+static double verified_per_s(const struct counts_report *out, const struct segment_shares *s, double *var)
+{
+	double all = 0, speed = out->speed.known ? pow(log(out->speed.high / out->speed.low) / (2 * Z95), 2) : INFINITY;
+
+	speed += s->part_var / (s->part * s->part);
+	for (size_t i = 0; i < out->row_count; i++)
+		all += fmax(out->row[i].instructions, 0); /* NaN is none */
+	*var = fmin(speed, s->told_var);
+	return speed < s->told_var ? s->part * all : s->told;
+}
+
+/* Segments count entries themselves; what they do not stand for is taken to be alike, within what it is of all. */
+static void by_segments(const struct maker *m)
+{
+	const struct segment_shares *s = m->built->segments;
+	struct counts_report *out = m->out;
+	double var = NAN, per_s = s->part > 0 ? verified_per_s(out, s, &var) : NAN;
+
+	for (size_t i = 0; i < m->r->funcs && s->calls; i++) {
+		double part = m->built->tree.group[i].by_segments;
+		struct counts_row *row = &out->row[m->row_of[i]];
+		struct counts_figure f =
+			counts_figure_of(s->calls[i] / part * per_s, s->calls_var[i] + var + pow(1 - part, 2));
+
+		if (!(part > MOSTLY) || !counts_figure_known(&f) ||
+		    (out->windows && relative_width(&row->second) <= relative_width(&f)))
+			continue;
+		row->calls_counted = true;
+		set_entries(out, row, f);
+	}
+}
+
 /* Which nodes' intervals are shown: the order of rows is known only after solving. */
 static void solve_detail(struct maker *m)
 {
@@ -509,6 +614,10 @@ int counts_report_make(const struct counts_record *r, const struct profile *p, s
 		take_speed(out);
 	else if (!rc)
 		forget_rates(out);
+	if (!rc)
+		by_segments(&m);
+	if (!rc && !out->windows && out->speed.known)
+		by_entries(&m);
 	counts_built_free(own);
 	free(m.row_of);
 	free(m.want);

@@ -24,6 +24,8 @@ struct counts_figure {
 struct counts_figure counts_figure_of(double value, double var);
 /* What may be anything is not a figure. */
 bool counts_figure_known(const struct counts_figure *f);
+/* Only that there are no more is known. */
+bool counts_at_most(const struct counts_figure *f);
 
 struct counts_row_loop {
 	uint64_t addr;               /* of its header */
@@ -56,12 +58,14 @@ struct counts_row {
 	const char *file;
 	uint32_t line;
 	struct counts_figure share;  /* of the program's instructions */
-	struct counts_figure second; /* entries per second of CPU time */
-	double calls;                /* entries in the recording; NaN unknown */
+	/* entries per second of CPU time; without a value, and with a higher end: at most so many (counts_at_most()) */
+	struct counts_figure second;
+	double calls; /* entries in the recording; NaN unknown */
 	double time;                 /* share of user time; NaN: no samples */
 	uint64_t samples;
 	double trust;        /* 0: its share is its time share; 1: by counts alone */
 	double by_segments;  /* part of it that segments told */
+	bool calls_counted;  /* segments tell how often it was entered: that needs no speed */
 	enum counts_how how; /* UNKNOWN: time share */
 	/* per second of CPU time, in proportion to instructions; NaN unknown */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
@@ -86,6 +90,7 @@ struct counts_report {
 	uint32_t links, by_how[COUNTS_SEGMENTS + 1], broken, cycles;
 	uint64_t windows;
 	uint64_t bursts, burst_instructions; /* that the recorder carried out itself */
+	uint64_t at_most;                    /* functions of which only a higher end of their entries is told */
 	double hits;                         /* breakpoint hits that the windows hold */
 	uint32_t dropped;
 	double counted;     /* share of instructions of functions whose trust is above one half */

@@ -14,6 +14,7 @@
 #define MAX_SQUARE 1e36         /* of an amount */
 #define MAX_WORK 1e9            /* instructions of one execution: more is damage */
 #define CPUS_MOST 1e6           /* that ran a piece of time: more is damage */
+#define END_AT_CALL 5           /* EMU_SYSCALL of emu/emu.h, whose numbers stay */
 
 #define ROOM(array, count, cap) ((count) < MAX_RECORDS && GROW(array, count, cap, 64))
 
@@ -140,6 +141,16 @@ static int take_counts_burst(void *ctx, const void *rec, size_t size)
 
 	r->bursts++;
 	r->burst_instructions += b->instructions;
+	r->bursts_cut += b->end == END_AT_CALL;
+	return 0;
+}
+
+/* What is lost of these is not lost of counts: entries are unknown then. */
+static int take_way(void *ctx, const void *rec, size_t size)
+{
+	struct counts_record *r = ctx;
+
+	r->ways_lost = r->ways_lost || branches_take(&r->branches, rec, size);
 	return 0;
 }
 
@@ -177,7 +188,9 @@ static int take_drawn(void *ctx, const void *rec, size_t size)
 	size_t i;
 
 	if (!is_amount(d->instructions) || !(d->square >= 0 && d->square < MAX_SQUARE) ||
-	    !(d->with_all >= d->square && d->with_all < MAX_SQUARE)) {
+	    !(d->with_all >= d->square && d->with_all < MAX_SQUARE) || !is_amount(d->calls) ||
+	    !(d->calls_square >= 0 && d->calls_square < MAX_SQUARE) ||
+	    !(d->calls_with_all >= 0 && d->calls_with_all < MAX_SQUARE)) {
 		r->dropped++;
 		return 0;
 	}
@@ -250,6 +263,7 @@ static const struct section_row rows[] = {
 	{ FMT_COUNTS_DRAWN, sizeof(struct fmt_counts_drawn), take_drawn, NULL },
 	{ FMT_COUNTS_WENT, sizeof(struct fmt_counts_went), take_went, NULL },
 	{ FMT_COUNTS_REPEATS, sizeof(struct fmt_counts_repeats), take_repeats, NULL },
+	{ FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), take_way, NULL },
 };
 
 struct section_reader counts_record_reader(struct counts_record *r, struct err *e)
@@ -468,6 +482,7 @@ void counts_record_end(struct counts_record *r, const struct profile *p)
 	resolve_drawn(r);
 	resolve_repeats(r);
 	resolve_went(r);
+	branches_sum(&r->branches, p);
 	for (size_t i = 0; i < r->blocks; i++)
 		if (real_node(r, r->block[i].node, &r->block[i].node))
 			r->block[out++] = r->block[i];
@@ -510,6 +525,7 @@ void counts_record_release(struct counts_record *r)
 	free(r->drawn);
 	free(r->repeats);
 	free(r->went);
+	branches_release(&r->branches);
 	map_release(&r->func_at);
 	map_release(&r->node_at);
 	map_release(&r->link_at);

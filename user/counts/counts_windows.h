@@ -17,6 +17,7 @@
 
 #include "counts/counts.h"
 #include "format.h"
+#include "profile/branches.h"
 #include "profile/profile.h"
 #include "profile/walk.h"
 #include "util/err.h"
@@ -59,6 +60,9 @@ struct counts_record {
 	uint64_t recording;            /* tells this recording from others; 0: nothing does */
 	bool merged;                   /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
+	uint64_t bursts_cut;      /* of them those that ended at a system call */
+	struct branches branches; /* ways that bursts went */
+	bool ways_lost;           /* they make no sense */
 	struct fmt_segment *segment; /* in the order of time */
 	size_t segments, segment_cap;
 	struct drawn_time {
@@ -86,10 +90,13 @@ int counts_record_load(struct counts_record *r, const char *path, struct err *e)
 /* With the whole profile, from one walk. NULL: it cannot be read. counts_record_release() in any case. */
 struct profile *counts_record_and_profile(struct counts_record *r, const char *path, struct err *e);
 
+struct segment_shares;
+
 /* A tree and what it points to. Groups are the functions, in the record's order; time in ns. */
 struct counts_built {
 	struct counts_tree tree;
 	size_t *link_of; /* by link of the tree: index into record.link */
+	struct segment_shares *segments; /* what they told of it; NULL: it is not solved */
 };
 
 /* Rival measurements of one node within a function: the better known one is taken. Rates stand beside

@@ -16,6 +16,8 @@
 #define FASTER_MOST 4.0  /* times as fast as segments are in the mean: code under way */
 #define RATE_SD 0.5      /* of the log of the rate that is taken for what is not verified */
 #define UNKNOWN_HALF 1.0 /* half the interval, as part of the figure, where the tree tells none */
+#define CALLED_LEAST 4   /* stretches that a function was called in: fewer do not tell how they differ */
+#define DRAWING_SD 0.1   /* of the log of calls a second: what is drawn holds the thread up meanwhile; by hand */
 
 /* ---- which part of the instructions ---- */
 
@@ -145,6 +147,8 @@ static void set_part(const struct counts_record *r, const struct kinds *k, struc
 	}
 	all += told + rate * fmax(0, running.cpus * FMT_SEGMENT_STRETCH_NS * k->stretches - k->closed_ns - k->gap_ns);
 	chance = fmax(0, k->square / (k->closed_ns * k->closed_ns) - 1 / k->stretches) + 1 / running.ticks;
+	out->told = told / (running.cpus * FMT_SEGMENT_STRETCH_NS * k->stretches) * 1e9;
+	out->told_var = chance + DRAWING_SD * DRAWING_SD;
 	out->part = fmin(PART_MOST, told / all);
 	out->part_var = pow(out->part * (1 - out->part), 2) * (chance + RATE_SD * RATE_SD);
 	if (!(out->part >= PART_LEAST))
@@ -171,8 +175,12 @@ static int set_shares(const struct counts_record *r, struct segment_shares *out)
 
 	out->share = calloc(r->funcs + 1, sizeof(*out->share));
 	out->var = calloc(r->funcs + 1, sizeof(*out->var));
-	if (!out->share || !out->var)
+	out->calls = calloc(r->funcs + 1, sizeof(*out->calls));
+	out->calls_var = calloc(r->funcs + 1, sizeof(*out->calls_var));
+	if (!out->share || !out->var || !out->calls || !out->calls_var)
 		return -ENOMEM;
+	for (size_t i = 0; i < r->funcs; i++)
+		out->calls[i] = out->calls_var[i] = NAN;
 	for (size_t i = 0; i < r->drawns; i++) {
 		all += r->drawn[i].instructions;
 		square += r->drawn[i].with_all;
@@ -191,6 +199,12 @@ static int set_shares(const struct counts_record *r, struct segment_shares *out)
 		out->share[d->function] = share;
 		out->var[d->function] =
 			more * fmax(0, d->square - 2 * share * d->with_all + share * share * square) / (all * all);
+		if (d->called < CALLED_LEAST || !(d->calls > 0))
+			continue;
+		out->calls[d->function] = d->calls / all;
+		out->calls_var[d->function] = more * fmax(0, d->calls_square / (d->calls * d->calls) -
+								     2 * d->calls_with_all / (d->calls * all) +
+								     square / (all * all));
 	}
 	/* another stretch may have met what none did, or have met only that */
 	for (size_t i = 0; i < r->funcs; i++)
@@ -215,6 +229,8 @@ void segment_shares_release(struct segment_shares *s)
 {
 	free(s->share);
 	free(s->var);
+	free(s->calls);
+	free(s->calls_var);
 	*s = (struct segment_shares){ 0 };
 }
 
@@ -244,9 +260,13 @@ static void mix_group(const struct segment_shares *s, const struct mixed *m, siz
 	double below = share > 0 && isfinite(g->low) ? share - g->low / m->total : UNKNOWN_HALF * share;
 	double above = share > 0 && isfinite(g->high) ? g->high / m->total - share : UNKNOWN_HALF * share;
 
+	/* of what segments do not stand for there is no more than that, and of this function's not less than none */
+	below = fmin(by * below, rest);
+	above = fmin(by * above, 1 - s->part - rest);
+
 	g->instructions = mixed * m->total;
-	g->low = m->total * fmax(0, mixed - sqrt(half + pow(by * below, 2)));
-	g->high = m->total * fmin(1, mixed + sqrt(half + pow(by * above, 2)));
+	g->low = m->total * fmax(0, mixed - sqrt(half + below * below));
+	g->high = m->total * fmin(1, mixed + sqrt(half + above * above));
 	g->trust = mixed > 0 ? (sure + rest * g->trust) / mixed : g->trust;
 	g->by_segments = mixed > 0 ? sure / mixed : 0;
 }

@@ -41,7 +41,7 @@ static void branches_add_up(struct branches *b)
 	b->count = kept;
 }
 
-static int take_branch(void *ctx, const void *rec, size_t size)
+int branches_take(void *ctx, const void *rec, size_t size)
 {
 	struct branches *b = ctx;
 	const struct fmt_burst_branch *r = rec;
@@ -66,7 +66,7 @@ static int take_branch(void *ctx, const void *rec, size_t size)
 
 struct section_reader branches_reader(struct branches *b)
 {
-	static const struct section_row rows[] = { { FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), take_branch,
+	static const struct section_row rows[] = { { FMT_BURST_BRANCH, sizeof(struct fmt_burst_branch), branches_take,
 						     NULL } };
 
 	return SECTION_READER(rows, b);

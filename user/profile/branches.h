@@ -25,6 +25,8 @@ struct branches {
 };
 
 struct section_reader branches_reader(struct branches *b);
+/* One record of such a walk, for whoever reads others beside it; ctx: struct branches. 0, -ENOMEM, -E2BIG: damage. */
+int branches_take(void *ctx, const void *rec, size_t size);
 /* After the walk: each way once, modules by their index in p; those of unknown modules are dropped. */
 void branches_sum(struct branches *b, const struct profile *p);
 /* Taken branches that begin in a module. */

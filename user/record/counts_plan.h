@@ -108,9 +108,14 @@ int plan_result(struct plan *p, const struct plan_job *job, const struct exec_wi
 		induction_peek_fn peek, void *ctx);
 /* What a burst ran of all links that it met. Writes it. */
 int plan_replayed(struct plan *p, const struct plan_burst *b, plan_place_fn place, void *ctx);
-/* What one segment ran, that came to the entry which was observed (counts_segments.c). */
-void plan_segment(struct plan *p, double stands_for, const struct emu_count *count, size_t counts, plan_place_fn place,
-		  void *ctx);
+/* What one segment ran, that came to the entry which was observed, and what it called (counts_segments.c). */
+struct plan_carried {
+	double stands_for;
+	const struct emu_count *count;
+	const struct emu_call *call;
+	size_t counts, calls;
+};
+void plan_segment(struct plan *p, const struct plan_carried *s, plan_place_fn place, void *ctx);
 /* The stretch is over: each of its segments stands for so many times what it was said to stand for. */
 void plan_stretch(struct plan *p, double weight);
 /* Writes all records whose last one wins. */

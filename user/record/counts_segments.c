@@ -4,33 +4,52 @@
 #include "record/counts_plan_priv.h"
 #include "util/grow.h"
 
-static void add_drawn(struct plan *p, uint32_t i, double instructions)
+/* Where this stretch is summed up; of no function, NULL. */
+static struct plan_func *drawn_func(struct plan *p, uint32_t i)
 {
 	struct plan_func *f = i == PLAN_NONE ? NULL : &p->func[i];
 
-	if (f && !(f->drawn_now > 0)) {
-		if (GROW(p->drawn_in, p->drawns, p->drawn_cap, 64))
-			p->drawn_in[p->drawns++] = i;
-		else
-			f = NULL;
-	}
-	*(f ? &f->drawn_now : &p->drawn_nowhere) += instructions;
+	if (!f || f->drawn_now > 0 || f->called_now > 0)
+		return f;
+	if (!GROW(p->drawn_in, p->drawns, p->drawn_cap, 64))
+		return NULL;
+	p->drawn_in[p->drawns++] = i;
+	return f;
 }
 
-void plan_segment(struct plan *p, double stands_for, const struct emu_count *count, size_t counts, plan_place_fn place,
-		  void *ctx)
+/* Of functions that a segment entered: a call that goes on from one segment to the next began in one of them. */
+static void add_drawn_calls(struct plan *p, const struct plan_carried *s, plan_place_fn place, void *ctx)
 {
 	struct plan_ran at = { .func = PLAN_NONE };
 
-	for (size_t i = 0; i < counts; i++) {
-		uint32_t f = plan_ran_at(p, &at, count[i].ip, place, ctx);
+	for (size_t i = 0; i < s->calls; i++) {
+		uint32_t k = plan_ran_at(p, &at, s->call[i].target, place, ctx);
+		struct plan_func *f;
 
-		add_drawn(p, f, stands_for * (double)count[i].runs);
-		if (f == PLAN_NONE)
+		if (k == PLAN_NONE || s->call[i].target - at.bias != p->func[k].rec.start)
 			continue;
-		plan_repeats_add(&p->func[f], REPEATS_OF_STRETCH, &count[i]);
-		plan_timed(&p->func[f], &count[i]);
+		f = drawn_func(p, k);
+		if (f)
+			f->called_now += s->stands_for * (double)s->call[i].runs;
 	}
+}
+
+void plan_segment(struct plan *p, const struct plan_carried *s, plan_place_fn place, void *ctx)
+{
+	struct plan_ran at = { .func = PLAN_NONE };
+
+	for (size_t i = 0; i < s->counts; i++) {
+		const struct emu_count *c = &s->count[i];
+		uint32_t k = plan_ran_at(p, &at, c->ip, place, ctx);
+		struct plan_func *f = drawn_func(p, k);
+
+		*(f ? &f->drawn_now : &p->drawn_nowhere) += s->stands_for * (double)c->runs;
+		if (k == PLAN_NONE)
+			continue;
+		plan_repeats_add(&p->func[k], REPEATS_OF_STRETCH, c);
+		plan_timed(&p->func[k], c);
+	}
+	add_drawn_calls(p, s, place, ctx);
 }
 
 static void fold_stretch(struct fmt_counts_drawn *to, double own, double all)
@@ -39,6 +58,14 @@ static void fold_stretch(struct fmt_counts_drawn *to, double own, double all)
 	to->instructions += own;
 	to->square += own * own;
 	to->with_all += own * all;
+}
+
+static void fold_calls(struct fmt_counts_drawn *to, double calls, double all)
+{
+	to->called += calls > 0;
+	to->calls += calls;
+	to->calls_square += calls * calls;
+	to->calls_with_all += calls * all;
 }
 
 void plan_stretch(struct plan *p, double weight)
@@ -52,7 +79,8 @@ void plan_stretch(struct plan *p, double weight)
 
 		f->drawn.function = f->rec.id;
 		fold_stretch(&f->drawn, weight * f->drawn_now, weight * all);
-		f->drawn_now = 0;
+		fold_calls(&f->drawn, weight * f->called_now, weight * all);
+		f->drawn_now = f->called_now = 0;
 		plan_repeats_fold(f, REPEATS_OF_STRETCH);
 	}
 	if (p->drawn_nowhere > 0)

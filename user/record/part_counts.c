@@ -712,11 +712,10 @@ const struct source source_bursts = {
 	.second = burst_second,
 };
 
-void counts_part_segment(struct counts_part *p, double stands_for, const struct emu_count *count, size_t counts,
-			 plan_place_fn place, void *ctx)
+void counts_part_segment(struct counts_part *p, const struct plan_carried *s, plan_place_fn place, void *ctx)
 {
 	if (p->plan && !p->stopped)
-		plan_segment(p->plan, stands_for, count, counts, place, ctx);
+		plan_segment(p->plan, s, place, ctx);
 }
 
 struct emulate_data *counts_part_data(struct counts_part *p, const struct sample *m)

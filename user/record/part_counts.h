@@ -21,8 +21,7 @@ struct counts_opts {
  * come from bursts alone. -errno: there is no such part, and *part is NULL. */
 int counts_part_add(struct session *s, const struct counts_opts *o, struct counts_part **part, struct err *why);
 /* plan_segment() and plan_stretch() of what it has just now. */
-void counts_part_segment(struct counts_part *p, double stands_for, const struct emu_count *count, size_t counts,
-			 plan_place_fn place, void *ctx);
+void counts_part_segment(struct counts_part *p, const struct plan_carried *s, plan_place_fn place, void *ctx);
 void counts_part_stretch(struct counts_part *p, double weight);
 /* emulate_segment() of its bursts. */
 struct emulate_data *counts_part_data(struct counts_part *p, const struct sample *m);

@@ -198,14 +198,16 @@ static void learn_of_call(struct segments_part *g, const struct fmt_segment *s, 
 
 static void tell_counts(struct segments_part *g, double stands_for)
 {
-	uint64_t began = clock_cpu(), took;
-	size_t n = segment_run_counts(g->run, g->count, COUNTS_ROOM);
+	uint64_t began = clock_cpu(), took, insns;
+	struct plan_carried s = { .stands_for = stands_for, .count = g->count };
 
+	s.counts = segment_run_counts(g->run, g->count, COUNTS_ROOM);
+	s.call = emu_calls(segment_run_emu(g->run, &insns), &s.calls);
 	/* what was mapped meanwhile made the recorder forget it, or it went through too much code */
-	if (!n || n > COUNTS_ROOM)
+	if (!s.counts || s.counts > COUNTS_ROOM)
 		g->n.untold++;
 	else
-		counts_part_segment(g->counts, stands_for, g->count, n, place_of_code, g);
+		counts_part_segment(g->counts, &s, place_of_code, g);
 	took = clock_cpu() - began;
 	g->n.own_ns += took;
 	g->stretch_own_ns += (double)took;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "counts/burst_entries.h"
 #include "util/json.h"
 #include "view/counts.h"
 #include "view/schema.h"
@@ -52,6 +53,14 @@ static void error_bar(struct buf *out, const struct counts_figure *f, unsigned c
 
 static void ranged(struct buf *out, const struct counts_figure *f, unsigned columns)
 {
+	AUTO_BUF(b);
+
+	if (counts_at_most(f)) {
+		buf_addch(&b, '<');
+		amount(&b, f->high);
+		text_pad_left(out, b.data, columns);
+		return;
+	}
 	padded(out, f->value > 0 && !isnan(f->low) && !counts_figure_known(f) ? NAN : f->value, columns);
 }
 
@@ -251,6 +260,11 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	buf_addf(&b, ". Runs are per second of CPU time in user code (%.1f s in ", r->cpu_seconds);
 	text_count(&b, r->samples);
 	buf_addstr(&b, " samples)");
+	if (r->at_most)
+		buf_addf(&b,
+			 "; <: bursts entered it less than %d times, so no more than that is known, 95 times of a "
+			 "hundred: --offload-probe counts what is seldom called for next to nothing",
+			 BURST_ENTRIES_LEAST);
 	if (!r->speed.known)
 		buf_addf(&b, "; ?: %s", counts_speed_note(&note, r->speed.seconds));
 	buf_addf(&b, "; errors are 95%% intervals, as a part or a factor. ");

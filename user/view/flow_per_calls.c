@@ -96,7 +96,7 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 {
 	const struct counts_figure *f = &row->second;
 
-	if (row->calls > 0 && r->speed.known && counts_figure_known(f))
+	if (row->calls > 0 && counts_figure_known(f))
 		set_calls(out, "counts", row->calls, row->calls * f->low / f->value, row->calls * f->high / f->value);
 	else
 		snprintf(out->reason, sizeof(out->reason),
