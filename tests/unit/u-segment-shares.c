@@ -49,7 +49,7 @@ static void make(struct made *m, double long_part, double diverge)
 
 	memset(m, 0, sizeof(*m));
 	for (uint32_t h = 1; h <= STRETCHES; h++) {
-		double y[FUNCS] = { 0 }, x = 0;
+		double y[FUNCS] = { 0 }, x = 0, calls = 0; /* of function 1: one in each segment that it is in */
 
 		for (unsigned i = 0; i < CARRIED + TIMED; i++) {
 			bool carried = i < CARRIED, verified = random_unit(&chance) >= diverge;
@@ -71,6 +71,7 @@ static void make(struct made *m, double long_part, double diverge)
 				y[f] += RETURNS / CARRIED * of[f];
 				x += RETURNS / CARRIED * of[f];
 			}
+			calls += carried && verified && of[1] > 0 ? RETURNS / CARRIED : 0;
 		}
 		for (unsigned f = 0; f < FUNCS; f++) {
 			m->drawn[f].function = f;
@@ -79,6 +80,10 @@ static void make(struct made *m, double long_part, double diverge)
 			m->drawn[f].square += y[f] * y[f];
 			m->drawn[f].with_all += y[f] * x;
 		}
+		m->drawn[1].called += calls > 0;
+		m->drawn[1].calls += calls;
+		m->drawn[1].calls_square += calls * calls;
+		m->drawn[1].calls_with_all += calls * x;
 	}
 	in_segments = RETURNS * (ns_of(1000) + ns_of(2000)) / 2 * WALL_NS / FMT_SEGMENT_STRETCH_NS;
 	time[0] = 0.3;
@@ -126,6 +131,51 @@ static void apply(struct made *m, double *part)
 	*part = s.part;
 	segment_shares_apply(&s, &m->r, &m->t);
 	segment_shares_release(&s);
+}
+
+/* Calls are counted with segments: that needs no speed. Half of RETURNS in each stretch, of as much CPU time. */
+static void calls_are_counted(void **state)
+{
+	struct made *m = malloc(sizeof(*m));
+	double cpu_ns = RETURNS * (ns_of(1000) + ns_of(2000)) / 2, true_per_s = RETURNS / 2 / cpu_ns * 1e9;
+	unsigned held = 0;
+
+	for (unsigned i = 0; i < 100; i++) {
+		struct segment_shares s;
+		double half, value;
+
+		make(m, 0, 0);
+		assert_int_equal(segment_shares(&m->r, &s), 0);
+		value = s.calls[1] * s.told;
+		half = 1.96 * sqrt(s.calls_var[1] + s.told_var);
+		assert_true(fabs(log(value / true_per_s)) < 0.7 && half < 0.7);
+		held += fabs(log(value / true_per_s)) <= half;
+		/* of the others no call was seen: nothing is told */
+		assert_true(isnan(s.calls[0]) && isnan(s.calls[2]));
+		segment_shares_release(&s);
+	}
+	assert_true(held >= 90);
+	free(m);
+}
+
+/* What they do not stand for is a hundredth here: so far off may a share be, whatever the tree knows of it. */
+static void what_is_left_bounds_the_error(void **state)
+{
+	struct made *m = malloc(sizeof(*m));
+	double part, total = 0;
+
+	make(m, 0, 0);
+	for (unsigned f = 0; f < FUNCS; f++) {
+		m->group[f].low = m->group[f].instructions / 100;
+		m->group[f].high = m->group[f].instructions * 100;
+	}
+	apply(m, &part);
+	for (unsigned f = 0; f < FUNCS; f++)
+		total += m->group[f].instructions;
+	assert_true(part > 0.85);
+	assert_true(m->group[0].high < total && m->group[0].low > 0.1 * total);
+	assert_true(m->group[2].high < 0.4 * total);
+	free(m);
 }
 
 /* All is in segments: shares are what ran, however time has it, and nodes follow. */
@@ -241,9 +291,14 @@ static void damage_is_no_number(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(waiting_does_not_count),       cmocka_unit_test(the_rest_is_kept),
-		cmocka_unit_test(what_diverged_is_no_evidence), cmocka_unit_test(what_is_long_is_most_of_it),
-		cmocka_unit_test(too_few_change_nothing),       cmocka_unit_test(damage_is_no_number),
+		cmocka_unit_test(calls_are_counted),
+		cmocka_unit_test(what_is_left_bounds_the_error),
+		cmocka_unit_test(waiting_does_not_count),
+		cmocka_unit_test(the_rest_is_kept),
+		cmocka_unit_test(what_diverged_is_no_evidence),
+		cmocka_unit_test(what_is_long_is_most_of_it),
+		cmocka_unit_test(too_few_change_nothing),
+		cmocka_unit_test(damage_is_no_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,9 +202,9 @@ static int set_shares(const struct counts_record *r, struct segment_shares *out)
 		if (d->called < CALLED_LEAST || !(d->calls > 0))
 			continue;
 		out->calls[d->function] = d->calls / all;
-		out->calls_var[d->function] = more * fmax(0, d->calls_square / (d->calls * d->calls) -
-								     2 * d->calls_with_all / (d->calls * all) +
-								     square / (all * all));
+		out->calls_var[d->function] =
+			more * fmax(0, d->calls_square / (d->calls * d->calls) -
+					       2 * d->calls_with_all / (d->calls * all) + square / (all * all));
 	}
 	/* another stretch may have met what none did, or have met only that */
 	for (size_t i = 0; i < r->funcs; i++)
