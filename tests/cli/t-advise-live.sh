@@ -56,3 +56,7 @@ done
 ACCPERF_BREAKPOINTS=off accperf record -q -o long.data --effort high -- "$WORKLOADS/bwt" --seconds 3 >/dev/null 2>rounds.txt
 check "compress: seldom called, and told so" told long.data compress \
 	"$(sed -n 's/bwt: \([0-9]*\) rounds in \([0-9.]*\) s/3 * \1 \/ \2/p' rounds.txt | jq -n -f /dev/stdin)"
+accperf counts -i long.data --json 2>/dev/null >long.counts; accperf counts -i long.data --stdio >long.txt 2>/dev/null
+check "... and counts has the same end, and no guess" jq -e '.functions[] | select(.name == "compress") |
+	.calls == null and .per_second.value == null and .per_second.low == 0 and .per_second.high > 0' long.counts
+check "... which its text shows" grep -qE '<[0-9.]+[kM]? .* compress$' long.txt
