@@ -586,8 +586,9 @@ struct fmt_offload_cost {
 	/* Of memory displaced from the caches near the core, as behind a hit: a line that is waited for, a byte
 	 * that is streamed, beyond what they take from there; 0 = not measured. */
 	double line_ns, byte_ns;
+	double far_byte_ns; /* the same byte, at a place that nothing fetched ahead, from behind the second cache */
 };
-_Static_assert(sizeof(struct fmt_offload_cost) == 128, "fmt_offload_cost");
+_Static_assert(sizeof(struct fmt_offload_cost) == 136, "fmt_offload_cost");
 
 #include "format_exact.h"
 

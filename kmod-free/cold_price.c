@@ -42,6 +42,24 @@ static double stream_ns(uint8_t *to, const uint8_t *from, size_t step)
 	return (double)(clock_cpu() - began) / STREAMED;
 }
 
+/* Copies pieces of one half to the other, at drawn places. */
+static double scattered_ns(uint8_t *p, size_t half, uint32_t *at)
+{
+	uint64_t began = clock_cpu();
+	uint32_t x = *at;
+
+	for (size_t i = 0; i < STREAMED / PIECE; i++) {
+		size_t place;
+
+		x = x * 1664525u + 1013904223u;
+		place = (x >> 8) % (half - PIECE);
+		memcpy(p + half + place, p + place, PIECE);
+		__asm__ volatile("" ::"r"(p) : "memory");
+	}
+	*at = x;
+	return (double)(clock_cpu() - began) / STREAMED;
+}
+
 static double middle(double ns[ROUNDS])
 {
 	qsort(ns, ROUNDS, sizeof(*ns), by_double);
@@ -51,8 +69,8 @@ static double middle(double ns[ROUNDS])
 struct cold_price cold_price(void)
 {
 	uint8_t *p = mmap(NULL, FAR, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	double far[ROUNDS], near[ROUNDS], streamed[ROUNDS], again[ROUNDS];
-	struct cold_price c = { 0, 0 };
+	double far[ROUNDS], near[ROUNDS], streamed[ROUNDS], again[ROUNDS], scattered[ROUNDS];
+	struct cold_price c = { 0, 0, 0 };
 	uint32_t at = 1;
 
 	if (p != MAP_FAILED) {
@@ -63,10 +81,12 @@ struct cold_price cold_price(void)
 			again[i] = stream_ns(p + STREAMED, p, 0);
 			stream_ns(p + STREAMED, p, PIECE);
 			streamed[i] = stream_ns(p + STREAMED, p, PIECE);
+			scattered[i] = scattered_ns(p, FAR / 2, &at);
 		}
 		munmap(p, FAR);
 		c.line_ns = fmax(middle(far) - middle(near), 0);
 		c.byte_ns = fmax(middle(streamed) - middle(again), 0);
+		c.far_byte_ns = fmax(middle(scattered) - middle(again), 0);
 	}
 	return c;
 }

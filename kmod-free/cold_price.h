@@ -10,6 +10,8 @@
 struct cold_price {
 	double line_ns; /* of each line that is waited for, one after another: from behind the second cache */
 	double byte_ns; /* of each byte that is copied: from the second cache, as it is fetched ahead */
+	/* the same from behind the second cache, at places that are drawn: of that a hit displaces nothing to all */
+	double far_byte_ns;
 };
 
 /* On memory of our own; 0: cannot be measured. Takes some milliseconds. */

@@ -20,6 +20,10 @@ static void test_price(void **state)
 	assert_true(c.line_ns > 0 && c.line_ns < 20000);
 	assert_true(c.byte_ns > 0 && 64 * c.byte_ns < 20000);
 	assert_true(c.line_ns > 4 * c.byte_ns);
+	/* behind the second cache, where nothing fetches ahead, a byte takes more */
+	for (int i = 0; i < 5 && !(c.far_byte_ns > c.byte_ns); i++)
+		c = cold_price();
+	assert_true(c.far_byte_ns > c.byte_ns && 64 * c.far_byte_ns < 20000);
 }
 
 int main(void)

@@ -140,6 +140,12 @@ static double single_call(const struct offload_item *it, double q, double excess
 	return ns > fmax(it->below_ns, excess) ? ns - excess : NAN;
 }
 
+/* What a hit displaced of a call's data lies in the second cache, or behind it: recordings before knew only the former. */
+static double cold_byte_ns(const struct fmt_offload_cost *c)
+{
+	return fmax(c->byte_ns, c->far_byte_ns);
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
 	/* some begin by handing over nothing: it takes nothing, and there is nothing in it to offload */
@@ -151,7 +157,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double calls = some * (isnan(it->estimate) ? it->low : it->estimate), scatter, cold = 0;
 	double known = some * (double)(it->calls - it->unknown_bytes);
 	struct figure excess = probe_excess(it, g->offload->cost.byte_ns);
-	double byte = g->offload->cost.byte_ns, few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
+	double byte = cold_byte_ns(&g->offload->cost), few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
 	       taken = taken_inside(g), drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;

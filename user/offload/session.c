@@ -347,6 +347,7 @@ void session_put_cost(struct offload_session *s)
 		.fault_ns = s->fault_ns,
 		.line_ns = s->cold.line_ns,
 		.byte_ns = s->cold.byte_ns,
+		.far_byte_ns = s->cold.far_byte_ns,
 	};
 
 	s->sink.put(s->sink.ctx, FMT_OFFLOAD_COST, &f, sizeof(f));
