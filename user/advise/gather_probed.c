@@ -140,7 +140,7 @@ static double single_call(const struct offload_item *it, double q, double excess
 	return ns > fmax(it->below_ns, excess) ? ns - excess : NAN;
 }
 
-/* What a hit displaced of a call's data lies in the second cache, or behind it: recordings before knew only the former. */
+/* What a hit displaced of a call's data lies in the second cache, or behind it: older recordings know the former. */
 static double cold_byte_ns(const struct fmt_offload_cost *c)
 {
 	return fmax(c->byte_ns, c->far_byte_ns);

@@ -57,11 +57,11 @@ struct counts_row {
 	uint64_t addr;
 	const char *file;
 	uint32_t line;
-	struct counts_figure share;  /* of the program's instructions */
+	struct counts_figure share; /* of the program's instructions */
 	/* entries per second of CPU time; without a value, and with a higher end: at most so many (counts_at_most()) */
 	struct counts_figure second;
 	double calls; /* entries in the recording; NaN unknown */
-	double time;                 /* share of user time; NaN: no samples */
+	double time;  /* share of user time; NaN: no samples */
 	uint64_t samples;
 	double trust;        /* 0: its share is its time share; 1: by counts alone */
 	double by_segments;  /* part of it that segments told */

@@ -60,9 +60,9 @@ struct counts_record {
 	uint64_t recording;            /* tells this recording from others; 0: nothing does */
 	bool merged;                   /* of several recordings, whose counts are not kept */
 	uint64_t bursts, burst_instructions;
-	uint64_t bursts_cut;      /* of them those that ended at a system call */
-	struct branches branches; /* ways that bursts went */
-	bool ways_lost;           /* they make no sense */
+	uint64_t bursts_cut;         /* of them those that ended at a system call */
+	struct branches branches;    /* ways that bursts went */
+	bool ways_lost;              /* they make no sense */
 	struct fmt_segment *segment; /* in the order of time */
 	size_t segments, segment_cap;
 	struct drawn_time {
@@ -95,7 +95,7 @@ struct segment_shares;
 /* A tree and what it points to. Groups are the functions, in the record's order; time in ns. */
 struct counts_built {
 	struct counts_tree tree;
-	size_t *link_of; /* by link of the tree: index into record.link */
+	size_t *link_of;                 /* by link of the tree: index into record.link */
 	struct segment_shares *segments; /* what they told of it; NULL: it is not solved */
 };
 

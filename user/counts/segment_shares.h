@@ -8,8 +8,8 @@
  *	share(f) = part * segments(f) + (1 - part) * rest(f) / sum of rests
  *	rest(f) = what the tree says of f - part * segments(f), at least 0
  *
- * How often a function is entered in them needs no speed: segments are counted, and what each entered is known. Where the
- * speed is known more closely than how many there are, that is taken.
+ * How often a function is entered in them needs no speed: segments are counted, and what each entered is known. Where
+ * the speed is known more closely than how many there are, that is taken.
  *
  *	calls(f) = calls of f in verified segments / their instructions * verified instructions a second of CPU time
  *
@@ -25,7 +25,7 @@ struct segment_shares {
 	double *share, *var;   /* by function of the record: of all instructions in segments; NULL where part is 0 */
 	/* the same: entries for each instruction of verified segments, and the variance of their logs; NaN: not told */
 	double *calls, *calls_var;
-	/* instructions of verified segments in a second of the CPU time of user code, as they are counted; of its log */
+	/* instructions of verified segments in a second of the CPU time of user code, as counted; of its log */
 	double told, told_var;
 	uint32_t stretches;
 };

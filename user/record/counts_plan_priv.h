@@ -45,7 +45,7 @@ struct plan_func {
 	bool met_now;
 	double replayed; /* instructions of bursts, decayed */
 	unsigned bursts;
-	double drawn_now; /* instructions of verified segments in this stretch */
+	double drawn_now;  /* instructions of verified segments in this stretch */
 	double called_now; /* calls of it in them */
 	struct fmt_counts_drawn drawn;
 	struct {
