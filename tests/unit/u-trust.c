@@ -249,6 +249,32 @@ static void interpreters_are_known_by_their_files(void **state)
 	flow_release(&f);
 }
 
+/* Of 107 samples of a server twelve were its own code's: their blocks' loads and stores are no more evidence. */
+static void loads_of_a_block_are_one_sample(void **state)
+{
+	struct in_func funcs[] = { { .name = "serve", .object = "app" }, { .name = "(kernel:recvfrom)", .object = "" } };
+	struct in_function_time times[] = { { .self_ns = 1e9, .samples = 12 }, { .self_ns = 8e9, .samples = 95 } };
+	struct flow_input in = {
+		.duration_ns = 10e9, .lost = 0, .funcs = funcs, .func_count = 2, .times = times
+	};
+	struct objects o = { .samples = 300 };
+	struct timeline tl = { .samples = 300, .slices = 10 };
+	struct trust_evidence v;
+	struct trust t;
+	struct flow f;
+
+	plant_flow(&f, "other", 1);
+	v = trust_of_flow(&in, &f);
+	assert_float_equal(v.fact[TRUST_SAMPLES], 12, 0);
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_int_equal(t.mark, TRUST_DO_NOT_USE);
+	assert_string_equal(t.reason, "samples of user code: 12");
+	assert_string_equal(t.remedy, "record 300 s, while the program works");
+	assert_float_equal(trust_of_objects(&in, &o).fact[TRUST_SAMPLES], 12, 0);
+	assert_float_equal(trust_of_timeline(&in, &tl).fact[TRUST_SAMPLES], 12, 0);
+	flow_release(&f);
+}
+
 static void evidence_of_a_report(void **state)
 {
 	struct profile_counter lost[] = { { "CPU time without a sample, us", 1000, false, false } };
@@ -302,6 +328,7 @@ int main(void)
 		cmocka_unit_test(words),
 		cmocka_unit_test(evidence_of_a_flow),
 		cmocka_unit_test(interpreters_are_known_by_their_files),
+		cmocka_unit_test(loads_of_a_block_are_one_sample),
 		cmocka_unit_test(evidence_of_a_report),
 		cmocka_unit_test(bounds_from_below_are_no_figures),
 	};

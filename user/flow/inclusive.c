@@ -12,6 +12,8 @@
 #include "util/grow.h"
 #include "util/normal.h"
 
+#define SURE 1e-9 /* of a chance: nearer to never or always it is that, and sums of weights are not */
+
 /* Reads that agree in all that matters here. */
 struct inclusive_group {
 	uint32_t edge, reader, writer; /* edge: of the result; stacks: index + 1, 0 unknown */
@@ -348,18 +350,31 @@ static void touch(struct inclusive_work *w, uint32_t func)
 	}
 }
 
-/* Where a stack is not known, what is decided in proportion may be all one way: a reader may always meet what was
- * written from the same caller. What nobody knows the writer of may have been written inside. */
+/* The least and the most that a function may be on the stack of one end. Where the stack is not known a chance between
+ * never and always may be either, as reads of one edge need not be like others; where it is known it stays. */
+static void side_bounds(const struct inclusive_side *s, uint32_t f, bool guessed, double *least, double *most)
+{
+	double p = s->p[f];
+	bool open = guessed && p > SURE && p < 1 - SURE;
+
+	*least = open ? 0 : fmax(0, p - s->vague);
+	*most = open ? 1 : fmin(1, p + s->vague);
+}
+
+/* What nobody knows the writer of may have been written inside. */
 static void widen_where_guessed(struct inclusive_work *w, uint32_t f, double bytes, bool guessed[2])
 {
 	double r = w->reader.p[f], wr = w->writer.p[f], in = bytes * r * (1 - wr), out = bytes * (1 - r) * wr;
-	bool open = (guessed[0] && r > 0 && r < 1) || (guessed[1] && wr > 0 && wr < 1);
-	double part = open ? 1 : fmin(1, fmax(w->reader.vague, w->writer.vague)), both = bytes * r * wr * part;
+	double read[2], written[2];
 
-	w->all.in_less[f] += w->writer_unknown ? in : in * part;
-	w->all.out_less[f] += out * part;
-	w->all.in_more[f] += both;
-	w->all.out_more[f] += both;
+	side_bounds(&w->reader, f, guessed[0], &read[0], &read[1]);
+	side_bounds(&w->writer, f, guessed[1], &written[0], &written[1]);
+	if (w->writer_unknown)
+		written[1] = 1;
+	w->all.in_less[f] += in - bytes * read[0] * (1 - written[1]);
+	w->all.in_more[f] += bytes * read[1] * (1 - written[0]) - in;
+	w->all.out_less[f] += out - bytes * (1 - read[1]) * written[0];
+	w->all.out_more[f] += bytes * (1 - read[0]) * written[1] - out;
 }
 
 static bool stack_is_whole(const struct inclusive_work *w, uint32_t stack)

@@ -121,6 +121,16 @@ static double interpreted(const struct flow_input *in)
 	return part_or_nan(of, all);
 }
 
+/* Those of user code: each is the loads and stores of a block, which are no samples of their own. */
+static double user_samples(const struct flow_input *in)
+{
+	double n = 0;
+
+	for (uint32_t i = 0; i < in->func_count; i++)
+		n += in->funcs[i].name[0] == '(' ? 0 : (double)in->times[i].samples;
+	return n;
+}
+
 /* The same from what the estimators work on, which is another reading of the same file. */
 static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 {
@@ -135,6 +145,9 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 	for (uint32_t i = 0; in->times && i < in->func_count; i++)
 		samples += (double)in->times[i].samples;
 	v.fact[TRUST_LOST] = part_or_nan(in->lost, in->lost + samples);
+	/* what was drawn from a counted run has no times */
+	if (samples > 0)
+		v.fact[TRUST_SAMPLES] = user_samples(in);
 	v.fact[TRUST_INTERPRETED] = interpreted(in);
 	return v;
 }
@@ -203,7 +216,7 @@ struct trust_evidence trust_of_flow(const struct flow_input *in, const struct fl
 	if (exact)
 		return v;
 	of_edges(f, &v);
-	v.fact[TRUST_SAMPLES] = f->loads;
+	v.fact[TRUST_SAMPLES] = fmin(v.fact[TRUST_SAMPLES], f->loads);
 	v.fact[TRUST_RATE] = time_scale_known(in, f->time_bias);
 	v.fact[TRUST_MODELLED] = modelled(in);
 	if (f->inclusive)
@@ -228,9 +241,9 @@ struct trust_evidence trust_of_objects(const struct flow_input *in, const struct
 		return v;
 	for (size_t i = 0; i < o->row_count; i++) {
 		ranges += !strcmp(o->rows[i].kind, "inferred") ? o->rows[i].share : 0;
-		noise += sampling_error(o->rows[i].share, o->samples) / 2;
+		noise += sampling_error(o->rows[i].share, fmin(v.fact[TRUST_SAMPLES], o->samples)) / 2;
 	}
-	v.fact[TRUST_SAMPLES] = o->samples;
+	v.fact[TRUST_SAMPLES] = fmin(v.fact[TRUST_SAMPLES], o->samples);
 	v.fact[TRUST_RATE] = time_scale_known(in, o->time_bias);
 	v.fact[TRUST_MODELLED] = modelled(in);
 	v.fact[TRUST_RANGES] = ranges;
@@ -248,8 +261,8 @@ struct trust_evidence trust_of_timeline(const struct flow_input *in, const struc
 	for (uint32_t i = 0; i < t->row_count; i++)
 		all += t->rows[i].total;
 	for (uint32_t i = 0; i < t->row_count && all > 0; i++)
-		noise += sampling_error(t->rows[i].total / all, t->samples) / 2;
-	v.fact[TRUST_SAMPLES] = t->samples;
+		noise += sampling_error(t->rows[i].total / all, fmin(v.fact[TRUST_SAMPLES], t->samples)) / 2;
+	v.fact[TRUST_SAMPLES] = fmin(v.fact[TRUST_SAMPLES], t->samples);
 	v.fact[TRUST_RATE] = time_scale_known(in, in->access_count && (in->access[0].flags & FMT_A_TIME));
 	v.fact[TRUST_MODELLED] = modelled(in);
 	v.fact[TRUST_PER_SLICE] = part_or_nan(t->samples, t->slices);
