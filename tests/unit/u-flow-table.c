@@ -147,6 +147,12 @@ static void shares_of_both_kinds_go_with_the_speed(void **state)
 		/* a call's bytes are surer than their share */
 		r = flow_edge_bytes(&f, flow_get(&f, a, call));
 		assert_true(r.value == 200 && r.low == 190 && r.high == 210);
+		/* so are the bytes of who wrote for calls, and of them what the calls took is sure */
+		r = flow_amounts_taken(&f, (struct flow_range){ 1000, 1000, 1000 }, 200);
+		assert_true(i == 2 ? isnan(r.value) && r.low == 200 && isnan(r.high)
+				   : r.value == 1000 && r.low == 200 + 800 * of[i].low && r.high == 200 + 800 * of[i].high);
+		r = flow_amounts_taken(&f, (struct flow_range){ 200, 190, 210 }, 200);
+		assert_true(r.value == 200 && r.low == 190 && r.high == 210);
 		/* the rest is what the calls leave */
 		code = flow_edge_share(&f, flow_get(&f, a, b));
 		assert_true(fabs(code.value - .8) < 1e-9 && code.low < .71 && code.high > .89 && code.high <= 1);

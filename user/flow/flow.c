@@ -343,6 +343,27 @@ struct flow_range flow_amounts(const struct flow *f, double v, double low, doubl
 	return (struct flow_range){ flow_amount(f, v), low * f->speed_low, high * f->speed_high };
 }
 
+/* Errors that have nothing to do with each other add in squares. */
+static double in_squares(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
+
+struct flow_range flow_amounts_taken(const struct flow *f, struct flow_range of, double taken)
+{
+	double rest = fmax(0, of.value - taken);
+
+	if (!(taken > 0))
+		return flow_amounts(f, of.value, of.low, of.high);
+	if (!flow_has_amounts(f)) /* what was taken is not less than the whole's lower end without the rest */
+		return rest > 0 ? (struct flow_range){ NAN, fmax(0, of.low - rest), NAN } : of;
+	return (struct flow_range){
+		of.value,
+		fmax(0, of.value - in_squares(of.value - of.low, rest * (1 - f->speed_low))),
+		of.value + in_squares(of.high - of.value, rest * (f->speed_high - 1)),
+	};
+}
+
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e)
 {
 	/* whatever speed the code has */
@@ -357,12 +378,6 @@ static double share_at(const struct flow *f, double v, double taken, double spee
 	double called = flow_taken(f) / f->part, whole = called + (flow_whole(f) - called) * speed;
 
 	return (taken + (v - taken) * speed) / whole;
-}
-
-/* Errors that have nothing to do with each other add in squares. */
-static double in_squares(double a, double b)
-{
-	return sqrt(a * a + b * b);
 }
 
 struct flow_range flow_share(const struct flow *f, struct flow_range of, double taken)

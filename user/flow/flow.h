@@ -162,6 +162,8 @@ struct flow_range flow_edge_unique(const struct flow *f, const struct flow_edge 
 bool flow_has_amounts(const struct flow *f);
 double flow_amount(const struct flow *f, double v);
 struct flow_range flow_amounts(const struct flow *f, double v, double low, double high);
+/* Of an amount of which system calls took so much: the rest alone goes with the speed of the code. */
+struct flow_range flow_amounts_taken(const struct flow *f, struct flow_range of, double taken);
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e);
 /* Of an amount of which system calls took so much. Their bytes were counted, those of code go with its speed: a share
  * of both is no surer than that. Of flow_whole(): within 0 to 1. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow/estimators.h"
+#include "flow/writer_error.h"
 #include "util/bisect.h"
 #include "util/grow.h"
 #include "util/normal.h"
@@ -22,7 +23,7 @@ struct inclusive_group {
 
 /* On which stacks a function reads (or writes): sorted by it, so that its share of each is at hand. */
 struct habit {
-	uint32_t func, stack;
+	uint32_t func, stack, samples;
 	double weight;
 };
 
@@ -38,6 +39,7 @@ struct inclusive_side { /* how likely each function is on the stack of one end o
 	uint32_t *touched;
 	uint32_t count;
 	double vague; /* part of it that is a guess */
+	double seen;  /* samples that a guess of it rests on */
 };
 
 /* A function is the `at`-th of a stack that is whole, from the leaf; stack: into work.weight. */
@@ -54,6 +56,7 @@ struct stack_weight {
 struct inclusive_sums { /* by function of the input */
 	double *in, *out, *local, *n, *in_var, *out_var;
 	double *in_taken, *out_taken; /* of in and out: what system calls took */
+	double *taken_var, *taken_more; /* of out_var and out_more: the same */
 	/* what may be otherwise: bytes counted that may not be, and the reverse */
 	double *in_less, *in_more, *out_less, *out_more;
 };
@@ -71,14 +74,17 @@ struct inclusive_work {
 	size_t habit_count[2], habit_cap[2];
 	struct intern habit_keys[2];
 	struct inclusive_callers *callers; /* by function of the input, filled when asked for */
+	struct inclusive_callers *beside;  /* by object: of its innermost function on each stack that it is on, and that */
 	struct inclusive_callers anybody;  /* of any stack that is whole */
-	struct stack_place *place;         /* where functions are on stacks: by function */
+	struct intern objects;
+	struct stack_place *place; /* where functions are on stacks: by function */
 	size_t place_count, place_cap;
 	struct intern place_keys;
 	struct stack_weight *weight; /* of stacks that are whole */
 	size_t weight_count, weight_cap;
 	struct inclusive_side reader, writer, extra; /* extra: room */
-	bool writer_unknown;                         /* of the group at hand */
+	bool writer_unknown, taken;                  /* of the group at hand; taken: by a system call */
+	double all_taken;                            /* by system calls, of all edges: they were counted */
 	struct inclusive_sums all, edge;             /* edge: of the edge at hand */
 	uint32_t *edge_touched;
 	uint32_t edge_touched_count;
@@ -160,6 +166,7 @@ static int learn_habits(struct inclusive_work *w)
 				w->habit[k][w->habit_count[k]++] = (struct habit){ .func = a->func, .stack = a->stack };
 			/* the census has no weight, but it is better than nothing */
 			w->habit[k][id - 1].weight += bytes > 0 ? bytes : 1e-6;
+			w->habit[k][id - 1].samples++;
 		}
 	}
 	for (int k = 0; k < 2; k++)
@@ -188,7 +195,7 @@ static void clear_side(struct inclusive_side *s)
 {
 	while (s->count)
 		s->p[s->touched[--s->count]] = 0;
-	s->vague = 0;
+	s->vague = s->seen = 0;
 }
 
 /* Where each function is on which stack; of samples that stand for nothing nothing is learned. */
@@ -224,21 +231,22 @@ static int learn_places(struct inclusive_work *w)
 	return 0;
 }
 
-/* What is further out than places[first..last) on their stacks. */
-static int sum_callers(struct inclusive_work *w, size_t first, size_t last, bool from_leaf, struct inclusive_callers *c)
+/* What is further out than place[first..last) on their stacks; from_it: they themselves, too. */
+static int sum_callers(struct inclusive_work *w, const struct stack_place *place, size_t first, size_t last,
+		       bool from_it, struct inclusive_callers *c)
 {
 	struct inclusive_side *s = &w->extra;
 	double all = 0;
 
 	clear_side(s);
 	for (size_t i = first; i < last; i++)
-		all += w->weight[w->place[i].stack].weight;
+		all += w->weight[place[i].stack].weight;
 	for (size_t i = first; i < last && all > 0; i++) {
-		const struct stack_weight *at = &w->weight[w->place[i].stack];
+		const struct stack_weight *at = &w->weight[place[i].stack];
 		const struct in_stack *st = &w->in->stack[at->stack - 1];
 
 		c->seen += at->samples;
-		for (uint32_t k = from_leaf ? 0 : w->place[i].at + 1; k < st->count; k++)
+		for (uint32_t k = place[i].at + !from_it; k < st->count; k++)
 			put_p(s, w->in->stack_func[st->first + k], at->weight / all);
 	}
 	c->func = malloc((s->count + 1) * sizeof(*c->func));
@@ -255,17 +263,68 @@ static int sum_callers(struct inclusive_work *w, size_t first, size_t last, bool
 /* The place of the leaf of each stack stands for all of it. */
 static int learn_anybody(struct inclusive_work *w)
 {
-	size_t n = 0;
-	struct stack_place *all = w->place, *leaf = calloc(w->weight_count + 1, sizeof(*leaf));
+	struct stack_place *leaf = calloc(w->weight_count + 1, sizeof(*leaf));
 	int err = leaf ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; leaf && i < w->weight_count; i++)
-		leaf[n++] = (struct stack_place){ .stack = i };
-	w->place = leaf;
+		leaf[i] = (struct stack_place){ .stack = i };
 	if (!err)
-		err = sum_callers(w, 0, n, true, &w->anybody);
-	w->place = all;
+		err = sum_callers(w, leaf, 0, w->weight_count, true, &w->anybody);
 	free(leaf);
+	return err;
+}
+
+static uint32_t object_id(struct inclusive_work *w, uint32_t func)
+{
+	const char *object = w->in->funcs[func].object;
+	bool added;
+
+	return intern_add(&w->objects, object, strlen(object) + 1, &added);
+}
+
+/* Each object's innermost place on each stack, as stack_place of its id. */
+static int innermost_of_objects(struct inclusive_work *w, struct stack_place **out, size_t *count)
+{
+	uint32_t *last = calloc(w->in->func_count + 2, sizeof(*last)); /* by object: the stack it was met on last, + 1 */
+	size_t cap = 0;
+	int err = last ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < w->weight_count && !err; i++) {
+		const struct in_stack *st = &w->in->stack[w->weight[i].stack - 1];
+
+		for (uint32_t k = 0; k < st->count && !err; k++) {
+			uint32_t id = object_id(w, w->in->stack_func[st->first + k]);
+			struct stack_place place = { .func = id, .stack = i, .at = k };
+
+			if (id && last[id] == i + 1)
+				continue;
+			err = id && PUSH(*out, *count, cap, 256, place) ? 0 : -ENOMEM;
+			last[id] = i + 1;
+		}
+	}
+	free(last);
+	if (*count)
+		qsort(*out, *count, sizeof(**out), by_place_of_stack);
+	return err;
+}
+
+/* Who is further out than the code of an object: what calls a function that nobody was seen in is most likely who calls
+ * its neighbours; a library's are not called by what it does not know. */
+static int learn_beside(struct inclusive_work *w)
+{
+	struct stack_place *place = NULL;
+	size_t count = 0;
+	int err = innermost_of_objects(w, &place, &count);
+
+	w->beside = calloc(w->in->func_count + 2, sizeof(*w->beside));
+	if (!w->beside)
+		err = -ENOMEM;
+	for (size_t i = 0, end; i < count && !err; i = end) {
+		for (end = i + 1; end < count && place[end].func == place[i].func; end++)
+			;
+		err = sum_callers(w, place, i, end, true, &w->beside[place[i].func]);
+	}
+	free(place);
 	return err;
 }
 
@@ -277,26 +336,31 @@ static int learn_callers(struct inclusive_work *w)
 	for (size_t i = 0, end; i < w->place_count && !err; i = end) {
 		for (end = i + 1; end < w->place_count && w->place[end].func == w->place[i].func; end++)
 			;
-		err = sum_callers(w, i, end, false, &w->callers[w->place[i].func]);
+		err = sum_callers(w, w->place, i, end, false, &w->callers[w->place[i].func]);
 	}
+	if (!err)
+		err = learn_beside(w);
 	return err ? err : learn_anybody(w);
 }
 
-/* What is further out than `func`, which is innermost or where a stack was cut. Where nobody ever saw, what is on any
- * stack: nothing tells that main is not. */
-static void put_callers(const struct inclusive_work *w, struct inclusive_side *s, uint32_t func, double p)
+/* What is further out than `func`, which is innermost or where a stack was cut. Where nobody ever saw, what is where
+ * code of its object is, else what is on any stack: nothing tells that main is not. */
+static void put_callers(struct inclusive_work *w, struct inclusive_side *s, uint32_t func, double p)
 {
 	const struct inclusive_callers *c = &w->callers[func];
 
 	if (!c->seen) {
-		c = &w->anybody;
+		uint32_t object = object_id(w, func);
+
+		c = object <= w->in->func_count && w->beside[object].seen ? &w->beside[object] : &w->anybody;
 		s->vague += p;
 	}
+	s->seen += p * c->seen;
 	for (uint32_t i = 0; i < c->count; i++)
 		put_p(s, c->func[i], p * c->p[i]);
 }
 
-static void put_stack_functions(const struct inclusive_work *w, struct inclusive_side *s, uint32_t stack, double p)
+static void put_stack_functions(struct inclusive_work *w, struct inclusive_side *s, uint32_t stack, double p)
 {
 	const struct in_stack *st = &w->in->stack[stack - 1];
 
@@ -318,8 +382,7 @@ static size_t habits_of(const struct inclusive_work *w, int writes, uint32_t fun
 }
 
 /* Pseudo-functions are outside of everything. */
-static void fill_side(const struct inclusive_work *w, struct inclusive_side *s, int writes, uint32_t stack,
-		      uint32_t func)
+static void fill_side(struct inclusive_work *w, struct inclusive_side *s, int writes, uint32_t stack, uint32_t func)
 {
 	const struct habit *h = w->habit[writes];
 	size_t first, end;
@@ -331,6 +394,8 @@ static void fill_side(const struct inclusive_work *w, struct inclusive_side *s, 
 	first = habits_of(w, writes, func, &end);
 	for (size_t i = first; i < end; i++)
 		all += h[i].weight;
+	for (size_t i = first; i < end && !stack; i++)
+		s->seen += h[i].samples;
 	if (stack)
 		put_stack_functions(w, s, stack, 1);
 	else if (all > 0)
@@ -350,15 +415,21 @@ static void touch(struct inclusive_work *w, uint32_t func)
 	}
 }
 
-/* The least and the most that a function may be on the stack of one end. Where the stack is not known a chance between
- * never and always may be either, as reads of one edge need not be like others; where it is known it stays. */
-static void side_bounds(const struct inclusive_side *s, uint32_t f, bool guessed, double *least, double *most)
+/*
+ * The least and the most that a function may be on the stack of one end. Where the stack is not known, what one function
+ * reads of another may lie all on one side, however others' bytes are split: never and always are as likely as samples
+ * say, and what is less likely than an interval of this level leaves out is left out.
+ */
+static void side_bounds(const struct inclusive_work *w, const struct inclusive_side *s, uint32_t f, bool guessed,
+			double *least, double *most)
 {
-	double p = s->p[f];
-	bool open = guessed && p > SURE && p < 1 - SURE;
+	double p = s->p[f], tail = (1 - w->o->level) / 2;
+	struct flow_range chance = { p, p, p };
 
-	*least = open ? 0 : fmax(0, p - s->vague);
-	*most = open ? 1 : fmin(1, p + s->vague);
+	if (guessed && p > SURE && p < 1 - SURE && s->seen > 0)
+		chance = writer_proportion(p, s->seen, normal_half(w->o->level));
+	*least = fmax(0, (1 - chance.low > tail && guessed && p < 1 - SURE ? 0 : chance.low) - s->vague);
+	*most = fmin(1, (chance.high > tail && guessed && p > SURE ? 1 : chance.high) + s->vague);
 }
 
 /* What nobody knows the writer of may have been written inside. */
@@ -367,14 +438,15 @@ static void widen_where_guessed(struct inclusive_work *w, uint32_t f, double byt
 	double r = w->reader.p[f], wr = w->writer.p[f], in = bytes * r * (1 - wr), out = bytes * (1 - r) * wr;
 	double read[2], written[2];
 
-	side_bounds(&w->reader, f, guessed[0], &read[0], &read[1]);
-	side_bounds(&w->writer, f, guessed[1], &written[0], &written[1]);
+	side_bounds(w, &w->reader, f, guessed[0], &read[0], &read[1]);
+	side_bounds(w, &w->writer, f, guessed[1], &written[0], &written[1]);
 	if (w->writer_unknown)
 		written[1] = 1;
 	w->all.in_less[f] += in - bytes * read[0] * (1 - written[1]);
 	w->all.in_more[f] += bytes * read[1] * (1 - written[0]) - in;
 	w->all.out_less[f] += out - bytes * (1 - read[1]) * written[0];
 	w->all.out_more[f] += bytes * (1 - read[0]) * written[1] - out;
+	w->all.taken_more[f] += w->taken ? bytes * (1 - read[0]) * written[1] - out : 0;
 }
 
 static bool stack_is_whole(const struct inclusive_work *w, uint32_t stack)
@@ -415,8 +487,6 @@ static double variance_of_part(double part, const struct flow_edge *e, double n,
 
 static void end_edge(struct inclusive_work *w, const struct flow_edge *e, double n)
 {
-	bool call = flow_is_call(&w->f->funcs[e->consumer]);
-
 	while (w->edge_touched_count) {
 		uint32_t f = w->edge_touched[--w->edge_touched_count];
 
@@ -424,8 +494,9 @@ static void end_edge(struct inclusive_work *w, const struct flow_edge *e, double
 		w->all.out[f] += w->edge.out[f];
 		w->all.local[f] += w->edge.local[f];
 		w->all.n[f] += w->edge.n[f];
-		w->all.in_taken[f] += call ? w->edge.in[f] : 0;
-		w->all.out_taken[f] += call ? w->edge.out[f] : 0;
+		w->all.in_taken[f] += w->taken ? w->edge.in[f] : 0;
+		w->all.out_taken[f] += w->taken ? w->edge.out[f] : 0;
+		w->all.taken_var[f] += w->taken ? variance_of_part(w->edge.out[f], e, n, Z95) : 0;
 		w->all.in_var[f] += variance_of_part(w->edge.in[f], e, n, Z95);
 		w->all.out_var[f] += variance_of_part(w->edge.out[f], e, n, Z95);
 		w->edge.in[f] = w->edge.out[f] = w->edge.local[f] = w->edge.n[f] = 0;
@@ -452,6 +523,8 @@ static void sum_groups(struct inclusive_work *w)
 		const struct flow_edge *e = &w->f->edges[w->group[i].edge];
 		double bytes = 0, n = 0;
 
+		w->taken = flow_is_call(&w->f->funcs[e->consumer]);
+		w->all_taken += w->taken ? e->bytes : 0;
 		for (j = i; j < w->group_count && w->group[j].edge == w->group[i].edge; j++) {
 			bytes += w->group[j].bytes;
 			n += w->group[j].n;
@@ -506,6 +579,15 @@ static void set_range(double value, double var, double less, double more, double
 	*high = value + half + more;
 }
 
+/* What system calls take of it is no more than all that they took, which was counted. */
+static double most_out(const struct inclusive_work *w, uint32_t f)
+{
+	const struct inclusive_sums *a = &w->all;
+	double rest = sqrt(fmax(0, a->out_var[f] - a->taken_var[f])) + a->out_more[f] - a->taken_more[f];
+
+	return a->out[f] - a->out_taken[f] + rest + w->all_taken;
+}
+
 static void put_out(struct inclusive_work *w)
 {
 	for (uint32_t i = 0; i < w->in->func_count; i++) {
@@ -523,6 +605,7 @@ static void put_out(struct inclusive_work *w)
 		set_range(inc->in, w->all.in_var[i], w->all.in_less[i], w->all.in_more[i], &inc->in_low, &inc->in_high);
 		set_range(inc->out, w->all.out_var[i], w->all.out_less[i], w->all.out_more[i], &inc->out_low,
 			  &inc->out_high);
+		inc->out_high = fmax(inc->out, fmin(inc->out_high, most_out(w, i)));
 		if (t->inc_ns > 0)
 			inc->time_ns = t->inc_ns;
 		if (t->inc_instructions > 0)
@@ -581,7 +664,13 @@ static void release_work(struct inclusive_work *w)
 		free(w->callers[i].func);
 		free(w->callers[i].p);
 	}
+	for (uint32_t i = 0; w->beside && i < w->in->func_count + 2; i++) {
+		free(w->beside[i].func);
+		free(w->beside[i].p);
+	}
 	free(w->callers);
+	free(w->beside);
+	intern_release(&w->objects);
 	free(w->anybody.func);
 	free(w->anybody.p);
 	free(w->place);
@@ -603,7 +692,7 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 	size_t n = in->func_count + 1;
 	uint32_t self = out->func_count;
 	struct inclusive_work w = { .in = in, .o = o, .f = out, .id = malloc(n * sizeof(*w.id)) };
-	double *block = calloc(19 * n, sizeof(*block)), *b = block;
+	double *block = calloc(21 * n, sizeof(*block)), *b = block;
 	uint32_t *lists = malloc(4 * n * sizeof(*lists));
 	int err = -ENOMEM;
 
@@ -627,8 +716,10 @@ int flow_inclusive(const struct flow_input *in, const struct est_opts *o, const 
 					 .out_less = b + 8 * n,
 					 .out_more = b + 9 * n,
 					 .in_taken = b + 10 * n,
-					 .out_taken = b + 11 * n };
-	b += 12 * n;
+					 .out_taken = b + 11 * n,
+					 .taken_var = b + 12 * n,
+					 .taken_more = b + 13 * n };
+	b += 14 * n;
 	w.edge = (struct inclusive_sums){ .in = b, .out = b + n, .local = b + 2 * n, .n = b + 3 * n };
 	out->inclusive = true;
 	out->func_count_self = self;

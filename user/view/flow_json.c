@@ -25,11 +25,13 @@ static void function_share_json(struct json *j, const char *name, const struct f
 
 static void inclusive_json(struct json *j, const struct flow *f, const struct flow_inclusive *n)
 {
+	const struct flow_range in = { n->in, n->in_low, n->in_high }, out = { n->out, n->out_low, n->out_high };
+
 	json_obj(j, "inclusive");
-	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
-	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
-	function_share_json(j, "in_share", f, (struct flow_range){ n->in, n->in_low, n->in_high }, n->in_taken);
-	function_share_json(j, "out_share", f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->out_taken);
+	flow_range_json(j, "in", flow_amounts_taken(f, in, n->in_taken));
+	flow_range_json(j, "out", flow_amounts_taken(f, out, n->out_taken));
+	function_share_json(j, "in_share", f, in, n->in_taken);
+	function_share_json(j, "out_share", f, out, n->out_taken);
 	text_json_whole(j, "local", flow_amount(f, n->local));
 	text_json_whole(j, "samples", n->samples);
 	text_json_whole(j, "instructions", flow_amount(f, n->instructions));
@@ -50,7 +52,7 @@ static void function_json(struct json *j, const struct flow *f, const struct flo
 	json_str(j, "object", n->object);
 	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
 	text_json_whole(j, "in_uma", n->in_uma);
-	flow_range_json(j, "out", flow_amounts(f, n->out, n->out_low, n->out_high));
+	flow_range_json(j, "out", flow_amounts_taken(f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->taken));
 	text_json_whole(j, "out_uma", n->out_uma);
 	function_share_json(j, "in_share", f, (struct flow_range){ n->in, n->in_low, n->in_high },
 			    flow_is_call(n) ? n->in : 0);

@@ -280,7 +280,8 @@ static void amount_or_part(struct buf *out, const struct flow *f, struct flow_ra
 	AUTO_BUF(b);
 
 	if (flow_has_amounts(f) || !isfinite(of.value) || !(flow_whole(f) > 0)) {
-		text_amount(out, flow_amount(f, of.value), columns);
+		of = flow_amounts_taken(f, of, taken);
+		text_amount(out, of.value, columns);
 		half(out, of.value, of.low, of.high);
 		return;
 	}

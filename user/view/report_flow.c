@@ -412,10 +412,10 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	bool bytes = bytes_known(flow, f);
 	const struct flow_func *n = f ? f : &none;
 	const struct flow_inclusive *all = &n->inc;
-	struct flow_range of = flow_computes(n);
+	struct flow_range of = flow_computes(n), out = { n->out, n->out_low, n->out_high };
 
 	flow_range_json(j, "in", bytes ? flow_amounts(flow, n->in, n->in_low, n->in_high) : unknown);
-	flow_range_json(j, "out", bytes ? flow_amounts(flow, n->out, n->out_low, n->out_high) : unknown);
+	flow_range_json(j, "out", bytes ? flow_amounts_taken(flow, out, n->taken) : unknown);
 	text_json_whole(j, "instructions", f ? flow_amount(flow, f->instructions) : NAN);
 	flow_range_json(j, "compute",
 			f && !f->part_of_others ? flow_amounts(flow, of.value, of.low, of.high) : unknown);
@@ -428,8 +428,10 @@ void report_flow_json(struct json *j, const struct flow *flow, const struct flow
 	json_f64(j, "ops_per_byte_high", of.high);
 	text_json_whole(j, "calls", f ? flow_amount(flow, f->calls) : NAN);
 	text_json_whole(j, "access_samples", f ? f->samples : NAN);
-	flow_range_json(j, "inclusive_in", f ? flow_amounts(flow, all->in, all->in_low, all->in_high) : unknown);
-	flow_range_json(j, "inclusive_out", f ? flow_amounts(flow, all->out, all->out_low, all->out_high) : unknown);
+	out = (struct flow_range){ all->in, all->in_low, all->in_high };
+	flow_range_json(j, "inclusive_in", f ? flow_amounts_taken(flow, out, all->in_taken) : unknown);
+	out = (struct flow_range){ all->out, all->out_low, all->out_high };
+	flow_range_json(j, "inclusive_out", f ? flow_amounts_taken(flow, out, all->out_taken) : unknown);
 	text_json_whole(j, "inclusive_compute", f ? flow_amount(flow, all->compute) : NAN);
 	json_f64(j, "inclusive_ops_per_byte", f ? report_ops_per_byte_inclusive(f) : NAN);
 	text_json_whole(j, "inclusive_samples", f ? f->inc.samples : NAN);

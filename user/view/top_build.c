@@ -68,7 +68,7 @@ static void bytes_of_row(const struct flow *flow, const struct flow_func *n, dou
 	if (!(flow->engine == FLOW_EXACT || n->samples > 0 || n->in > 0 || n->out > 0))
 		return;
 	in = flow_amounts(flow, n->in, n->in_low, n->in_high);
-	out = flow_amounts(flow, n->out, n->out_low, n->out_high);
+	out = flow_amounts_taken(flow, (struct flow_range){ n->out, n->out_low, n->out_high }, n->taken);
 	v[TOP_IN] = in.value / seconds;
 	v[TOP_IN_LOW] = in.low / seconds;
 	v[TOP_IN_HIGH] = in.high / seconds;
