@@ -26,6 +26,8 @@ check "... 1.577 times as much, within a third" jq -en "$(of crc32 .share.value)
 check "what has no counts keeps its time share, marked" [ "$(of parse .how)" = "time share" ]
 check "what is not known is null" [ "$(of parse .per_second.value)" = null ]
 check "instructions per call" jq -en "$(of crc32 .instructions_per_call) | . > 200000 and . < 330000"
+check "... as far off as how often it runs, and its share, at least" jq -en "$(of crc32 .instructions_per_call_low) as \$low | $(of crc32 .instructions_per_call_high) as \$high | \$low < 262159 and \$high > 262159 and \$high / \$low >= $(of crc32 .per_second.high) / $(of crc32 .per_second.low)"
+check "... also in text" bash -c 'accperf counts -i known.data | grep -qE "^ *[0-9.]+% +[0-9.x%]+ +[0-9.]+% +[0-9.]+k? +[0-9.x%]+ +[0-9.]+k +[0-9.x%]+ .* crc32$"'
 check "shares add up to one" jq -e '[.functions[].share.value] | add | . > 0.999 and . < 1.001' counts.json
 whole='[.functions[].share | select(.high != null)] | length > 0 and all(.low >= 0 and .low <= .value and .high >= .value and .high <= 1)'
 check "no share's interval reaches beyond the whole" jq -e "$whole" counts.json

@@ -175,7 +175,8 @@ static void fill_rows(struct maker *m)
 		scale_work(row, g->instructions);
 		add_repeats(row, &m->repeats[i]);
 		row->second = unknown;
-		row->calls = row->per_call = NAN;
+		row->calls = NAN;
+		row->per_call = unknown;
 		row->how = COUNTS_UNKNOWN;
 		counted += g->trust > 0.5 && !isnan(row->instructions) ? row->instructions / all : 0;
 		in_segments += isnan(row->instructions) ? 0 : g->by_segments * row->instructions;
@@ -353,6 +354,15 @@ static int list_callers_and_loops(struct maker *m, bool loops)
 	return rc;
 }
 
+/* Instructions of a run: as far off as both may be, what is run and how often. The farther end of a share's interval
+ * tells its error, as it cannot be more than all. */
+static struct counts_figure per_call_of(const struct counts_row *row, double runs, double runs_var)
+{
+	double of_share = log(fmax(row->share.high / row->share.value, row->share.value / row->share.low)) / Z95;
+
+	return runs > 0 ? counts_figure_of(row->instructions / runs, runs_var + of_share * of_share) : unknown;
+}
+
 static void fill_entries(struct maker *m)
 {
 	const struct counts_tree *t = &m->built->tree;
@@ -366,7 +376,7 @@ static void fill_entries(struct maker *m)
 		row = &m->out->row[at];
 		row->second = counts_figure_of(t->runs[n], m->var[n]);
 		row->calls = t->runs[n] * m->out->cpu_seconds;
-		row->per_call = t->runs[n] > 0 ? row->instructions / t->runs[n] : NAN;
+		row->per_call = per_call_of(row, t->runs[n], m->var[n]);
 		/* how often is known, how much each time is not */
 		if (!(row->trust > 0.5) && m->var[n] < RUNS_KNOWN_VAR)
 			row->how = COUNTS_TIME;

@@ -69,8 +69,8 @@ struct counts_row {
 	enum counts_how how; /* UNKNOWN: time share */
 	/* per second of CPU time, in proportion to instructions; NaN unknown */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
-	double once;     /* of `instructions`, without what `rep` ones repeated; in no unit, beside each other */
-	double per_call; /* instructions, without callees */
+	double once; /* of `instructions`, without what `rep` ones repeated; in no unit, beside each other */
+	struct counts_figure per_call; /* instructions, without callees */
 	uint32_t flags;  /* enum fmt_counts_func_flags */
 	uint32_t blocks;
 	size_t first_loop, loops, first_call, calls_from;

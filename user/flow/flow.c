@@ -352,16 +352,19 @@ static double in_squares(double a, double b)
 struct flow_range flow_amounts_taken(const struct flow *f, struct flow_range of, double taken)
 {
 	double rest = fmax(0, of.value - taken);
+	struct flow_range r = of;
 
 	if (!(taken > 0))
 		return flow_amounts(f, of.value, of.low, of.high);
-	if (!flow_has_amounts(f)) /* what was taken is not less than the whole's lower end without the rest */
-		return rest > 0 ? (struct flow_range){ NAN, fmax(0, of.low - rest), NAN } : of;
-	return (struct flow_range){
-		of.value,
-		fmax(0, of.value - in_squares(of.value - of.low, rest * (1 - f->speed_low))),
-		of.value + in_squares(of.high - of.value, rest * (f->speed_high - 1)),
-	};
+	if (flow_has_amounts(f)) {
+		r.low = of.value - in_squares(of.value - of.low, rest * (1 - f->speed_low));
+		r.high = of.value + in_squares(of.high - of.value, rest * (f->speed_high - 1));
+	} else if (rest > 0) { /* what was taken is not less than the whole's lower end without the rest */
+		r = (struct flow_range){ NAN, of.low - rest, NAN };
+	}
+	/* fmax() would make 0 of what is not known */
+	r.low = r.low < 0 ? 0 : r.low;
+	return r;
 }
 
 struct flow_range flow_edge_bytes(const struct flow *f, const struct flow_edge *e)

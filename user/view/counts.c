@@ -167,7 +167,7 @@ static int how_columns(const struct text_style *s)
 
 static unsigned name_room(const struct text_style *s)
 {
-	return !s->width ? 32 : s->width - (is_narrow(s) ? 60 : 66);
+	return !s->width ? 32 : s->width - (is_narrow(s) ? 62 : 68);
 }
 
 static void show_rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
@@ -182,11 +182,12 @@ static void show_rows(const struct counts_view *v, const struct text_style *s, s
 			continue;
 		text_hue_on(out, s, hue);
 		add_percent_column(out, row->share.value, 6);
-		error_bar(out, &row->share, 7);
+		error_bar(out, &row->share, 6);
 		add_percent_column(out, row->time, 7);
-		ranged(out, &row->second, 9);
-		error_bar(out, &row->second, 7);
-		padded(out, row->per_call, 9);
+		ranged(out, &row->second, 8);
+		error_bar(out, &row->second, 6);
+		ranged(out, &row->per_call, 8);
+		error_bar(out, &row->per_call, 6);
 		buf_addf(out, "  %-*.*s ", how_columns(s), how_columns(s), counts_how_str(row->how));
 		text_name(out, row->name, name_room(s), 0);
 		text_hue_off(out, s, hue);
@@ -283,7 +284,7 @@ void counts_text(const struct counts_view *v, const struct text_style *s, struct
 	trust_text(v->trust, "", s, out);
 	filtered_text(&of, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%6s%7s%7s%9s%7s%9s  %-*s %s", "instr", "error", "time", "runs/s", "error", "in./run",
+	buf_addf(out, "%6s%6s%7s%8s%6s%8s%6s  %-*s %s", "instr", "error", "time", "runs/s", "error", "in./run", "error",
 		 how_columns(s), "how", "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');
@@ -375,7 +376,9 @@ static void json_row(struct json *j, const struct counts_report *r, const struct
 	json_str(j, "how", counts_how_str(row->how));
 	json_figure(j, "per_second", &row->second);
 	json_f64(j, "calls", row->calls);
-	json_f64(j, "instructions_per_call", row->per_call);
+	json_f64(j, "instructions_per_call", row->per_call.value);
+	json_f64(j, "instructions_per_call_low", row->per_call.low);
+	json_f64(j, "instructions_per_call_high", row->per_call.high);
 	json_f64(j, "instructions", row->instructions);
 	json_f64(j, "compute", row->compute);
 	json_f64(j, "loads", row->loads);
@@ -491,6 +494,7 @@ const char counts_schema[] =
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"address\":{\"type\":\"string\"},\"file\":" STR
 	",\"line\":{\"type\":[\"integer\",\"null\"]},\"share\":" FIGURE ",\"time\":" NUM ",\"samples\":" INT
 	",\"trust\":" NUM ",\"how\":" HOW ",\"per_second\":" FIGURE ",\"calls\":" NUM ",\"instructions_per_call\":" NUM
+	",\"instructions_per_call_low\":" NUM ",\"instructions_per_call_high\":" NUM
 	",\"instructions\":" NUM ",\"compute\":" NUM ",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM
 	",\"store_bytes\":" NUM ",\"complete\":" BOOL ",\"recursive\":" BOOL
 	",\"loops\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"address\",\"depth\",\"per_second\",\"trips\",\"how\"],"
