@@ -24,24 +24,22 @@ static const struct planted {
 	{ TRUST_ANNOTATE, TRUST_SAMPLES, 20, 400, TRUST_DO_NOT_USE, "samples in this function: 20", "record 300 s" },
 	{ TRUST_COUNTS, TRUST_LOST, 0.3, 0, TRUST_DO_NOT_USE, "30 % of the samples were lost", "-F" },
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.6, 0, TRUST_DO_NOT_USE, "60 % of the CPU time", "--timers cpus" },
-	{ TRUST_FLOW, TRUST_UNCHECKED, 0.3, 0.05, TRUST_DO_NOT_USE, "who wrote 30 % of the bytes",
+	{ TRUST_FLOW, TRUST_BY_UNCHECKED, 0.5, 0.1, TRUST_DO_NOT_USE, "50 % of the bytes are expected in wrong edges",
 	  "doctor --breakpoints" },
-	{ TRUST_FLOW, TRUST_AMONG, 0.5, 0.2, TRUST_DO_NOT_USE, "50 % of the bytes was guessed among", "record 30 s" },
+	{ TRUST_FLOW, TRUST_BY_GUESS, 0.5, 0.1, TRUST_DO_NOT_USE, "mostly as their writer was guessed among", "record 120 s" },
+	{ TRUST_FLOW, TRUST_BY_CHANCE, 0.44, 0.14, TRUST_DO_NOT_USE, "mostly by chance", "record 120 s" },
+	{ TRUST_FLOW, TRUST_BY_FEW, 0.44, 0.14, TRUST_DO_NOT_USE, "as samples are few", "record 120 s" },
 	{ TRUST_OBJECTS, TRUST_NOISE, 0.3, 0.01, TRUST_DO_NOT_USE, "30 % of the whole", "record 60 s" },
-	{ TRUST_FLOW, TRUST_INTERPRETED, 0.9, 0.1, TRUST_DO_NOT_USE, "90 % of the time is an interpreter's", "report" },
 	{ TRUST_OFFLOAD, TRUST_WHOLE, 0, 1, TRUST_WEAK, "damaged", "until then" },
 	{ TRUST_TIMELINE, TRUST_SAMPLES, 107, 400, TRUST_WEAK, "user code: only 107", "record 30 s" },
 	{ TRUST_ANNOTATE, TRUST_SAMPLES, 107, 400, TRUST_WEAK, "function: only 107", "record 30 s" },
 	{ TRUST_ANNOTATE, TRUST_NOISE, 0.3, 0.1, TRUST_WEAK, "30 % of the function's time", "record" },
-	{ TRUST_FLOW, TRUST_HARMLESS, 0, 1, TRUST_WEAK, "end programs", "update the host" },
-	{ TRUST_FLOW, TRUST_TRIED, 0, 1, TRUST_WEAK, "no watch windows", "doctor --breakpoints" },
-	{ TRUST_FLOW, TRUST_WINDOWS, 0, 40, TRUST_WEAK, "no watch window was opened", "record for longer" },
-	{ TRUST_FLOW, TRUST_WINDOWS, 10, 40, TRUST_WEAK, "watch windows: only 10", "record 60 s" },
+	{ TRUST_FLOW, TRUST_INTERPRETED, 0.9, 0.1, TRUST_WEAK, "90 % of the time is an interpreter's", "report" },
+	{ TRUST_FLOW, TRUST_BY_UNCHECKED, 0.2, 0.1, TRUST_WEAK, "no watch window checked it", "doctor --breakpoints" },
+	{ TRUST_FLOW, TRUST_BY_GUESS, 0.15, 0.1, TRUST_WEAK, "too few to tell apart", "record 20 s" },
+	{ TRUST_FLOW, TRUST_BY_CHANCE, 0.42, 0.14, TRUST_WEAK, "some 42 % of the bytes", "record 120 s" },
+	{ TRUST_FLOW, TRUST_BY_FEW, 0.2, 0.14, TRUST_WEAK, "as samples are few", "record 20 s" },
 	{ TRUST_REPORT, TRUST_LOST, 0.05, 0.01, TRUST_WEAK, "5 % of the samples were lost", "--ring-size" },
-	{ TRUST_FLOW, TRUST_RATE, 0, 1, TRUST_WEAK, "was not measured", "hardware breakpoints" },
-	{ TRUST_FLOW, TRUST_MODELLED, 1, 0, TRUST_WEAK, "model of a processor", "hardware breakpoints" },
-	{ TRUST_FLOW, TRUST_SMALL, 0.7, 0.2, TRUST_WEAK, "70 % of the bytes are in edges", "record 20 s" },
-	{ TRUST_FLOW, TRUST_NOISE, 0.14, 0.05, TRUST_WEAK, "14 % of the bytes", "record 20 s" },
 	{ TRUST_REPORT, TRUST_NOISE, 0.2, 0.14, TRUST_WEAK, "20 % of the whole", "record 30 s" },
 	{ TRUST_FLOW, TRUST_NO_WRITER, 0.69, 0.4, TRUST_WEAK, "69 % of the bytes have no known writer", "-- COMMAND" },
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.2, 0.05, TRUST_WEAK, "20 % of the CPU time", "--timers cpus" },
@@ -55,6 +53,7 @@ static const struct planted {
 	{ TRUST_OFFLOAD, TRUST_TIMED, 0.1, 0.9, TRUST_WEAK, "of 10 % of the calls", "how long they take is not" },
 	{ TRUST_OFFLOAD, TRUST_WATCHED, 0.004, 0.9, TRUST_WEAK, "0.4 % of the time", "--effort high" },
 	{ TRUST_OFFLOAD, TRUST_BOUNDED, 1, 0.4, TRUST_WEAK, "at least so often", "--offload-exact" },
+	{ TRUST_FLOW, TRUST_RATE, 0, 1, TRUST_GOOD, "shares", "hardware breakpoints" },
 	{ TRUST_OBJECTS, TRUST_RATE, 0, 1, TRUST_GOOD, "shares", "hardware breakpoints" },
 	{ TRUST_COUNTS, TRUST_MODELLED, 1, 0, TRUST_GOOD, "model of a processor", "hardware breakpoints" },
 };
@@ -89,6 +88,20 @@ static void every_row_speaks(void **state)
 		assert_int_equal(t.mark, TRUST_GOOD);
 		assert_string_equal(t.reason, "");
 	}
+	/* why nobody checked what was guessed: where that is most of the error, and as bad as that */
+	for (int harmless = 0; harmless < 2; harmless++) {
+		struct trust_evidence v = trust_no_evidence();
+		struct trust t;
+
+		v.fact[TRUST_HARMLESS] = harmless;
+		v.fact[TRUST_TRIED] = 0;
+		assert_int_equal(trust_judge(TRUST_FLOW, &v, &t), -1);
+		v.fact[TRUST_BY_UNCHECKED] = 0.2;
+		spoke[trust_judge(TRUST_FLOW, &v, &t)] = true;
+		assert_int_equal(t.mark, TRUST_WEAK);
+		assert_non_null(strstr(t.reason, harmless ? "not tried out yet" : "end programs"));
+		assert_non_null(strstr(t.remedy, harmless ? "doctor --breakpoints" : "update the host"));
+	}
 	for (unsigned i = 0; i < trust_rule_count; i++)
 		assert_true(spoke[i]);
 }
@@ -115,17 +128,22 @@ static void the_worst_speaks_first(void **state)
 		v.fact[i] = 0;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_DO_NOT_USE);
-	v.fact[TRUST_SAMPLES] = v.fact[TRUST_WINDOWS] = 1e6;
-	v.fact[TRUST_TRIED] = v.fact[TRUST_HARMLESS] = 1;
+	v.fact[TRUST_SAMPLES] = 1e6;
+	v.fact[TRUST_BY_CHANCE] = 0.5;
+	trust_judge(TRUST_FLOW, &v, &t);
+	assert_int_equal(t.mark, TRUST_DO_NOT_USE);
+	v.fact[TRUST_BY_CHANCE] = 0.2;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_WEAK);
+	assert_non_null(strstr(t.reason, "was not finished"));
 	v.fact[TRUST_WHOLE] = 1;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_WEAK);
-	assert_non_null(strstr(t.reason, "was not measured"));
-	v.fact[TRUST_RATE] = 1;
+	assert_non_null(strstr(t.reason, "by chance"));
+	v.fact[TRUST_BY_CHANCE] = 0.1;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_int_equal(t.mark, TRUST_GOOD);
+	assert_non_null(strstr(t.reason, "not measured"));
 	for (size_t i = 0; i < PLANTED; i++) {
 		assert_true(planted[i].mark <= last);
 		last = planted[i].mark;
@@ -140,10 +158,11 @@ static void no_breakpoints_where_they_harm(void **state)
 
 	v.fact[TRUST_HARMLESS] = 0;
 	v.fact[TRUST_TRIED] = 0;
+	v.fact[TRUST_BY_UNCHECKED] = 0.2;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_non_null(strstr(t.reason, "end programs"));
 	assert_null(strstr(t.remedy, "breakpoints"));
-	v.fact[TRUST_UNCHECKED] = 0.5;
+	v.fact[TRUST_BY_UNCHECKED] = 0.5;
 	trust_judge(TRUST_FLOW, &v, &t);
 	assert_non_null(strstr(t.reason, "was guessed"));
 	assert_null(strstr(t.remedy, "breakpoints"));
@@ -161,7 +180,7 @@ static void words(void **state)
 	AUTO_BUF(folded);
 
 	v.fact[TRUST_SAMPLES] = 107;
-	trust_judge(TRUST_FLOW, &v, &t);
+	trust_judge(TRUST_TIMELINE, &v, &t);
 	trust_text(&t, "# ", &plain, &text);
 	assert_string_equal(text.data, "# trust: weak: samples of user code: only 107; record for longer, while the "
 				       "program works\n");
@@ -199,9 +218,10 @@ static void evidence_of_a_flow(void **state)
 	plant_flow(&f, FLOW_BEFORE, 10);
 	v = trust_of_flow(&in, &f);
 	assert_float_equal(v.fact[TRUST_NO_WRITER], 0.75, 1e-6);
-	assert_float_equal(v.fact[TRUST_SMALL], 0, 1e-6);
 	assert_float_equal(v.fact[TRUST_NOISE], 0.798 * 0.1, 1e-3);
-	assert_float_equal(v.fact[TRUST_WINDOWS], 50, 0);
+	/* by chance, and by 1,000 samples */
+	assert_float_equal(v.fact[TRUST_BY_CHANCE], hypot(1.28 * 0.0798, 1.19 / sqrt(1000)), 1e-3);
+	assert_true(isnan(v.fact[TRUST_BY_GUESS]) && isnan(v.fact[TRUST_BY_UNCHECKED]) && isnan(v.fact[TRUST_BY_FEW]));
 	assert_float_equal(v.fact[TRUST_RATE], 0, 0);
 	assert_float_equal(v.seconds, 5, 1e-9);
 	assert_true(isnan(v.fact[TRUST_TRIED]) && isnan(v.fact[TRUST_CUT_STACKS]));
@@ -215,8 +235,8 @@ static void evidence_of_a_flow(void **state)
 	f.windows = 0;
 	v = trust_of_flow(&in, &f);
 	assert_float_equal(v.fact[TRUST_UNCHECKED], 0.75, 1e-6);
+	assert_true(v.fact[TRUST_BY_UNCHECKED] > 0.743 * 0.75 && isnan(v.fact[TRUST_BY_CHANCE]));
 	assert_float_equal(v.fact[TRUST_NO_WRITER], 0, 1e-6);
-	assert_float_equal(v.fact[TRUST_SMALL], 0.25, 1e-6);
 	/* counted: nothing of the sort applies */
 	f.engine = FLOW_EXACT;
 	f.loads = NAN;

@@ -6,7 +6,7 @@
  * nothing: so what the exact engine counted is good unless it lost something. Included by view, cli and tests.
  *
  * To add a rule: a row in rules[]; if it looks at something new, a value of enum trust_fact, set by the trust_of_*()
- * of the views it belongs to; a case in u-trust.c. Limits of `flow` are judged by scripts/accuracy-trust.
+ * of the views it belongs to; a case in u-trust.c. Marks of `flow` are judged by scripts/accuracy-trust.
  */
 #ifndef ACCPERF_VIEW_TRUST_H
 #define ACCPERF_VIEW_TRUST_H
@@ -37,12 +37,14 @@ enum trust_view {
 enum trust_fact {
 	TRUST_SAMPLES,   /* number, of user code */
 	TRUST_NOISE,     /* expected half sum of the errors of all shares, by sampling alone */
-	TRUST_SMALL,     /* share in edges that are smaller than their own error */
+	TRUST_BY_CHANCE, /* share of the bytes expected in wrong edges, where chance is most of it; so are the next */
+	TRUST_BY_GUESS,
+	TRUST_BY_UNCHECKED,
+	TRUST_BY_FEW,
 	TRUST_TRIED,     /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
 	TRUST_HARMLESS,  /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
 	TRUST_UNCHECKED, /* share in edges that a neighbouring address told, where there was no watch window at all */
 	TRUST_AMONG, /* share that a neighbouring address told, so that each other writer of the reader was as likely */
-	TRUST_WINDOWS,      /* number of watch windows */
 	TRUST_NO_WRITER,    /* share of the bytes read, written before recording began or by nobody known */
 	TRUST_INTERPRETED,  /* share of the time inside an interpreter */
 	TRUST_LOST,         /* share of the samples */
