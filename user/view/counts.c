@@ -167,7 +167,7 @@ static int how_columns(const struct text_style *s)
 
 static unsigned name_room(const struct text_style *s)
 {
-	return !s->width ? 32 : s->width - (is_narrow(s) ? 62 : 68);
+	return !s->width ? 32 : s->width - (is_narrow(s) ? 60 : 66);
 }
 
 static void show_rows(const struct counts_view *v, const struct text_style *s, struct buf *out)
@@ -184,11 +184,11 @@ static void show_rows(const struct counts_view *v, const struct text_style *s, s
 		add_percent_column(out, row->share.value, 6);
 		error_bar(out, &row->share, 6);
 		add_percent_column(out, row->time, 7);
-		ranged(out, &row->second, 8);
+		ranged(out, &row->second, 7);
 		error_bar(out, &row->second, 6);
 		ranged(out, &row->per_call, 8);
 		error_bar(out, &row->per_call, 6);
-		buf_addf(out, "  %-*.*s ", how_columns(s), how_columns(s), counts_how_str(row->how));
+		buf_addf(out, " %-*.*s ", how_columns(s), how_columns(s), counts_how_str(row->how));
 		text_name(out, row->name, name_room(s), 0);
 		text_hue_off(out, s, hue);
 		buf_addch(out, '\n');
@@ -284,7 +284,7 @@ void counts_text(const struct counts_view *v, const struct text_style *s, struct
 	trust_text(v->trust, "", s, out);
 	filtered_text(&of, "", s, out);
 	text_hue_on(out, s, TEXT_BOLD);
-	buf_addf(out, "%6s%6s%7s%8s%6s%8s%6s  %-*s %s", "instr", "error", "time", "runs/s", "error", "in./run", "error",
+	buf_addf(out, "%6s%6s%7s%7s%6s%8s%6s %-*s %s", "instr", "error", "time", "runs/s", "error", "in./run", "error",
 		 how_columns(s), "how", "function");
 	text_hue_off(out, s, TEXT_BOLD);
 	buf_addch(out, '\n');

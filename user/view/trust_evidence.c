@@ -183,14 +183,14 @@ static double guessed_among(const struct flow *f)
 
 /*
  * What is expected of a flow's half sum of errors: of each thing that goes wrong so much, with nothing to do with each
- * other, so in squares. Fitted to 86 recordings of 22 programs against the exact engine (twelve workloads of 2 to 20 s,
+ * other, so in squares. Fitted to 128 recordings of 22 programs against the exact engine (twelve workloads of 2 to 20 s,
  * ten programs of packages of 20 s, with watch windows and without), by the squares of the logarithm's errors, each
  * program as much as another.
  */
-#define OF_CHANCE 1.28    /* of what resampling says: edges err in ways that samples do not show */
-#define OF_GUESS 0.588    /* of bytes whose writer was guessed among several */
-#define OF_UNCHECKED 0.743 /* of bytes whose writer a neighbouring address told alone */
-#define OF_FEW 1.19       /* of one over the root of the samples: what code was not met in any */
+#define OF_CHANCE 1.32    /* of what resampling says: edges err in ways that samples do not show */
+#define OF_GUESS 0.53     /* of bytes whose writer was guessed among several */
+#define OF_UNCHECKED 0.71 /* of bytes whose writer a neighbouring address told alone */
+#define OF_FEW 1.21       /* of one over the root of the samples: what code was not met in any */
 
 static void expect_error(struct trust_evidence *v)
 {
