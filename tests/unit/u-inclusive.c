@@ -251,8 +251,8 @@ static void what_is_known_of_one_end_bounds_the_guess_of_the_other(void **state)
 	assert_true(n.out_high > 1000 - 1e-6 && n.out_high < 1000 + 1e-6);
 }
 
-/* release() of the program was never seen; of what serve() reads it wrote, nothing leaves the library's deflate(), though
- * that is on every stack: a library calls no function of a program that is seen beside it. */
+/* release() of the program was never seen; of what serve() reads it wrote, nothing leaves the library's deflate(),
+ * though that is on every stack: a library calls no function of a program that is seen beside it. */
 static void who_was_never_seen_is_called_where_its_object_is(void **state)
 {
 	static const struct path busy = { { 0, 1, 2 }, 3 }, serving = { { 1, 2 }, 2 };

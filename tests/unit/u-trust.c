@@ -26,7 +26,8 @@ static const struct planted {
 	{ TRUST_REPORT, TRUST_UNSAMPLED, 0.6, 0, TRUST_DO_NOT_USE, "60 % of the CPU time", "--timers cpus" },
 	{ TRUST_FLOW, TRUST_BY_UNCHECKED, 0.5, 0.1, TRUST_DO_NOT_USE, "50 % of the bytes are expected in wrong edges",
 	  "doctor --breakpoints" },
-	{ TRUST_FLOW, TRUST_BY_GUESS, 0.5, 0.1, TRUST_DO_NOT_USE, "mostly as their writer was guessed among", "record 120 s" },
+	{ TRUST_FLOW, TRUST_BY_GUESS, 0.5, 0.1, TRUST_DO_NOT_USE, "mostly as their writer was guessed among",
+	  "record 120 s" },
 	{ TRUST_FLOW, TRUST_BY_CHANCE, 0.44, 0.14, TRUST_DO_NOT_USE, "mostly by chance", "record 120 s" },
 	{ TRUST_FLOW, TRUST_BY_FEW, 0.44, 0.14, TRUST_DO_NOT_USE, "as samples are few", "record 120 s" },
 	{ TRUST_OBJECTS, TRUST_NOISE, 0.3, 0.01, TRUST_DO_NOT_USE, "30 % of the whole", "record 60 s" },
@@ -272,11 +273,10 @@ static void interpreters_are_known_by_their_files(void **state)
 /* Of 107 samples of a server twelve were its own code's: their blocks' loads and stores are no more evidence. */
 static void loads_of_a_block_are_one_sample(void **state)
 {
-	struct in_func funcs[] = { { .name = "serve", .object = "app" }, { .name = "(kernel:recvfrom)", .object = "" } };
+	struct in_func funcs[] = { { .name = "serve", .object = "app" },
+				   { .name = "(kernel:recvfrom)", .object = "" } };
 	struct in_function_time times[] = { { .self_ns = 1e9, .samples = 12 }, { .self_ns = 8e9, .samples = 95 } };
-	struct flow_input in = {
-		.duration_ns = 10e9, .lost = 0, .funcs = funcs, .func_count = 2, .times = times
-	};
+	struct flow_input in = { .duration_ns = 10e9, .lost = 0, .funcs = funcs, .func_count = 2, .times = times };
 	struct objects o = { .samples = 300 };
 	struct timeline tl = { .samples = 300, .slices = 10 };
 	struct trust_evidence v;

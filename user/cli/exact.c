@@ -136,7 +136,7 @@ static int cmd_exact(void *opts, int argc, char **argv)
 
 CLI_COMMAND(exact) = {
 	.name = "exact",
-	.summary = "Run a program under the exact engine: every load, store and operation",
+	.summary = "run a program under the exact engine: every load, store and operation",
 	.order = 20,
 	.run = cmd_exact,
 	.runs_command = true,

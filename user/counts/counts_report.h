@@ -71,7 +71,7 @@ struct counts_row {
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
 	double once; /* of `instructions`, without what `rep` ones repeated; in no unit, beside each other */
 	struct counts_figure per_call; /* instructions, without callees */
-	uint32_t flags;  /* enum fmt_counts_func_flags */
+	uint32_t flags;                /* enum fmt_counts_func_flags */
 	uint32_t blocks;
 	size_t first_loop, loops, first_call, calls_from;
 };

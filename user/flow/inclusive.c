@@ -55,7 +55,7 @@ struct stack_weight {
 
 struct inclusive_sums { /* by function of the input */
 	double *in, *out, *local, *n, *in_var, *out_var;
-	double *in_taken, *out_taken; /* of in and out: what system calls took */
+	double *in_taken, *out_taken;   /* of in and out: what system calls took */
 	double *taken_var, *taken_more; /* of out_var and out_more: the same */
 	/* what may be otherwise: bytes counted that may not be, and the reverse */
 	double *in_less, *in_more, *out_less, *out_more;
@@ -74,7 +74,7 @@ struct inclusive_work {
 	size_t habit_count[2], habit_cap[2];
 	struct intern habit_keys[2];
 	struct inclusive_callers *callers; /* by function of the input, filled when asked for */
-	struct inclusive_callers *beside;  /* by object: of its innermost function on each stack that it is on, and that */
+	struct inclusive_callers *beside;  /* by object: of its innermost function on stacks, and that */
 	struct inclusive_callers anybody;  /* of any stack that is whole */
 	struct intern objects;
 	struct stack_place *place; /* where functions are on stacks: by function */
@@ -285,7 +285,7 @@ static uint32_t object_id(struct inclusive_work *w, uint32_t func)
 /* Each object's innermost place on each stack, as stack_place of its id. */
 static int innermost_of_objects(struct inclusive_work *w, struct stack_place **out, size_t *count)
 {
-	uint32_t *last = calloc(w->in->func_count + 2, sizeof(*last)); /* by object: the stack it was met on last, + 1 */
+	uint32_t *last = calloc(w->in->func_count + 2, sizeof(*last)); /* by object: stack it was on, + 1 */
 	size_t cap = 0;
 	int err = last ? 0 : -ENOMEM;
 
@@ -416,9 +416,9 @@ static void touch(struct inclusive_work *w, uint32_t func)
 }
 
 /*
- * The least and the most that a function may be on the stack of one end. Where the stack is not known, what one function
- * reads of another may lie all on one side, however others' bytes are split: never and always are as likely as samples
- * say, and what is less likely than an interval of this level leaves out is left out.
+ * The least and the most that a function may be on the stack of one end. Where the stack is not known, what one
+ * function reads of another may lie all on one side, however others' bytes are split: never and always are as likely
+ * as samples say, and what is less likely than what an interval of this level leaves out is left out.
  */
 static void side_bounds(const struct inclusive_work *w, const struct inclusive_side *s, uint32_t f, bool guessed,
 			double *least, double *most)

@@ -494,9 +494,9 @@ const char counts_schema[] =
 	"\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"address\":{\"type\":\"string\"},\"file\":" STR
 	",\"line\":{\"type\":[\"integer\",\"null\"]},\"share\":" FIGURE ",\"time\":" NUM ",\"samples\":" INT
 	",\"trust\":" NUM ",\"how\":" HOW ",\"per_second\":" FIGURE ",\"calls\":" NUM ",\"instructions_per_call\":" NUM
-	",\"instructions_per_call_low\":" NUM ",\"instructions_per_call_high\":" NUM
-	",\"instructions\":" NUM ",\"compute\":" NUM ",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM
-	",\"store_bytes\":" NUM ",\"complete\":" BOOL ",\"recursive\":" BOOL
+	",\"instructions_per_call_low\":" NUM ",\"instructions_per_call_high\":" NUM ",\"instructions\":" NUM
+	",\"compute\":" NUM ",\"loads\":" NUM ",\"stores\":" NUM ",\"load_bytes\":" NUM ",\"store_bytes\":" NUM
+	",\"complete\":" BOOL ",\"recursive\":" BOOL
 	",\"loops\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"address\",\"depth\",\"per_second\",\"trips\",\"how\"],"
 	"\"properties\":{\"address\":{\"type\":\"string\"},\"depth\":" INT ",\"per_second\":" FIGURE
 	",\"trips\":" FIGURE ",\"how\":" HOW ",\"seen\":" NUM ",\"least\":" NUM ",\"most\":" NUM ",\"windows\":" INT

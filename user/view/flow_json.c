@@ -52,7 +52,8 @@ static void function_json(struct json *j, const struct flow *f, const struct flo
 	json_str(j, "object", n->object);
 	flow_range_json(j, "in", flow_amounts(f, n->in, n->in_low, n->in_high));
 	text_json_whole(j, "in_uma", n->in_uma);
-	flow_range_json(j, "out", flow_amounts_taken(f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->taken));
+	flow_range_json(j, "out",
+			flow_amounts_taken(f, (struct flow_range){ n->out, n->out_low, n->out_high }, n->taken));
 	text_json_whole(j, "out_uma", n->out_uma);
 	function_share_json(j, "in_share", f, (struct flow_range){ n->in, n->in_low, n->in_high },
 			    flow_is_call(n) ? n->in : 0);

@@ -58,7 +58,8 @@ static const struct rule rules[] = {
 	  "{p} of the CPU time went to threads that ended before their first sample", "record with --timers cpus" },
 	{ TRUST_FLOW, TRUST_BY_UNCHECKED, ABOVE, ERROR_BAD, TRUST_DO_NOT_USE, ERROR_GOOD, EXPECTED UNCHECKED,
 	  "run `accperf doctor --breakpoints`, then record for longer" },
-	{ TRUST_FLOW, TRUST_BY_GUESS, ABOVE, ERROR_BAD, TRUST_DO_NOT_USE, ERROR_GOOD, EXPECTED GUESSED, "record {time}" },
+	{ TRUST_FLOW, TRUST_BY_GUESS, ABOVE, ERROR_BAD, TRUST_DO_NOT_USE, ERROR_GOOD, EXPECTED GUESSED,
+	  "record {time}" },
 	{ TRUST_FLOW, TRUST_BY_CHANCE, ABOVE, ERROR_BAD, TRUST_DO_NOT_USE, ERROR_GOOD, EXPECTED "mostly by chance",
 	  "record {time}" },
 	{ TRUST_FLOW, TRUST_BY_FEW, ABOVE, ERROR_BAD, TRUST_DO_NOT_USE, ERROR_GOOD, EXPECTED "as samples are few",
@@ -127,8 +128,8 @@ static const struct rule rules[] = {
 	{ TRUST_COUNTS | ACCESSES, TRUST_RATE, BELOW, 1, TRUST_GOOD, 1,
 	  "this goes for shares: amounts are unknown, as how fast the code runs was not measured",
 	  "record for longer, with hardware breakpoints" },
-	{ TRUST_COUNTS | ACCESSES, TRUST_MODELLED, ABOVE, 0, TRUST_GOOD, 0,
-	  "this goes for shares: " MODELLED, "record for longer, with hardware breakpoints" },
+	{ TRUST_COUNTS | ACCESSES, TRUST_MODELLED, ABOVE, 0, TRUST_GOOD, 0, "this goes for shares: " MODELLED,
+	  "record for longer, with hardware breakpoints" },
 };
 
 const unsigned trust_rule_count = sizeof(rules) / sizeof(rules[0]);

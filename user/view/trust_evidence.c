@@ -183,9 +183,9 @@ static double guessed_among(const struct flow *f)
 
 /*
  * What is expected of a flow's half sum of errors: of each thing that goes wrong so much, with nothing to do with each
- * other, so in squares. Fitted to 128 recordings of 22 programs against the exact engine (twelve workloads of 2 to 20 s,
- * ten programs of packages of 20 s, with watch windows and without), by the squares of the logarithm's errors, each
- * program as much as another.
+ * other, so in squares. Fitted to 128 recordings of 22 programs against the exact engine (twelve workloads of 2 to
+ * 20 s, ten programs of packages of 20 s, with watch windows and without), by the squares of the logarithm's errors,
+ * each program as much as another.
  */
 #define OF_CHANCE 1.32    /* of what resampling says: edges err in ways that samples do not show */
 #define OF_GUESS 0.53     /* of bytes whose writer was guessed among several */
