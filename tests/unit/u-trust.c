@@ -277,6 +277,7 @@ static void loads_of_a_block_are_one_sample(void **state)
 				   { .name = "(kernel:recvfrom)", .object = "" } };
 	struct in_function_time times[] = { { .self_ns = 1e9, .samples = 12 }, { .self_ns = 8e9, .samples = 95 } };
 	struct flow_input in = { .duration_ns = 10e9, .lost = 0, .funcs = funcs, .func_count = 2, .times = times };
+	struct in_access by_itself = { .flags = FMT_A_LOAD };
 	struct objects o = { .samples = 300 };
 	struct timeline tl = { .samples = 300, .slices = 10 };
 	struct trust_evidence v;
@@ -292,6 +293,10 @@ static void loads_of_a_block_are_one_sample(void **state)
 	assert_string_equal(t.remedy, "record 300 s, while the program works");
 	assert_float_equal(trust_of_objects(&in, &o).fact[TRUST_SAMPLES], 12, 0);
 	assert_float_equal(trust_of_timeline(&in, &tl).fact[TRUST_SAMPLES], 12, 0);
+	/* a processor that samples loads and stores draws each by itself */
+	in.access = &by_itself;
+	in.access_count = 1;
+	assert_float_equal(trust_of_flow(&in, &f).fact[TRUST_SAMPLES], 1000, 0);
 	flow_release(&f);
 }
 

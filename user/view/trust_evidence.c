@@ -145,8 +145,8 @@ static struct trust_evidence of_input(const struct flow_input *in, bool exact)
 	for (uint32_t i = 0; in->times && i < in->func_count; i++)
 		samples += (double)in->times[i].samples;
 	v.fact[TRUST_LOST] = part_or_nan(in->lost, in->lost + samples);
-	/* what was drawn from a counted run has no times */
-	if (samples > 0)
+	/* what was drawn from a counted run has no times, and a processor's samples are accesses */
+	if (samples > 0 && (!in->access_count || (in->access[0].flags & FMT_A_TIME)))
 		v.fact[TRUST_SAMPLES] = user_samples(in);
 	v.fact[TRUST_INTERPRETED] = interpreted(in);
 	return v;
