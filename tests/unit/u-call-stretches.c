@@ -107,6 +107,22 @@ static void intervals_hold(void **state)
 	}
 }
 
+/* A machine where much else runs: in the CPU time of the stretches half as much was done as in the rest. */
+static void what_time_misjudges_of_one_call_it_does_of_others(void **state)
+{
+	struct call_stretch two[] = { { .weight = 10, .seen = { 1e6, 500, 0 } },
+				      { .weight = 10, .seen = { 1e6, 500, 0 } } };
+	struct call_stretches b = { .stretch = two, .count = 2, .total = { 2e7, 2e4, NAN } };
+
+	assert_true(fabs(call_time_apart(&b) - 1) < 1e-9);
+	b.total[CALLS_READ] = 1e4;
+	assert_true(call_time_apart(&b) < 1e-9);
+	b.total[CALLS_READ] = 5e3;
+	assert_true(fabs(call_time_apart(&b) - 0.5) < 1e-9);
+	b.total[CALLS_READ] = NAN;
+	assert_true(call_time_apart(&b) == 0);
+}
+
 static void nothing_unseen_nothing_unsure(void **state)
 {
 	uint64_t chance = 3;
@@ -166,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(totals_follow_what_the_kernel_counted),
 		cmocka_unit_test(intervals_hold),
+		cmocka_unit_test(what_time_misjudges_of_one_call_it_does_of_others),
 		cmocka_unit_test(nothing_unseen_nothing_unsure),
 		cmocka_unit_test(draws_keep_the_total),
 		cmocka_unit_test(calls_find_their_stretch),

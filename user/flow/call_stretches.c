@@ -78,6 +78,19 @@ double call_cost_unsure(const struct call_stretches *b, enum call_measure m)
 	return own > 0 ? COST_UNSURE * cost / own : 0;
 }
 
+double call_time_apart(const struct call_stretches *b)
+{
+	double apart = 0;
+
+	for (int m = CALLS_READ; m < CALL_MEASURES; m++) {
+		double told = sum_of_measure(b, (enum call_measure)m) * call_scale(b, CALLS_TIME);
+
+		if (b->total[m] > 0 && told > 0)
+			apart = fmax(apart, fabs(b->total[m] / told - 1));
+	}
+	return apart;
+}
+
 /* A stretch drawn more or less often than once differs from what it is by so much less as more of what it stands for
  * was seen. */
 void call_draw(const struct call_stretches *b, const uint8_t *times, double (*factor)[CALL_MEASURES])

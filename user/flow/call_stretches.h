@@ -40,6 +40,9 @@ size_t call_stretch_at(const struct call_stretches *b, uint64_t time);
 double call_half_width(const struct call_stretches *b, enum call_measure m, const double *by_stretch, double z);
 /* Part of a sum that is scaled by CPU time by which that may be off because what observing costs is known in part. */
 double call_cost_unsure(const struct call_stretches *b, enum call_measure m);
+/* Part of a sum that is scaled by CPU time by which that errs in what the kernel did count: what it does not count goes
+ * with the same time. 0: it counted nothing. */
+double call_time_apart(const struct call_stretches *b);
 /* A draw of stretches for resampling: `times` each; what its calls count then, by stretch and measure. */
 void call_draw(const struct call_stretches *b, const uint8_t *times, double (*factor)[CALL_MEASURES]);
 void call_stretches_release(struct call_stretches *b);

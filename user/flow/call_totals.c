@@ -64,6 +64,8 @@ static int add_kind(const struct flow_input *in, const struct est_opts *o, struc
 	if (known && o->level > 0) {
 		half = call_half_width(&in->calls, k->measure, by_stretch, z) +
 		       c.bytes * (not_covered(in, z) + call_cost_unsure(&in->calls, k->measure));
+		if (k->measure == CALLS_TIME)
+			half += c.bytes * call_time_apart(&in->calls);
 		c.low = c.bytes > half ? c.bytes - half : 0;
 		c.high = c.bytes + half;
 	}
