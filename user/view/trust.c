@@ -33,8 +33,8 @@ struct rule {
  * each expected by what the other programs taught, 23 of 25 of at most the first of these were within .25, and 10 of 11
  * of more than the second were not.
  */
-#define ERROR_GOOD 0.15
-#define ERROR_BAD 0.4
+#define ERROR_GOOD 0.15 /* of the bytes: up to that */
+#define ERROR_BAD 0.4   /* of the bytes: beyond that; see above */
 #define EXPECTED "some {p} of the bytes are expected in wrong edges, "
 #define UNCHECKED "mostly as their writer was guessed from neighbouring addresses and no watch window checked it"
 #define GUESSED "mostly as their writer was guessed among several, which watch windows were too few to tell apart"
