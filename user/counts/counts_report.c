@@ -481,7 +481,7 @@ static void set_entries(struct counts_report *out, struct counts_row *row, struc
 {
 	row->second = f;
 	row->calls = f.value * out->cpu_seconds;
-	row->per_call = row->instructions / f.value;
+	row->per_call = per_call_of(row, f.value, pow(log(f.high / f.low) / (2 * Z95), 2));
 	if (isnan(f.value) && row->how == COUNTS_TIME)
 		row->how = COUNTS_UNKNOWN;
 	out->at_most += counts_at_most(&f);
