@@ -2,7 +2,8 @@
 /*
  * The kernel's own timer tick, taken along as a sample: it interrupts whether anybody looks or not, so that a sample
  * costs what this program takes and no interrupt. Part of bpf/sampler.bpf.c, whose samples it sends: timers expire one
- * after the other with interrupts off, so that no other tick of this CPU comes in between.
+ * after the other with interrupts off, so that no other tick of this CPU comes in between. Included by this room
+ * alone.
  *
  * All timers of the machine pass here; the tick's is told by its function.
  */

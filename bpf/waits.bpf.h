@@ -3,7 +3,7 @@
  * Waits: of the times that a target's thread leaves the CPU some are drawn, each by chance and before anybody knows how
  * long it will be. The thread as it leaves goes into the ring as a tick's would, and a second record when it runs
  * again. Part of bpf/sampler.bpf.c, whose stack copy, ring and set of targets it uses: the scheduler calls with
- * interrupts off, so no tick of this CPU comes in between.
+ * interrupts off, so no tick of this CPU comes in between. Included by this room alone.
  *
  * Most switches are of no interest: what those cost decides. So the draw comes first, and the lookup of who comes back
  * only where a thread of that number's row is away.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The thread that a program has interrupted, by its number in our pid namespace: a container's are not the kernel's. */
+/* The thread that a program has interrupted, by its number in our pid namespace: a container's are not the kernel's.
+ * Included by this room alone. */
 #ifndef ACCPERF_WHOAMI_BPF_H
 #define ACCPERF_WHOAMI_BPF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Records that BPF programs put into rings: the wire type, neither memory's nor disk's.
- * Included by bpf/ (after kernel types) and kmod-free only. Fixed widths, no pointers; sizes and
+ * Records that BPF programs put into rings: the wire type, neither memory's nor disk's. Included by bpf/ (after
+ * kernel types) and kmod-free, and by what names its numbers (many rooms). Fixed widths, no pointers; sizes and
  * offsets are asserted below, so both sides of the ring agree or do not compile.
  *
  * To add a record: append a value to enum wire_kind (never renumber), declare the struct beginning

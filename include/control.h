@@ -2,7 +2,7 @@
 /*
  * What user space tells BPF programs, and what they keep for it, beside records (abi.h), counters (counters.h), offload
  * probes (probe.h) and execution windows (execwin.h): values of maps and of globals. Included by bpf/ (after kernel
- * types) and kmod-free only. Fixed widths, no pointers.
+ * types), kmod-free and tests. Fixed widths, no pointers.
  *
  * To share another: here, once, with its size asserted.
  */

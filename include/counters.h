@@ -2,7 +2,7 @@
 /*
  * Counters kept by BPF programs, a list per program, and the names of those that views look for in a profile. Programs
  * count by number (bpf/count.bpf.h), kmod-free reads (bpf_counters.h), and the recorder writes number and words
- * together. Included by bpf/, kmod-free, record, offload, cli and view.
+ * together. Included by many rooms.
  *
  * To add one: append here, in the program's list, with the words the user will read (NULL: not for users) and whether
  * it means that something wanted was lost.

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Estimators of who wrote what is read: what they are told and the operations that each offers. Included by flow,
- * offload, model, view and cli.
+ * Estimators of who wrote what is read: what they are told and the operations that each offers. Included by flow.
  *
  * To add an estimator:
  *   1. user/flow/NAME.c with `const struct est_ops flow_NAME` (tests/adding/estimator.c is one to begin with);

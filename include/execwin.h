@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One window of execute breakpoints as bpf/execbp.bpf.c and kmod-free/execbp.c share it: in memory that
- * both map, because a window's hits are looked at only when it is over. Included by these two only.
- * The program runs in the observed thread, or in several at once where a window is of a whole process; user space
- * writes only while nothing is armed, `armed_at` apart.
+ * both map, because a window's hits are looked at only when it is over. Included by bpf and
+ * kmod-free. The program runs in the observed thread, or in several at once where a window is of a whole process;
+ * user space writes only while nothing is armed, `armed_at` apart.
  */
 #ifndef ACCPERF_EXECWIN_H
 #define ACCPERF_EXECWIN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The profile file: what is on disk. Compiles freestanding; included by user/store, user/exact and
- * tests, and by what fills or walks a section. doc: user/store/FORMAT.md, SECTIONS.md.
+ * tests, and by what fills or walks a section (many rooms). doc: user/store/FORMAT.md, SECTIONS.md.
  *
  * File = struct fmt_file, then chunks until the end. A chunk = struct fmt_chunk + stored bytes
  * (zstd unless FMT_RAW). A chunk holds `count` records of one section: of `rec_size` bytes each, or,

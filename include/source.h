@@ -3,7 +3,8 @@
  * What a source of a recording is: a name, what it needs, and a table of functions. The recorder drives them all alike
  * (user/record/session.c); `record -e`, doctor, version and help read the one table of them (user/record/sources.h).
  * Those that a processor brings (PEBS and the like) leave the part in the recording to user/record/part_hardware.c,
- * and have a driver instead; nothing right of the recorder knows that sources exist.
+ * and have a driver instead; nothing right of the recorder knows that sources exist. Included by kmod-free, record,
+ * foreground and tests.
  *
  * To add an access source of a processor:
  *   1. kmod-free/NAME.c with a `static const struct source_driver` and the row `const struct source source_NAME`

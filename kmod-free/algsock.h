@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * AF_ALG sockets: can this kernel have them, does a process hold one. Included by kmod-free and
- * user/offload.
+ * AF_ALG sockets: can this kernel have them, does a process hold one. Included by offload and record.
  */
 #ifndef ACCPERF_KMOD_FREE_ALGSOCK_H
 #define ACCPERF_KMOD_FREE_ALGSOCK_H

@@ -2,7 +2,7 @@
 /*
  * Counters of BPF programs, read where the programs count: in memory that both map, so that reading is a few loads.
  * `rows` is the global of that name in a program's skeleton. Included by what loads programs, and by what writes their
- * counters down.
+ * counters down (record and tests).
  */
 #ifndef ACCPERF_KMOD_FREE_BPF_COUNTERS_H
 #define ACCPERF_KMOD_FREE_BPF_COUNTERS_H

@@ -2,7 +2,7 @@
 /*
  * Segments as the kernel sees them: the return of a system call that was drawn, with registers and pages (SAMPLE_TICK
  * with SV_PAGES), and the next entry of that thread. Owns the BPF programs (bpf/segment.bpf.c). Included by
- * part_segments.c and tests; verifies nothing itself.
+ * part_segments.c and tests (measure); verifies nothing itself.
  *
  *     call_segments_new(), _add() or _all()...      nobody is observed yet
  *     call_segments_want()                          pages that the next one to be carried on brings along

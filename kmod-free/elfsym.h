@@ -2,7 +2,7 @@
 /*
  * Where the functions and markers of an ELF file lie in the file, which is what uprobes want.
  * Dynamic symbols first (they survive strip), then the symbol table if there is one. The file is
- * hostile input. Included by kmod-free and user/offload; owns nothing beyond a call.
+ * hostile input. Included by offload, record and tests; owns nothing beyond a call.
  */
 #ifndef ACCPERF_KMOD_FREE_ELFSYM_H
 #define ACCPERF_KMOD_FREE_ELFSYM_H

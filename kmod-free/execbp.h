@@ -6,7 +6,7 @@
  * that it has yet to begin: no switch of threads costs anything then, but every CPU is interrupted, whatever else runs
  * that code traps as well, and debuggers all over the machine lack the breakpoints meanwhile. One window at a time.
  * Owns events and BPF program; all vanishes with the process, so nothing survives kill -9, and breakpoints are held
- * only while a window is open. Included by cli, daemon and tests.
+ * only while a window is open. Included by measure, record and tests.
  *
  * A window is bounded in the kernel by hits, and by its time limit from here. When another debugger
  * has the breakpoints, windows stay away for a second.

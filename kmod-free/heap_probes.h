@@ -2,7 +2,7 @@
 /*
  * Probes on the allocators of one process at a time, in turns: bpf/heap.bpf.c behind uprobe_multi links (Linux 6.6).
  * Planting and removing them waits for the kernel, so a thread of its own does it. Everything is attached by
- * descriptors: nothing stays behind however the recorder ends. Included by user/record and tests.
+ * descriptors: nothing stays behind however the recorder ends. Included by measure, record and tests.
  *
  *     heap_probes_new()
  *     heap_probes_file()                      once for each file that has allocators

@@ -7,7 +7,8 @@
  * kernel's types cannot be read libbpf looks for them as it always does.
  *
  * To load another object: open it with kernel_btf_options(), kernel_btf_load() it. To call another kernel
- * function: an entry in control.h and its name in functions[]. Included by what loads programs, and by tests.
+ * function: an entry in control.h and its name in functions[]. Included by what loads programs, and by tests
+ * (record).
  */
 #ifndef ACCPERF_KERNEL_BTF_H
 #define ACCPERF_KERNEL_BTF_H

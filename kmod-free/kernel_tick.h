@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the kernel's own timer tick can be taken along (bpf/kernel_tick.bpf.h), and what must be known for it.
- * Included by the sampler and tests.
+ * Included by the sampler and tests (record).
  */
 #ifndef ACCPERF_KMOD_FREE_KERNEL_TICK_H
 #define ACCPERF_KMOD_FREE_KERNEL_TICK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which ELF files a process has mapped, or would map if it loaded a library: found through its own
- * mount namespace, whatever its root. Included by user/offload; owns nothing beyond a call.
+ * mount namespace, whatever its root. Included by offload, record and tests; owns nothing beyond a call.
  */
 #ifndef ACCPERF_KMOD_FREE_LIBS_H
 #define ACCPERF_KMOD_FREE_LIBS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * perf_event_open with the sentence the user needs when it is refused. Included by ingest, cli and
- * daemon (kmod-free calls the system call with encodings of its own). Owns nothing.
+ * perf_event_open with the sentence the user needs when it is refused. Included by record. Owns nothing.
  */
 #ifndef ACCPERF_KMOD_FREE_PERFEV_H
 #define ACCPERF_KMOD_FREE_PERFEV_H

@@ -3,7 +3,7 @@
  * How to ask a processor for sampled loads and stores with their addresses: CPU model and sysfs
  * folder in, perf_event_attr out. A pure function of the two, so that encodings of processors that
  * nobody here owns can be compared with golden lists. Order of authority: sysfs event strings, our own
- * table, libpfm4. Included by kmod-free and tests.
+ * table, libpfm4. Included by record and tests.
  *
  * To add a processor: a row in the table of pmu.c, and one in the list of tests/unit/u-pmu.c with the
  * document it was taken from.

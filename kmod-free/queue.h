@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Samples of several rings in order of time. Rings are drained one after the other, so a later ring
- * may hold older records; the owner takes the time first, drains everything, then flushes up
- * to that time: nothing older can still be under way. Included by cli and daemon. Owns deep copies.
+ * may hold older records; the owner takes the time first, drains everything, then flushes up to that time: nothing
+ * older can still be under way. Included by store, record and tests. Owns deep copies.
  */
 #ifndef ACCPERF_KMOD_FREE_QUEUE_H
 #define ACCPERF_KMOD_FREE_QUEUE_H

@@ -3,7 +3,7 @@
  * What an event's limit (PERF_EVENT_IOC_REFRESH) counts when a BPF program takes its overflows. Newer
  * kernels ask the program first and count an overflow only where it returns 1, so that the program
  * decides when the event stops; older ones (Debian 12's 6.1) count every overflow. Found out by trying
- * once in a process. Included by the sources in kmod-free/ that let events stop themselves.
+ * once in a process. Included by the sources in kmod-free/ that let events stop themselves and tests.
  */
 #ifndef ACCPERF_KMOD_FREE_REFRESH_QUIRK_H
 #define ACCPERF_KMOD_FREE_REFRESH_QUIRK_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The timer sampler's life: load the BPF program, attach it to cpu-clock events, turn ring records into
- * struct sample. Included by cli and daemon. Owns the BPF objects and events; they vanish with the
+ * struct sample. Included by measure, record and tests. Owns the BPF objects and events; they vanish with the
  * process, so nothing survives even kill -9.
  *
  * The timers belong to CPUs, and the program drops the ticks of processes that are not observed. A timer

@@ -2,7 +2,7 @@
 /*
  * Process life: exec, fork, exit and mappings of code, from one dummy event per CPU. System-wide on
  * purpose: an event per thread would miss threads born meanwhile and cost threads x CPUs descriptors;
- * the consumer of the samples drops processes it does not know. Included by cli and daemon.
+ * the consumer of the samples drops processes it does not know. Included by record and tests.
  */
 #ifndef ACCPERF_KMOD_FREE_SIDEBAND_H
 #define ACCPERF_KMOD_FREE_SIDEBAND_H

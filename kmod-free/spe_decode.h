@@ -2,7 +2,7 @@
 /*
  * Records of ARM's Statistical Profiling Extension, as they lie in the AUX buffer, to samples. The
  * bytes are untrusted. Written from the architecture's packet formats (ARM DDI 0487, chapter D10);
- * never run on the hardware. Included by spe.c, cli and tests.
+ * never run on the hardware. Included by this room and tests.
  *
  * To read another packet: a case in take_packet() of spe_decode.c.
  */

@@ -5,7 +5,7 @@
  * (README.md, "Where hardware breakpoints end programs"). What the host runs cannot be seen from within, so it is
  * tried out, on ourselves, who have a handler: STRAY_ENOUGH hits in a boot, by threads that take idle time only. What
  * was found is kept in the user's cache for this boot. A machine that is not virtual needs no trial. Included by cli,
- * ingest's doctor and tests.
+ * ingest's doctor and tests (record and view).
  */
 #ifndef ACCPERF_KMOD_FREE_STRAY_TRAP_H
 #define ACCPERF_KMOD_FREE_STRAY_TRAP_H

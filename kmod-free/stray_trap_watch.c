@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The program that sees signals being sent while breakpoints are tried out (stray_trap.h): loading, sums, end. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>

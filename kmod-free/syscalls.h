@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Which way a system call moves user memory, and where its buffers are. Included by kmod-free,
- * ingest, cli and tests. To add a call: a row in the table of syscalls.c.
+ * Which way a system call moves user memory, and where its buffers are. Included by record. To add a call: a row in
+ * the table of syscalls.c.
  */
 #ifndef ACCPERF_KMOD_FREE_SYSCALLS_H
 #define ACCPERF_KMOD_FREE_SYSCALLS_H

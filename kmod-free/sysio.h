@@ -3,7 +3,7 @@
  * System calls as exact producers and consumers of memory: SAMPLE_SYSIO with range, direction
  * (SF_STORE: the kernel wrote user memory, SF_LOAD: it read it, neither: a file was mapped there) and
  * `period` = how many calls this one stands for. Transfers through io_uring are counted, not seen.
- * Owns the BPF programs. Included by cli and daemon.
+ * Owns the BPF programs. Included by measure, record and tests.
  */
 #ifndef ACCPERF_KMOD_FREE_SYSIO_H
 #define ACCPERF_KMOD_FREE_SYSIO_H

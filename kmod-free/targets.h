@@ -2,8 +2,8 @@
 /*
  * What is observed: processes, threads, a cgroup, the machine, or a command that we start. Checks
  * that they exist and can be observed, says in a sentence when not, lists their threads until the
- * list is stable, and notices their end. Included by ingest's users (cli, daemon). Owns the pidfds
- * and, for a command, the child until targets_release().
+ * list is stable, and notices their end. Included by record and cli. Owns the pidfds and, for a command, the child
+ * until targets_release().
  */
 #ifndef ACCPERF_KMOD_FREE_TARGETS_H
 #define ACCPERF_KMOD_FREE_TARGETS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What kmod-free/uprobe.c probes in ourselves to see whether probing works and what it costs, and
- * which of these a foreign instruction is like. Included by uprobe*.c and tests only.
+ * which of these a foreign instruction is like. Included by uprobe*.c and tests only (measure and offload).
  *
  * To add a kind of first instruction: append to enum self_kind, write a function that begins with it
  * in uprobe_self.c, recognize it in self_kind_of(); measure() finds out what it costs here.

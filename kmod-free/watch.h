@@ -7,8 +7,7 @@
  * Slots are held only while a window is open: a debugger finds them free in between, and when it
  * takes them first (ENOSPC) all windows end at once and stay away for a second.
  *
- * Read or write is decided by the caller (watch_decide), who has the decoder. Included by cli,
- * daemon and tests.
+ * Read or write is decided by the caller (watch_decide), who has the decoder. Included by measure, record and tests.
  */
 #ifndef ACCPERF_KMOD_FREE_WATCH_H
 #define ACCPERF_KMOD_FREE_WATCH_H

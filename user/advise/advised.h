@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile put through a catalogue of devices: what advise and top show, and what report ends with. Included by
- * these three.
- * Owns what advised_release() frees; a view (view/advise.h) points into it.
+ * these three (cli and top). Owns what advised_release() frees; a view (view/advise.h) points into it.
  */
 #ifndef ACCPERF_ADVISE_ADVISED_H
 #define ACCPERF_ADVISE_ADVISED_H

@@ -3,8 +3,7 @@
  * Which pieces of a program could be handed to an accelerator: functions with all they call, sets that the user names,
  * chains of candidates whose traffic is mostly between them, offloads that are made already. Of every function of
  * ADVISE_LARGE and more that is none: why not. Pure: works on struct advise_input, which gather.c fills from a profile
- * and tests by hand. Included by user/advise, user/view, user/cli, tests. Owns what candidates_release() frees;
- * names stay the input's.
+ * and tests by hand. Included by this room alone. Owns what candidates_release() frees; names stay the input's.
  *
  * To add a reason: a branch in reason_of() of candidates.c, in the order in which one outweighs the next, and a case in
  * u-advise.c. To add a figure: a field of struct candidate, its line in candidates.c, its key in view/advise_json.c.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A number with its interval (nominally 90 %), as the verdict carries it from input to sentence. Included by
- * user/advise, user/view, user/cli, tests. NaN: unknown, never 0. A value without low and high has no known interval,
- * and what is computed from it has none. Pure functions.
+ * this room alone. NaN: unknown, never 0. A value without low and high has no known interval, and what is computed
+ * from it has none. Pure functions.
  */
 #ifndef ACCPERF_ADVISE_FIGURE_H
 #define ACCPERF_ADVISE_FIGURE_H

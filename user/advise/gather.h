@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A profile as struct advise_input: time, calls, bytes and offload calls of each function, from one walk over the file.
- * Included by user/cli, tests. What the profile does not hold is left unknown, and said in *missing.
+ * Included by view. What the profile does not hold is left unknown, and said in *missing.
  *
  * To add a fact: a field of struct advise_function, filled in one of gather.c's steps.
  */

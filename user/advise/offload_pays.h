@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Whether the offload calls of a recording pay, where it holds both variants of a name: LogCA fitted to the calls that
- * were seen on the host and on the accelerator. Included by view, cli and tests.
+ * were seen on the host and on the accelerator. Included by view and cli.
  */
 #ifndef ACCPERF_ADVISE_OFFLOAD_PAYS_H
 #define ACCPERF_ADVISE_OFFLOAD_PAYS_H

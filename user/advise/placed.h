@@ -2,7 +2,7 @@
 /*
  * Functions under a machine's roof: how many operations a byte each has, how many it does a second, and what the
  * machine would allow. Operations are arithmetic and logical instructions, bytes those that it loads and stores, the
- * stack's left out. Pure. Included by user/view, user/cli, tests.
+ * stack's left out. Pure. Included by view and tests.
  */
 #ifndef ACCPERF_ADVISE_PLACED_H
 #define ACCPERF_ADVISE_PLACED_H

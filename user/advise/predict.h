@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a function's calls would take on a device: times and speed-ups with intervals, break-even, batch, queue, limit
- * of the process. Included by user/advise, user/view, user/cli, tests. Pure functions: no I/O, no state. No result from
- * a guess: what an input is missing for is NaN, and `lacks` names the input.
+ * of the process. Included by this room and tests. Pure functions: no I/O, no state. No result from a guess: what an
+ * input is missing for is NaN, and `lacks` names the input.
  *
  * Time on the device, per call of g bytes:	o + Lat(g) + X(g), plus the wait in its queue
  *     measured device (points)	interpolated between the medians of the sizes measured, the fitted curve outside

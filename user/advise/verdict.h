@@ -2,8 +2,7 @@
 /*
  * Candidates before devices: for each device whose kind fits or is unknown and each of its designs what predict.h says,
  * which verdict follows, and the sentence. No verdict on a guess: where a figure is missing or its interval spans 1,
- * the sentence says which, and how to get it. Pure. Included by user/view, user/cli, tests; owns what
- * advice_release() frees.
+ * the sentence says which, and how to get it. Pure. Included by view and tests; owns what advice_release() frees.
  *
  * To add a verdict: enum advise_verdict (append), verdict_str(), a branch in judge() of verdict.c and the schema's list
  * in view/advise_json.c.

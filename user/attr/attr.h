@@ -3,7 +3,7 @@
  * Attribution, the front: samples in time order go in, ids come out, and the records that explain
  * the ids (FMT_PROCESS, FMT_MODULE, FMT_MAPPING, FMT_STACK, at the end FMT_FUNCTION and FMT_SYMBOL)
  * are put into the profile as they appear. Owns modules, address spaces, the unwinder and interned
- * stacks of one recording. Included by cli, daemon and tests.
+ * stacks of one recording. Included by record, foreground and tests.
  *
  *     a = attr_new(w, NULL, &e);
  *     attr_attach(a, pid, &e);                            every target, once its events are on

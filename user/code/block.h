@@ -5,8 +5,8 @@
  * unknown: nothing is guessed. Exact means: follows from the sampled state if the block was entered
  * at its start, which is assumed only where all starts of the function are known.
  *
- * Owns the cache of decoded blocks. Included by record, volume, flow, cli and tests. Code comes through
- * a callback, so that files, JIT memory and tests look alike; its bytes are untrusted.
+ * Owns the cache of decoded blocks. Included by flow, record and tests. Code comes through a callback, so that files,
+ * JIT memory and tests look alike; its bytes are untrusted.
  *
  * To follow another register effect: see decode.h.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where the basic blocks of one function begin: a straight decode of its bytes that collects the
- * targets of direct jumps, of jump tables, and what follows every branch. Included by block.c, tests.
+ * targets of direct jumps, of jump tables, and what follows every branch. Included by this room alone.
  */
 #ifndef ACCPERF_CODE_BLOCK_STARTS_H
 #define ACCPERF_CODE_BLOCK_STARTS_H

@@ -3,8 +3,8 @@
  * The control-flow graph of one function, from its bytes alone: blocks, edges (jump tables where the
  * compilers' pattern allows), dominators, natural loops with their entries and exits, call sites.
  * Calls do not end a block. Time and memory are bounded by the function's size: near-linear
- * algorithms, and limits that are reported, never a hang. Bytes are untrusted.
- * Included by record, volume, flow, cli and tests. Function bounds come from elsewhere (ehframe.h).
+ * algorithms, and limits that are reported, never a hang. Bytes are untrusted. Included by emu, volume, flow, offload
+ * and tests. Function bounds come from elsewhere (ehframe.h).
  *
  * A graph may be incomplete (an indirect jump whose targets are unknown): then blocks may run that
  * look unreachable, and nothing follows from dominance. Ask `complete` first.

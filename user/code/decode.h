@@ -2,7 +2,8 @@
 /*
  * One x86-64 instruction in our own terms: which memory it touches, what it does to the registers,
  * and what kind of work it is. A projection of the decoded instruction (insn.h), as is what the emulator carries
- * out (emu/emu_decode.c). Included by all that ask what an instruction does. Input bytes are untrusted.
+ * out (emu/emu_decode.c). Included by all that ask what an instruction does (emu, offload, record, exact and tests).
+ * Input bytes are untrusted.
  *
  * Registers are numbered as in abi.h (WREG_*). An address is given only as far as general registers
  * determine it: vector-indexed operands (gather, scatter) are marked, not evaluated.

@@ -4,8 +4,7 @@
  * that every run passes; a loop's header is one, with those that every iteration passes; every other
  * block is one of its own (blocks that follow each other in a line together). And how the nodes'
  * counts could be measured from each other: hits of breakpoints on two of them, or the trip count of
- * a loop from its induction register. Owns the function's graph. Included by record, volume, flow, cli
- * and tests.
+ * a loop from its induction register. Owns the function's graph. Included by record.
  *
  * To see more blocks as equal: one more rule in classes() of equal_runs.c, and a line in u-equal-runs.c, which
  * checks every claim against single-stepped runs.

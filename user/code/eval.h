@@ -2,7 +2,7 @@
 /*
  * Register states along a straight run of instructions: forward from a known state, and backward by
  * inverting what can be inverted. No I/O, no guessing: a value is known or it is not. Included by
- * block.c and tests.
+ * this room alone.
  *
  * To add an effect: a case in apply() (forward), and in invert() if nothing is lost; u-truth.c checks
  * both against the processor.

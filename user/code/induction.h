@@ -6,7 +6,7 @@
  * body: moves, lea, add, sub, inc, dec; copies are followed; calls spoil what the ABI lets them.
  * Inductions in memory are not found. Where none does but one is loaded anew from where it points to (a list:
  * p = p->next), the way from its first value to its last can be walked afterwards, as long as it is still there.
- * Included by record, volume, flow, cli and tests.
+ * Included by record and tests.
  *
  * How to read a trip count, with breakpoints on the instruction `entry_insn` and on the exit's
  * target, which both fire before their instruction runs:

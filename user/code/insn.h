@@ -2,7 +2,7 @@
 /*
  * Bytes become one decoded instruction here, and nowhere else. What it does to registers and memory (decode.h) and
  * what the emulator carries out (emu/emu_decode.c) are two projections of it; the questions that both ask are
- * answered here. Included by the files that make projections. Input bytes are untrusted.
+ * answered here. Included by the files that make projections (emu and flow). Input bytes are untrusted.
  */
 #ifndef ACCPERF_CODE_INSN_H
 #define ACCPERF_CODE_INSN_H

@@ -2,8 +2,7 @@
 /*
  * From hits to trip counts: breakpoints on a loop's way in and on its ways out (equal_runs.h) fire, and pairs
  * of them by stack pointer are activations, each with how often the header ran. One struct per window;
- * nothing of it outlives that. Included by cli and tests (tests/tripjudge.c compares each claim with
- * what the processor did).
+ * nothing of it outlives that. Included by record and tests.
  *
  * To claim something in another way: a value of enum trip_pairs_said, and its case in trip_pairs_hit().
  */

@@ -3,7 +3,7 @@
  * What a watchpoint hit was: read or write, and by which instruction. The processor reports the state
  * after the access, with the instruction pointer on the next instruction (repeated string
  * instructions: on themselves; calls, returns and jumps: on their target). Undecided is an answer.
- * Included by cli, daemon and tests.
+ * Included by record and tests.
  *
  * To add an instruction form: a case here, and one in the list of tests/unit/u-watch.c.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Commands and their options: what all of them are made of. Included by user/command, user/cli, user/top.
+ * Commands and their options: what all of them are made of. Included by foreground, cli, top and tests.
  *
  * To add a command:
  *   1. user/cli/NAME.c (tests/adding/command.c is one to begin with) with an option struct, its table and, at the end,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The script that completes commands, options and their values in bash and zsh, from the table of commands. */
 #include <string.h>
 
 #include "command/command.h"

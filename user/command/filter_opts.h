@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The options that choose a part of a recording, the same for every reading command: FILTER_PROCESS_OPTS and
- * FILTER_CODE_OPTS in its table, a struct filter_opts in its options, filter_from_opts() in its run().
+ * FILTER_CODE_OPTS in its table, a struct filter_opts in its options, filter_from_opts() in its run(). Included by
+ * cli.
  */
 #ifndef ACCPERF_COMMAND_FILTER_OPTS_H
 #define ACCPERF_COMMAND_FILTER_OPTS_H

@@ -4,7 +4,7 @@
  * (util/answers.h) and prints that again when asked the same of unchanged files by the same program, for a
  * terminal of the same width. To let a command do so: FRESH_OPT in its options and `bool fresh` in their struct.
  * Its output must depend on nothing but options, its -i and operands, and files opened by util/openfile.h.
- * Included by main.c and the commands of user/cli.
+ * Included by main.c and the commands of user/cli (html and top).
  */
 #ifndef ACCPERF_COMMAND_KEPT_H
 #define ACCPERF_COMMAND_KEPT_H

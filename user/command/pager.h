@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Where a reading command's text goes: how wide the terminal is, whether it takes colours, and the
- * pager. Included by the commands of user/cli.
+ * pager. Included by the commands of user/cli (html, top and tests).
  */
 #ifndef ACCPERF_COMMAND_PAGER_H
 #define ACCPERF_COMMAND_PAGER_H

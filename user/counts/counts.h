@@ -16,8 +16,8 @@
  * lies between the ratios and constant instructions per cycle by their expected errors. Rates (runs
  * per second of CPU time) are observations beside the groups' times.
  *
- * Included by flow, cli and tests. To add a way of measuring a link: a value of enum counts_how,
- * its systematic error in bias_of() (counts_ratio.c), a case in u-counts.c.
+ * Included by record and tests. To add a way of measuring a link: a value of enum counts_how, its systematic error in
+ * bias_of() (counts_ratio.c), a case in u-counts.c.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_H
 #define ACCPERF_COUNTS_COUNTS_H

@@ -4,7 +4,7 @@
  * too few hits for is known from others of the same files. A file for each module (util/cachedir.h)
  * holds the links that lead to its code; each link the sums of its last few recordings, and a
  * recording counts once however often it is added. Rates are not kept: they belong to one process.
- * Everything read is untrusted. Included by flow, cli and tests.
+ * Everything read is untrusted. Included by foreground and tests.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_CACHE_H
 #define ACCPERF_COUNTS_COUNTS_CACHE_H

@@ -2,7 +2,7 @@
 /*
  * Links within a function that no window saw: from the samples in both nodes, at constant
  * instructions per time, together with what branches and loops commonly do, and with what was seen
- * to run below them. Included by flow.
+ * to run below them. Included by this room and tests.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_GUESS_H
 #define ACCPERF_COUNTS_COUNTS_GUESS_H

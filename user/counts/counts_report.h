@@ -3,7 +3,7 @@
  * Execution counts as a person asks for them: by function, with its loops and callers, each figure
  * with its interval and how it was come by. Made of what a recording measured (counts_windows.h),
  * solved (counts.h) and named (profile/profile.h). Owns its rows; names belong to the profile. Included
- * by view, cli and tests.
+ * by flow, advise, view and tests.
  *
  * To show a further figure: a field of the rows below, its line in fill_function() of
  * counts_report.c, a column in view/counts.c and a property in counts_schema.

@@ -3,6 +3,7 @@
  * How fast the observed code ran: instructions per second of CPU time, over what was estimated. Everything that is so
  * many, or so many bytes, in all or a second rests on it where samples come by time; shares and ratios do not. This
  * is the one place that says whether it is known: counts, flow, objects, timeline and their views ask nothing else.
+ * Included by flow, advise, view and tests.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_SPEED_H
 #define ACCPERF_COUNTS_COUNTS_SPEED_H

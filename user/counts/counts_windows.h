@@ -2,7 +2,7 @@
 /*
  * What a recording measured of execution counts (sections 80..88, see include/format.h and SECTIONS-COUNTS.md),
  * read back, and the tree that counts.h solves made of it. Everything in them is untrusted. Included by
- * flow, cli and tests.
+ * volume, flow, view and tests.
  *
  *     counts_record_reader(&r, &e)		its rows of a walk over a profile (profile/walk.h)
  *     counts_record_end(&r, p)			sorts, drops what refers to nothing

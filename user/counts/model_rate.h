@@ -8,7 +8,7 @@
  *
  * The model is no processor: programs differ in how far it is off. How far is in the interval, which is wide; what a
  * recording measured itself comes before it by the interval's width (counts_speed.h). Pure arithmetic. Included by
- * counts and tests.
+ * this room alone.
  */
 #ifndef ACCPERF_COUNTS_MODEL_RATE_H
 #define ACCPERF_COUNTS_MODEL_RATE_H

@@ -12,8 +12,7 @@
  *
  * The interval holds what chance does (by the scatter between pieces of time, linearised), what the segments that are
  * not verified, and code that lies in none, may do (they run as fast as the verified ones, but for what those differ
- * among each other), and what the
- * prices taken off may be wrong by. Pure arithmetic. Included by counts, view and tests.
+ * among each other), and what the prices taken off may be wrong by. Pure arithmetic. Included by this room and tests.
  */
 #ifndef ACCPERF_COUNTS_SEGMENT_RATE_H
 #define ACCPERF_COUNTS_SEGMENT_RATE_H

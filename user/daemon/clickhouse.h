@@ -2,7 +2,7 @@
 /*
  * A ClickHouse server over HTTP: one statement, one answer, within a time and a size. No TLS: a server on another
  * machine is reached through a proxy on this one, or a network that may see it. Included by user/daemon and
- * user/cli/fleet.c.
+ * user/cli/fleet.c and tests.
  */
 #ifndef ACCPERF_DAEMON_CLICKHOUSE_H
 #define ACCPERF_DAEMON_CLICKHOUSE_H

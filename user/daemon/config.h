@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the daemon is told: a YAML file, read with libyaml, which knows line and column of every key and value. Pure.
- * Included by user/daemon and user/cli/daemon.c.
+ * Included by user/daemon and user/cli/daemon.c and tests.
  *
  * To add a key: a field here and a row in config.c; the example, its manual page and the checks follow.
  */

@@ -2,7 +2,7 @@
 /*
  * One profile to a collector of OpenTelemetry's, or to a server that takes pprof as Pyroscope does; or a text of
  * /metrics to one that takes remote write. None is asked what it has: who sends remembers what was sent. Included by
- * user/daemon and user/cli/fleet.c.
+ * user/daemon and user/cli/fleet.c and tests.
  */
 #ifndef ACCPERF_DAEMON_DELIVER_H
 #define ACCPERF_DAEMON_DELIVER_H

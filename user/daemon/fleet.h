@@ -2,7 +2,7 @@
 /*
  * Profiles of many hosts in ClickHouse: their tables, the rows of one profile, and what is asked of all. A profile's
  * rows replace themselves where they come twice, and its row in accperf_segments comes last, so a profile that is there
- * is there whole. Included by user/daemon and user/cli/fleet.c.
+ * is there whole. Included by user/daemon and user/cli/fleet.c and tests.
  */
 #ifndef ACCPERF_DAEMON_FLEET_H
 #define ACCPERF_DAEMON_FLEET_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A profile as rows of ClickHouse's tables: which tables there are, and what of the profile goes into each. */
 #include "daemon/fleet.h"
 
 #include <errno.h>

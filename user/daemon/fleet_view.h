@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What fleet.h found, as text and JSON. Included by user/cli/fleet.c and tests. */
+/* What fleet.h found, as text and JSON. Included by cli. */
 #ifndef ACCPERF_DAEMON_FLEET_VIEW_H
 #define ACCPERF_DAEMON_FLEET_VIEW_H
 

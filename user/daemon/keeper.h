@@ -3,7 +3,7 @@
  * The folder of profiles: FOLDER/SERVICE/BEGAN-PID.NNNNNN, BEGAN being the time of day in UTC at which that recorder
  * began. Lists them, removes what retention chooses, and touches nothing that has another name or is no regular file.
  * Nothing is opened by a path of more than one part below the folder, and no link is followed.
- * Included by user/daemon. Owns the folder's descriptor and lock.
+ * Included by this room and tests. Owns the folder's descriptor and lock.
  */
 #ifndef ACCPERF_DAEMON_KEEPER_H
 #define ACCPERF_DAEMON_KEEPER_H

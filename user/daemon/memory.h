@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the daemon and its children hold: their own memory, what BPF maps and rings take in the kernel for them, and of
- * what they share their part. Included by user/daemon.
+ * what they share their part. Included by this room and tests.
  */
 #ifndef ACCPERF_DAEMON_MEMORY_H
 #define ACCPERF_DAEMON_MEMORY_H

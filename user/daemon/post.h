@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A server of another program over HTTP: one request, one answer, within a time and a size. No TLS: a server on another
- * machine is reached through a proxy on this one, or a network that may see it. Included by user/daemon, user/cli and
- * tests.
+ * machine is reached through a proxy on this one, or a network that may see it. Included by this room alone.
  */
 #ifndef ACCPERF_DAEMON_POST_H
 #define ACCPERF_DAEMON_POST_H

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a request asks of stored profiles: which answer, of which service, of which time. Nothing of it becomes a path:
- * the service is compared with those that there are, times with those of files. Pure. Included by user/daemon and
- * tests.
+ * the service is compared with those that there are, times with those of files. Pure. Included by cli and tests.
  *
  * To add an answer: a row in query.c, and its commands in queries.c.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One `accperf record` as a child of the daemon, so that its crash is not ours, what it holds goes with it, and it
- * ends in order where we are killed. Included by user/daemon. Owns the process and its pipe.
+ * ends in order where we are killed. Included by this room and tests. Owns the process and its pipe.
  */
 #ifndef ACCPERF_DAEMON_RECORDER_H
 #define ACCPERF_DAEMON_RECORDER_H

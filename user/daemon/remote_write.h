@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What /metrics says as remote write 0.1 of Prometheus wants it: a WriteRequest in a snappy block. Pure. Included by
- * user/daemon and tests.
+ * this room alone.
  */
 #ifndef ACCPERF_DAEMON_REMOTE_WRITE_H
 #define ACCPERF_DAEMON_REMOTE_WRITE_H

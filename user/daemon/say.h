@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The daemon's log on stderr, a line a sentence: logfmt, with journald's priority before it unless a terminal reads, or
- * JSON with its time, for what collects the output of containers.
- * Included by user/daemon.
+ * JSON with its time, for what collects the output of containers. Included by cli and tests.
  */
 #ifndef ACCPERF_DAEMON_SAY_H
 #define ACCPERF_DAEMON_SAY_H

@@ -2,7 +2,7 @@
 /*
  * Texts that wait for a server, a file each in a folder of their own, named by their time: the oldest goes first, and
  * where they become too many, unsent. So an outage costs no memory, and of the disk so much at most.
- * Included by user/daemon and tests.
+ * Included by this room alone.
  */
 #ifndef ACCPERF_DAEMON_SPOOL_H
 #define ACCPERF_DAEMON_SPOOL_H

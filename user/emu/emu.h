@@ -12,7 +12,7 @@
  * sample that comes late they are not read at all (`aged`).
  *
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
- * Included by cli and tests. To teach it an instruction: see emu_priv.h.
+ * Included by record and tests. To teach it an instruction: see emu_priv.h.
  */
 #ifndef ACCPERF_EMU_EMU_H
 #define ACCPERF_EMU_EMU_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The emulator's projection of a decoded instruction (code/insn.h): operands, widths, flags, what it must not do. */
 #include <string.h>
 
 #include "emu/emu_priv.h"

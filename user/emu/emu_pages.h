@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which pages the next run of emu.h is likely to touch, by those that recent runs touched. Of one process. No I/O.
- * Included by cli and tests. Sampling must not depend on where a thread is: neither does this, it is asked before the
- * sample.
+ * Included by record and tests. Sampling must not depend on where a thread is: neither does this, it is asked before
+ * the sample.
  */
 #ifndef ACCPERF_EMU_EMU_PAGES_H
 #define ACCPERF_EMU_EMU_PAGES_H

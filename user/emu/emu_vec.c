@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Vector operands of the emulator: reading them from registers, masks and memory, and writing results back. */
 #include "emu/emu_vec_priv.h"
 
 const struct emu_operand *vec_last(const struct vec_ctx *c, unsigned n)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Vector and mask instructions of the emulator: operands, results, and the table of rules. Included by emu_vec*.c only.
+ * Vector and mask instructions of the emulator: operands, results, and the table of rules. Included by emu_vec*.c
+ * only and tests.
  *
  * A rule is a mnemonic, the bytes of its elements and a shape: how elements of the operands make elements of
  * the result; most shapes take a function of one element. To add a mnemonic that computes as others do: a row at

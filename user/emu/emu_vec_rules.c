@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* All rules of vector instructions by mnemonic, and carrying one out. */
 #include <pthread.h>
 
 #include "emu/emu_vec_priv.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The tool inside Valgrind has no instruction decoder; it asks the driver on a pipe. Included by
- * user/cli and tests.
+ * this room and tests.
  */
 #ifndef ACCPERF_EXACT_CLASSIFY_H
 #define ACCPERF_EXACT_CLASSIFY_H

@@ -2,7 +2,7 @@
 /*
  * The tool's stream -> profile: string ids renumbered, modules given their build-ids, the last
  * complete snapshot chosen. The stream is untrusted (the target could have scribbled on it).
- * Included by user/cli and tests.
+ * Included by this room and tests.
  */
 #ifndef ACCPERF_EXACT_CONVERT_H
 #define ACCPERF_EXACT_CONVERT_H

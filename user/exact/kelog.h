@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The four logs of Kim & Edwards' tool, by invocation, and the list of all accesses (xQUAD), binary form.
- * Freestanding: written inside
- * Valgrind, printed as text by `accperf exact --dump-log`. Included by user/exact and user/cli.
+ * Freestanding: written inside Valgrind, printed as text by `accperf exact --dump-log`. Included by this room and
+ * tests.
  *
  * A log = struct ke_head, then records of its kind until the end of the file. Little endian. A file
  * that ends inside a record was cut short; what precedes is whole.

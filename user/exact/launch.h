@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Starting a program under the tool: finding the tool, refusing what it cannot run, answering its
- * questions until the program ends. Included by user/cli and tests.
+ * questions until the program ends. Included by cli.
  */
 #ifndef ACCPERF_EXACT_LAUNCH_H
 #define ACCPERF_EXACT_LAUNCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a run under the exact engine counts, and where its results go. Included by user/exact, user/cli. */
+/* What a run under the exact engine counts, and where its results go. Included by this room alone. */
 #ifndef ACCPERF_EXACT_OPTS_H
 #define ACCPERF_EXACT_OPTS_H
 

@@ -2,7 +2,7 @@
 /*
  * Lists of functions that a user gives to the exact engine: names and glob patterns with commas between them, or
  * @FILE with one a line. They are held against the symbols of the program and of the libraries it needs before it
- * runs, as far as these can tell, and against the functions that ran afterwards. Included by user/cli and tests.
+ * runs, as far as these can tell, and against the functions that ran afterwards. Included by this room alone.
  *
  *     exact_select_add(&s, XS_LIST_FUNCTIONS, "--functions", "parse_*,@more.txt", &e);
  *     exact_select_check(&s, "/usr/bin/tool", &e);     what cannot be there is refused, the nearest names are offered

@@ -3,7 +3,7 @@
  * One function, instruction by instruction: time samples, executions by counts, bytes by access samples, loops, lines.
  * Joined from what a profile holds (profile/profile.h, flow/input.h, counts/counts_windows.h) and what its file holds
  * now, if that is still the same build. Code and debug information are untrusted: code is decoded, DWARF is read in a
- * contained child (symbol/symbols.h). Owns all that it points to, but names of the profile. Included by view, cli and
+ * contained child (symbol/symbols.h). Owns all that it points to, but names of the profile. Included by view and
  * tests.
  *
  * To show a further figure of an instruction: a field of struct annotate_insn, filled in annotate.c, a column in

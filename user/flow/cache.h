@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Flow results as records (sections 64..66 of include/format.h): written into a profile by merge and
- * by tests that plant truth, found again by the loader. Included by user/flow and cli.
+ * by tests that plant truth, found again by the loader. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_CACHE_H
 #define ACCPERF_FLOW_CACHE_H

@@ -4,7 +4,8 @@
  * times itself; what that misjudges is set right by a measure of which the truth is known for the whole recording: the
  * bytes that the kernel itself counts as read, or as written, and for calls that it does not count the targets' CPU
  * time (time where that is not known), or those bytes where such calls keep step with them. How sure the result is, is
- * told by how much stretches differ, never by how many calls were seen. Pure arithmetic, no I/O. Included by user/flow.
+ * told by how much stretches differ, never by how many calls were seen. Pure arithmetic, no I/O. Included by this
+ * room and tests.
  */
 #ifndef ACCPERF_FLOW_CALL_STRETCHES_H
 #define ACCPERF_FLOW_CALL_STRETCHES_H

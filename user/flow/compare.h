@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * How far an estimated flow is from the true one: pure functions of two edge tables.
- * Included by view, cli and tests. The result owns copies of all names.
+ * How far an estimated flow is from the true one: pure functions of two edge tables. Included by view and tests. The
+ * result owns copies of all names.
  *
  * Both sides are divided by their sums, so a wrong total does not count as a wrong pattern; the
  * ratio of the totals is reported beside it. Functions are matched by name and by the object's base

@@ -2,7 +2,7 @@
 /*
  * What changed between two profiles of a program, and whether the change is more than the noise of
  * sampling. Shares are compared, so runs of different length compare. Pure functions; included by
- * view, cli and tests.
+ * view, html and tests.
  *
  * The statistic is the difference of shares over its standard error: of edges that of halves of each recording
  * (halves.h: what varies between recordings, not what resampling single reads says), against Student's t; p is

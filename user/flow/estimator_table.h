@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The table of flow estimators, by name: `flow`, `diff` and `compare` take their choices from it. Included by
- * estimators.c and these. To add one: a row here; include/estimate.h has the steps.
+ * estimators.c and these (cli and tests). To add one: a row here; include/estimate.h has the steps.
  */
 #ifndef ACCPERF_FLOW_ESTIMATOR_TABLE_H
 #define ACCPERF_FLOW_ESTIMATOR_TABLE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Running flow estimators. Included by user/flow, cli and tests; the table is in estimator_table.h. */
+/* Running flow estimators. Included by advise, cli and tests; the table is in estimator_table.h. */
 #ifndef ACCPERF_FLOW_ESTIMATORS_H
 #define ACCPERF_FLOW_ESTIMATORS_H
 

@@ -2,8 +2,8 @@
 /*
  * The edge table: which function produced the bytes that another reads. One struct flow is one result for one
  * choice of semantics, stack and attribution; it is filled from the exact engine's sections, by an
- * estimator (include/estimate.h) or from a cached result. Pure data, no I/O.
- * Included by flow, model, view, cli and daemon. Owns its strings, functions and edges.
+ * estimator (include/estimate.h) or from a cached result. Pure data, no I/O. Included by model, advise, view and
+ * tests. Owns its strings, functions and edges.
  *
  * Unknown figures are NaN. Pseudo-functions stand in parentheses and have object "".
  *

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Whose block an address is that no recorded allocation covers: told from the neighbours that are known (heap.h). */
 #include <string.h>
 
 #include "flow/heap.h"

@@ -5,7 +5,7 @@
  * overwrites), the stacks of that function's sampled stores decide in proportion; the same for
  * readers. Of one that was never sampled as it stores, and of what is further out than a stack was cut, those who call
  * it on stacks that are whole; of one that is on none, what is on any stack: that nothing was seen does not put it
- * outside of main. What was decided so is in the interval. Included by user/flow only.
+ * outside of main. What was decided so is in the interval. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_INCLUSIVE_H
 #define ACCPERF_FLOW_INCLUSIVE_H

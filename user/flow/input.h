@@ -2,7 +2,7 @@
 /*
  * What the estimators work on: a whole profile's accesses, watch windows, system-call ranges,
  * mappings, objects and exact figures, with every code address resolved to a function. input.c reads
- * it through user/store; estimators get it finished and do no I/O. Included by user/flow and cli.
+ * it through user/store; estimators get it finished and do no I/O. Included by view, command and tests.
  *
  * To add a section: an array below, a row in input.c, its release.
  */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Between input.c (reads), input_code.c (whose code), input_resolve.c (order) and their parts. Included by these. */
+/* Between input.c (reads), input_code.c (whose code), input_resolve.c (order) and their parts. Included by these
+ * and tests. */
 #ifndef ACCPERF_FLOW_INPUT_PRIV_H
 #define ACCPERF_FLOW_INPUT_PRIV_H
 

@@ -2,7 +2,7 @@
 /*
  * Rule A of the estimator: who wrote what this load reads, told from store records alone (sampled
  * stores, the census, system calls), the nearest first. One sweep in order of time answers all loads
- * and the first question of every watch window. Included by user/flow only.
+ * and the first question of every watch window. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_LAST_WRITER_H
 #define ACCPERF_FLOW_LAST_WRITER_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* What a load costs by the kind of memory that it reads, from how much of that the program touches (objects.h). */
 #include <errno.h>
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Accesses to memory that has no name here: ranges without a wide gap, then those ranges that a person would
- * call one object taken together. Pure. Included by objects.c and its tests.
+ * call one object taken together. Pure. Included by this room alone.
  *
  * One mapping of one process: neighbours with the same main users are one; a range with too few samples to show
  * its users belongs to the nearest one whose users include them (there, or at the same address in another

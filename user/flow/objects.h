@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Data objects: who reads and writes them, and how hard functions use memory. Pure; no I/O.
- * Included by view, cli and tests.
+ * Included by view and tests.
  *
  * An object is a variable (from the profile, else from the symbol tables of its files), an allocation
  * site where the profile holds blocks, and otherwise a range of memory without a wide gap between its

@@ -2,7 +2,7 @@
 /*
  * The overwrite test: which store instruction has, most likely, gone over an address since its last
  * recorded writer, judged by how much each instruction stored since and how large the set of words is
- * that it stores to. Included by user/flow only.
+ * that it stores to. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_OVERWRITE_H
 #define ACCPERF_FLOW_OVERWRITE_H

@@ -2,8 +2,7 @@
 /*
  * The call tree with the flow on it: which path reads what which other path wrote, from what the exact engine
  * counted with --callees, or from the stacks of sampled accesses (sampled_paths.c). Paths that exchange little are
- * folded into their callers.
- * Pure. Included by user/view, user/cli and tests.
+ * folded into their callers. Pure. Included by view and tests.
  */
 #ifndef ACCPERF_FLOW_PATHS_H
 #define ACCPERF_FLOW_PATHS_H

@@ -2,7 +2,7 @@
 /*
  * Phases: stretches of a recording whose samples fall on other functions than those before, by more than chance.
  * Chance is what the order of the same stretches, shuffled, shows: so samples that come in runs raise no alarm.
- * Arithmetic; no I/O. Included by flow and tests.
+ * Arithmetic; no I/O. Included by this room alone.
  */
 #ifndef ACCPERF_FLOW_PHASES_H
 #define ACCPERF_FLOW_PHASES_H

@@ -5,8 +5,8 @@
  * the next wider one. Where the value is known, those who write such values are the likelier ones (emission.h). And how
  * likely it is that anybody did: an instruction whose addresses were seen written as often as stores to such places are
  * seen at all reads what moves. Processes count as one: an address means the same in those that were forked from one
- * another, and nothing in others. Included by user/flow only. To use evidence of another kind of nearness: one more of
- * the levels in place.c.
+ * another, and nothing in others. Included by this room and tests. To use evidence of another kind of nearness: one
+ * more of the levels in place.c.
  */
 #ifndef ACCPERF_FLOW_PLACE_H
 #define ACCPERF_FLOW_PLACE_H

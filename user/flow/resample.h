@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Resampling: how often each observation counts in a refit, and what the refits say of a figure's error. Arithmetic
- * without memory of its own. Included by user/flow only.
+ * without memory of its own. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_RESAMPLE_H
 #define ACCPERF_FLOW_RESAMPLE_H

@@ -2,7 +2,7 @@
 /*
  * How likely it is that memory which nobody was seen to write was indeed not written since the recording
  * began: from how long watch windows were open, and which of them saw a write. Otherwise the producer was
- * missed, and is another function. Included by user/flow only. To tell it from something else: a figure by
+ * missed, and is another function. Included by this room and tests. To tell it from something else: a figure by
  * instruction or by window here, used in fused.c.
  */
 #ifndef ACCPERF_FLOW_REWRITE_RATE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Bytes read and written per function per slice of the recording, and the phases in it. Pure; no I/O.
- * Included by view, cli and tests.
+ * Included by view and tests.
  */
 #ifndef ACCPERF_FLOW_TIMELINE_H
 #define ACCPERF_FLOW_TIMELINE_H

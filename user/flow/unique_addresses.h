@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Distinct addresses behind a few sampled ones: extent times density, object by object. Where no
- * object is known, runs of addresses without a wide gap stand for one. Included by user/flow only.
+ * object is known, runs of addresses without a wide gap stand for one. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_UNIQUE_ADDRESSES_H
 #define ACCPERF_FLOW_UNIQUE_ADDRESSES_H

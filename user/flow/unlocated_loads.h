@@ -4,7 +4,7 @@
  * the sample no longer give their address. A load that destroys its own index is seen by most samples
  * that way, so leaving them out would understate just such instructions. Their bytes are added to
  * those of the same instruction that have an address; where none has, they follow the function's
- * other reads. Included by user/flow only.
+ * other reads. Included by this room and tests.
  */
 #ifndef ACCPERF_FLOW_UNLOCATED_LOADS_H
 #define ACCPERF_FLOW_UNLOCATED_LOADS_H

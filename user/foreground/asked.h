@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What signals ask of a recording, also in the midst of one, while names are sought: then the first Ctrl-C ends it as
- * soon as those are there. Included by user/foreground and user/cli/record.c.
+ * soon as those are there. Included by this room alone.
  */
 #ifndef ACCPERF_FOREGROUND_ASKED_H
 #define ACCPERF_FOREGROUND_ASKED_H

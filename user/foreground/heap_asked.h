@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* --heap of `accperf record`: its options, and what is said of it. Included by user/foreground, user/cli/record.c. */
+/* --heap of `accperf record`: its options, and what is said of it. Included by this room alone. */
 #ifndef ACCPERF_FOREGROUND_HEAP_ASKED_H
 #define ACCPERF_FOREGROUND_HEAP_ASKED_H
 

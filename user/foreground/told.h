@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What record says of itself: the progress line, the closing line, and what the figures would be silent about.
- * Included by user/foreground and user/cli/record.c.
+ * Included by this room alone.
  *
  * To tell of another shortfall: a function that returns EXIT_DEGRADED where it is much, called by record_tell_rest().
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The page's script and style as html.mk bundles them, with the digests that its content security policy names.
- * Without the packages that bundling takes, they are empty. Included by user/html and the commands that say so.
+ * Without the packages that bundling takes, they are empty. Included by user/html and the commands that say so (cli
+ * and tests).
  */
 #ifndef ACCPERF_HTML_BUNDLE_H
 #define ACCPERF_HTML_BUNDLE_H

@@ -4,7 +4,7 @@
  * needs nothing else and reaches nothing: its policy allows its own script and style, by digest. Data stands in an
  * element that is never run (pack.h), the script makes elements and sets their text; without a script there are
  * tables and a picture that do (static.c). Computes nothing: figures are those of the commands.
- * Owned by html/parts.c, which runs the commands. Included by cli and tests.
+ * Owned by html/parts.c, which runs the commands. Included by this room and tests.
  *
  * To add a part: a row in parts[] of html/parts.c; a module in page/ and a line in page/main.js that shows it.
  */

@@ -4,7 +4,7 @@
  * functions, which part of it each slice of time has, threads, and what the recording says of itself. Functions are
  * the physical ones, as in `report`: the weight of a function's nodes adds up to its self share there. Columns, not
  * objects, because there are many rows. Nodes below the largest NODES_MOST are one child "(small)" of where they hung.
- * Included by cli and tests. To add a column: a json_arr() in stacks.c, its use in page/.
+ * Included by this room alone. To add a column: a json_arr() in stacks.c, its use in page/.
  */
 #ifndef ACCPERF_HTML_STACKS_H
 #define ACCPERF_HTML_STACKS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What we take ourselves. What we take from the target is in price_table.h. Included by record and cli.
+ * What we take ourselves. What we take from the target is in price_table.h. Included by record.
  */
 #ifndef ACCPERF_MEASURE_COST_H
 #define ACCPERF_MEASURE_COST_H

@@ -7,7 +7,7 @@
  * come in bunches, with rests in which nothing is attached, so long that being attached takes no more than its
  * part of the budget. Otherwise a trickle of windows would keep everything attached all the time, for little.
  *
- * Those who open windows (users) share the cost. Pure logic, no I/O, no clock. Included by cli and tests.
+ * Those who open windows (users) share the cost. Pure logic, no I/O, no clock. Included by record and tests.
  */
 #ifndef ACCPERF_MEASURE_COST_ATTACHED_H
 #define ACCPERF_MEASURE_COST_ATTACHED_H

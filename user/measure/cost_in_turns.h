@@ -2,7 +2,8 @@
 /*
  * What a recording costs its target, from stretches of the target's life in turns without and with it: the work that
  * got done a second, and the CPU time that a piece of work took. One pair is one observation, as what else happens to
- * the machine happens to both of its turns. Pure arithmetic: no process, no clock. Included by cli and tests.
+ * the machine happens to both of its turns. Pure arithmetic: no process, no clock. Included by foreground, cli and
+ * tests.
  */
 #ifndef ACCPERF_MEASURE_COST_IN_TURNS_H
 #define ACCPERF_MEASURE_COST_IN_TURNS_H

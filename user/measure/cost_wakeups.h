@@ -4,7 +4,7 @@
  * more than the interruption: the others run out of work meanwhile, a CPU goes to sleep, and a thread has to wake
  * it. A recorder that gets a CPU whenever it wants one interrupts, too; but where threads run for some microseconds
  * at a time it need not: waiting for the next switch takes no longer. Measured with tests/workloads/sixteen.c
- * (kmod-free/README.md). Pure logic, no I/O, no clock. Included by cli and tests.
+ * (kmod-free/README.md). Pure logic, no I/O, no clock. Included by record and tests.
  */
 #ifndef ACCPERF_MEASURE_COST_WAKEUPS_H
 #define ACCPERF_MEASURE_COST_WAKEUPS_H

@@ -4,7 +4,7 @@
  * instructions (memcpy!) crawl, hit or not, and so do copies of the kernel's. So armed time is priced by how much
  * slower the target is expected to run meanwhile: by how often timer samples met string instructions and the kernel,
  * and by how often the target switches threads, as each switch takes the watchpoints off and puts others on. Pure
- * logic, no I/O, no clock. Included by the recorder and tests.
+ * logic, no I/O, no clock. Included by the recorder and tests (record).
  */
 #ifndef ACCPERF_MEASURE_COST_WATCH_H
 #define ACCPERF_MEASURE_COST_WATCH_H

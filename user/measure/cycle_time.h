@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* How long a cycle of this machine's processor takes, as it runs while it is busy. Included by record and tests. */
+/* How long a cycle of this machine's processor takes, as it runs while it is busy. Included by record. */
 #ifndef ACCPERF_MEASURE_CYCLE_TIME_H
 #define ACCPERF_MEASURE_CYCLE_TIME_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a load costs here that waits for the one before it, from so much memory. Included by user/cli and tests. */
+/* What a load costs here that waits for the one before it, from so much memory. Included by flow. */
 #ifndef ACCPERF_MEASURE_MEMORY_COST_H
 #define ACCPERF_MEASURE_MEMORY_COST_H
 

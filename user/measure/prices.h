@@ -5,7 +5,7 @@
  * user's cache (util/cachedir.h), for this boot, kernel, program and number of CPUs, and once there are PRICES_ENOUGH
  * measurements of a price their median is taken instead of a new one: it is steadier than one. They stay true because
  * each recording measures the price again that was measured longest ago, if that is more than ten minutes, and all that
- * are a day old. Without a cache everything is measured each time. Included by cli and tests.
+ * are a day old. Without a cache everything is measured each time. Included by offload, record and tests.
  *
  * To keep another price: a row in price_table.c.
  */

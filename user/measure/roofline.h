@@ -3,8 +3,7 @@
  * What one core of this machine can do at most: arithmetic and logical instructions a second, and bytes a second read
  * by plain loads from as much memory as fits each level of caches. The roof that `accperf advise --roofline` holds
  * functions against. Each is the fastest of some passes; "usual" is the middle one: what other programs, or changes of
- * the machine's speed, leave of it lies between the two. Included by user/advise, user/view, user/cli, tests. Owns
- * nothing.
+ * the machine's speed, leave of it lies between the two. Included by offload and advise. Owns nothing.
  */
 #ifndef ACCPERF_MEASURE_ROOFLINE_H
 #define ACCPERF_MEASURE_ROOFLINE_H

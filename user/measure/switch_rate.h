@@ -2,8 +2,7 @@
 /*
  * How often the target switches between threads, from what timer samples bring along: the kernel's own
  * count of the thread's switches. Whatever belongs to a thread (watchpoints, timers) is taken off and put
- * on again each time, so this decides what it costs. Pure logic, no I/O, no clock. Included by cli and
- * tests.
+ * on again each time, so this decides what it costs. Pure logic, no I/O, no clock. Included by record and tests.
  *
  * A sample stands for `period` of CPU time, so that between two samples of a thread so much has gone by
  * on average: no clock of the thread is needed, nor a look at threads that use no time.

@@ -2,7 +2,7 @@
 /*
  * A catalogue of accelerators: what `accperf calibrate` measured, and the paper's devices, in one JSON
  * format (accperf.accelerators/1, described in LOGCA.md). No file I/O: text in, text out. Included by
- * user/offload, user/view, user/cli, user/daemon, tests.
+ * advise, view and tests.
  *
  * To add a member: a field in struct catalogue_entry, read in catalogue_terms.c, written in catalogue_write.c, a row in
  * CATALOGUE.md. Unknown members of an entry are ignored, so older readers stay right; those within it are errors.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Fitting LogCA to measured calls: which terms there are (BIC), their values and intervals, what the
- * data cannot tell apart, or a refusal. Included by user/view, user/cli, user/daemon, tests. No I/O.
- * Method: LOGCA.md beside this file; its measured quality: MEASURED.md, which scripts/logca-synthetic prints.
+ * data cannot tell apart, or a refusal. Included by advise, view and tests. No I/O. Method: LOGCA.md beside this
+ * file; its measured quality: MEASURED.md, which scripts/logca-synthetic prints.
  *
  * To fit a further quantity: estimate it in fit_curves(), give it a struct fit_value in struct fit,
  * a row in fit_interval.c, a line in view/logca_text.c and a field in view/logca_json.c.

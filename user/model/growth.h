@@ -2,7 +2,7 @@
 /*
  * How what functions compute and communicate grows with the size n of the problem, over profiles of one program: the
  * power b of y = a n^b, by least squares on logarithms; from three sizes on with an interval (Student's t).
- * Pure. Included by user/view, user/cli and tests.
+ * Pure. Included by view and tests.
  *
  *     struct growth g;
  *     growth_build(flows, n, 3, &g, &e); ... g.rows ...; growth_release(&g);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Limits of a whole program: Accelerometer's threading designs (Sriraman and Dhanotia, ASPLOS 2020),
- * Amdahl, and what the transfer alone allows. Pure functions. Included by user/view, user/cli,
- * user/daemon, tests.
+ * Amdahl, and what the transfer alone allows. Pure functions. Included by advise, view and tests.
  *
  * To add a design: append to enum acm_design and to the switch of acm_speedup() and acm_break_even().
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LogCA (Altaf and Wood, ISCA 2017) with a fixed host call cost t0: times, speed-ups, exact
- * crossings, bottlenecks, regions. Pure functions, no I/O, no allocation. Included by user/view,
- * user/cli, user/daemon and tests. Sizes in bytes, times in one unit throughout.
+ * crossings, bottlenecks, regions. Pure functions, no I/O, no allocation. Included by advise, view and tests. Sizes
+ * in bytes, times in one unit throughout.
  *
  *     T0(g) = t0 + C g^beta           on the host
  *     T1(g) = o + Lat(g) + C g^beta / A,  Lat = L (indep) or L g (dep)

@@ -5,7 +5,7 @@
  * the memory wall (computation alone is sped up), accelerators against the system between them
  * (what functions compute and read of their own bytes, or what they read of others'), and which
  * functions (one, or several with private stores or a shared one). Each answer is one share of the
- * time, s, and the speed-up 1 / (1 - s (1 - 1/k)). Pure. Included by user/view, user/cli and tests.
+ * time, s, and the speed-up 1 / (1 - s (1 - 1/k)). Pure. Included by view and tests.
  *
  *     struct wall w;
  *     if (!wall_build(&flow, &opts, &w, &e)) ... w.curves ...; wall_release(&w);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a program as a whole gains by a device: three threading designs, Amdahl, and the transfer alone. Pure functions.
- * Included by user/view, user/cli.
+ * Included by view.
  */
 #ifndef ACCPERF_WHOLE_PROGRAM_H
 #define ACCPERF_WHOLE_PROGRAM_H

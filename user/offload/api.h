@@ -2,7 +2,7 @@
 /*
  * The offload APIs: which libraries, which functions, where their bytes are, what completes what. The files api_*.c
  * are the only ones that know symbols; cli and the session hand them to kmod-free/uprobe.h.
- * Included by user/offload, cli, daemon.
+ * Included by record, advise and tests.
  *
  * To add an API:
  *   1. user/offload/api_NAME.c with `const struct offload_api offload_NAME` and a row for each of its functions

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Words for the rows of an offload API: what a function does, where its bytes are, what completes what. Included by
- * the files of APIs alone, before they say what they describe.
+ * the files of APIs alone, before they say what they describe and tests.
  */
 #ifndef ACCPERF_OFFLOAD_API_ROWS_H
 #define ACCPERF_OFFLOAD_API_ROWS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The table of offload APIs. Included by api.c, the files of APIs and record. To add one: a row here; api.h has the
- * steps.
+ * The table of offload APIs. Included by cli and tests. To add one: a row here; api.h has the steps.
  */
 #ifndef ACCPERF_OFFLOAD_API_TABLE_H
 #define ACCPERF_OFFLOAD_API_TABLE_H

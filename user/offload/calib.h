@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Calibration: host time T0(g) and accelerated time T1(g) of accelerators this machine has. Included
- * by user/offload/calib_*.c, user/cli/calibrate.c, tests. Libraries (libcrypto, libz, libisal,
+ * by user/offload/calib_*.c, user/cli/calibrate.c, tests (advise and view). Libraries (libcrypto, libz, libisal,
  * libOpenCL, libcuda) come by dlopen: none is needed to build, and one that is missing is a sentence.
  *
  * To add an accelerator: add calib_NAME.c with a struct calib_family (list, open, call, check, close)

@@ -2,7 +2,7 @@
 /*
  * Events to calls: submissions are paired with the wait that completed them, by queue or event and
  * not by thread; what never completes is open. Times get the probes' cost taken off. No I/O: calls
- * go to a function. Included by user/offload, cli, tests; owns the calls that are still open.
+ * go to a function. Included by this room and tests; owns the calls that are still open.
  */
 #ifndef ACCPERF_OFFLOAD_CALLS_H
 #define ACCPERF_OFFLOAD_CALLS_H

@@ -2,7 +2,7 @@
 /*
  * Where a function of a file ends: every `ret` and every jump that leaves it, from its control-flow graph. Probes on
  * these see a call end without a trampoline in the place of its return address, past which no exception could unwind.
- * Included by user/offload, tests. No I/O but reads of the file, whose bytes are untrusted; work is bounded.
+ * Included by record and tests. No I/O but reads of the file, whose bytes are untrusted; work is bounded.
  *
  * A jump to another function of the file (a tail call) is followed: the call ends where that function does. So exits
  * may belong to functions that are called by others, too; what ends there is told by the stack pointer, not by the

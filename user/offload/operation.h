@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a call does, as far as its name tells: only calls that do the same can be compared with an accelerator.
- * Included by user/cli, tests. Pure.
+ * Included by advise, view and tests. Pure.
  *
  * To add an operation: a row in operation.c, before the rows whose words its names hold, too.
  */

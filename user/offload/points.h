@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Measured calls: size, time, and which kind of run. What a fit starts from, whether it comes from a
- * CSV, a calibration or a profile. No I/O: the CSV parser reads memory. Included by user/offload, user/model,
- * user/view, user/cli, user/daemon, tests. It sits left of the model, because calibration fills it.
+ * CSV, a calibration or a profile. No I/O: the CSV parser reads memory. Included by model, advise, view and tests. It
+ * sits left of the model, because calibration fills it.
  *
  * To add a kind of run: append to enum run_kind and its row in points.c; fit.c decides what it is for.
  */

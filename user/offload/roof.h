@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The roof that `calibrate --roofline` measured, kept in the cache for `advise --roofline`. Included by these two. */
+/* The roof that `calibrate --roofline` measured, kept in the cache for `advise --roofline`. Included by these two
+ * (cli). */
 #ifndef ACCPERF_OFFLOAD_ROOF_H
 #define ACCPERF_OFFLOAD_ROOF_H
 

@@ -2,7 +2,7 @@
 /*
  * Recording offload calls, as one component: finds the libraries, plants the probes, keeps to the
  * budget, pairs and hands out disk records. record and the daemon create one, tell it about
- * processes, poll it, and end it. Included by cli, daemon, tests.
+ * processes, poll it, and end it. Included by record and tests.
  *
  *     s = offload_session_new(&opts, &sink, &e);
  *     offload_session_attach_pid(s, pid, exe_or_NULL, &e);     every target, and forked children

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The insides of a session, shared by session.c (life, records), found.c (files to probes) and
- * budget.c (arming and disarming within the budget). Included by these only.
+ * budget.c (arming and disarming within the budget). Included by these only and tests.
  */
 #ifndef ACCPERF_OFFLOAD_SESSION_INTERNAL_H
 #define ACCPERF_OFFLOAD_SESSION_INTERNAL_H

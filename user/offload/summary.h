@@ -2,8 +2,8 @@
 /*
  * A profile's offload sections folded to one item per API call (its twins together), library and
  * variant, with its call sites: counts, bytes, distributions, overlap, and the points for a fit.
- * Memory follows the number of items, not of calls. The file is hostile input. Included by cli,
- * daemon, view, tests; owns what it points to.
+ * Memory follows the number of items, not of calls. The file is hostile input. Included by advise, view and tests;
+ * owns what it points to.
  */
 #ifndef ACCPERF_OFFLOAD_SUMMARY_H
 #define ACCPERF_OFFLOAD_SUMMARY_H

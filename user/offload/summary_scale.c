@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* From the stretches in which calls were probed to the whole recording: each item's factor and its error (scale.h). */
 #include "offload/summary_priv.h"
 
 #include <errno.h>

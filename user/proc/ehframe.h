@@ -4,7 +4,8 @@
  * by address, and the unwind rules that hold at an address, computed on demand (a row of the table
  * that the frame program describes; unwind.c caches rows). Compact: 12 bytes a function beside the
  * section itself. The input is untrusted: every read is bounded, nonsense ends in "no rule".
- * Register numbers are DWARF's, so nothing here knows an architecture. Included by user/proc, record and tests.
+ * Register numbers are DWARF's, so nothing here knows an architecture. Included by symbol, profile, flow, record and
+ * tests.
  *
  * To support another frame instruction: one case in cfi_run() of ehframe.c, a line in u-ehframe.c.
  */

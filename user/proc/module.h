@@ -3,8 +3,8 @@
  * Modules: what code addresses belong to. One module = one ELF file (known by device, inode, path
  * and, where the kernel told it, build-id), the vdso, the kernel, or one process's anonymous code.
  * A file is opened once, at first sight, while the process that mapped it still lives, and stays
- * readable after it is deleted or its container is gone. Everything read from it is untrusted.
- * Owns files, ELF segments and unwind tables. Included by user/proc, attr, record and tests.
+ * readable after it is deleted or its container is gone. Everything read from it is untrusted. Owns files, ELF
+ * segments and unwind tables. Included by many rooms.
  *
  * To add a kind: append to enum fmt_module_kind (include/format.h), write a modules_KIND() getter
  * here, and say in procmap.c which mappings it stands for.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * How far processes have come, by what the kernel counts of them anyhow: calls that read or write, bytes that came in
- * over their network, CPU time. Nothing is switched on, so nothing is slowed. Included by cli and tests.
+ * over their network, CPU time. Nothing is switched on, so nothing is slowed. Included by foreground and tests.
  */
 #ifndef ACCPERF_PROC_PROGRESS_H
 #define ACCPERF_PROC_PROGRESS_H

@@ -8,7 +8,7 @@
  * x86-64 is tested. The registers' numbering comes from one table (arch_x86_64 in unwind.c); arm64
  * needs its own row there and a larger SAMPLE_REGS, and has not been tried.
  *
- * Included by user/proc, attr, record and tests. To add an architecture: a row in unwind.c, a test.
+ * Included by attr and tests. To add an architecture: a row in unwind.c, a test.
  */
 #ifndef ACCPERF_PROC_UNWIND_H
 #define ACCPERF_PROC_UNWIND_H

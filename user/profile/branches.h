@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Which way the bursts of a profile went (FMT_BURST_BRANCH): taken branches and straight runs between them, summed.
- * Included by user/cli, user/view and tests.
+ * Included by counts, flow, view and tests.
  *
  * To show another kind of way: its value of enum fmt_branch_kind comes along; the views choose by `kind`.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The exact engine's call tree as samples of a profile that has none: what shows stacks shows it, then. Each path
- * is a stack of one frame a function, and weighs the instructions executed there. Included by user/cli and tests.
+ * is a stack of one frame a function, and weighs the instructions executed there. Included by flow and cli.
  */
 #ifndef ACCPERF_PROFILE_CALL_TREE_H
 #define ACCPERF_PROFILE_CALL_TREE_H

@@ -2,7 +2,8 @@
 /*
  * Which part of a recording is looked at: processes by number and name, code by object and function. One filter
  * serves all views: what reads rows asks filter_process(), what shows functions filter_code(). Shares stay those of
- * the whole recording. Included by all that reads profiles; owns its patterns, until filter_release().
+ * the whole recording. Included by all that reads profiles (flow, offload, model, advise, view, command and exact);
+ * owns its patterns, until filter_release().
  */
 #ifndef ACCPERF_PROFILE_FILTER_H
 #define ACCPERF_PROFILE_FILTER_H

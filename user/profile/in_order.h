@@ -2,7 +2,7 @@
 /*
  * A profile with each sample and each offload call kept, by thread and in order of time: what a view along
  * time needs, and struct profile has folded away. 24 bytes a sample, 56 a call that was recorded.
- * Owns its arrays; the profile must live on. Included by view and cli.
+ * Owns its arrays; the profile must live on. Included by flow, view and html.
  */
 #ifndef ACCPERF_PROFILE_IN_ORDER_H
 #define ACCPERF_PROFILE_IN_ORDER_H

@@ -2,8 +2,8 @@
 /*
  * A recorded profile in memory, for the commands that read one: functions, frames, stacks, threads
  * and the samples folded to one cell for each (thread, stack) while the file streams past, so that
- * memory follows the number of distinct stacks, never the number of samples.
- * Owns everything it points to, until profile_free(). Included by view, cli, daemon and tests.
+ * memory follows the number of distinct stacks, never the number of samples. Owns everything it points to, until
+ * profile_free(). Included by many rooms.
  *
  * The order of definitions and their users in the file does not matter: names are resolved when all
  * has been read. Functions are one per (name, object, file), whatever number of ids the file used.

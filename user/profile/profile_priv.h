@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the parts of struct profile share: the raw ids of the file. Included by user/profile/profile*.c only.
+ * What the parts of struct profile share: the raw ids of the file. Included by user/profile/profile*.c only and tests.
  */
 #ifndef ACCPERF_PROFILE_PROFILE_PRIV_H
 #define ACCPERF_PROFILE_PROFILE_PRIV_H

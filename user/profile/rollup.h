@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Time by object, process or name of process, where time_shares.h has it by function: shares of the whole
- * recording. Pure arithmetic over struct profile. Included by view, cli, tests.
+ * recording. Pure arithmetic over struct profile. Included by view.
  */
 #ifndef ACCPERF_PROFILE_ROLLUP_H
 #define ACCPERF_PROFILE_ROLLUP_H

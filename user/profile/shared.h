@@ -2,7 +2,7 @@
 /*
  * One reading of a profile for several processes: what is shared before they are forked, each of them has that opens
  * its file, as it was then. Their readers still walk the file (profile_read()), the profile itself is not read again.
- * Included by html/parts.c, top/reading.c and tests.
+ * Included by flow, top and tests.
  */
 #ifndef ACCPERF_PROFILE_SHARED_H
 #define ACCPERF_PROFILE_SHARED_H

@@ -2,7 +2,7 @@
 /*
  * What part of the time each function has, alone (self) and with what it calls (inclusive), with the
  * 95 % interval of its self share; and who called a function. Pure arithmetic over struct profile.
- * Included by view, cli, daemon, tests.
+ * Included by flow, advise, view, html and tests.
  *
  * The interval is Wilson's, over the effective number of samples (sum w)^2 / sum w^2, so that
  * samples of unequal weight do not look like more evidence than they are. A function seen in no

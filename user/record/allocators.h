@@ -3,7 +3,7 @@
  * Which functions of a process's files allocate and free, found by symbol: those of glibc, musl, jemalloc, tcmalloc
  * and mimalloc by whatever prefix, preloaded or linked in, and functions of the user's own (`--heap-probe`). A C++
  * library's operator new goes to malloc() and is not probed; that of an allocator's own file is. Files are looked at
- * once. Included by part_heap.c and tests.
+ * once. Included by this room alone.
  *
  * To add a function: a row in allocators.c. To add an allocator with a prefix of its own: its prefix there.
  */

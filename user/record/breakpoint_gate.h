@@ -3,7 +3,7 @@
  * Whether a recording may use hardware breakpoints now. On a virtual machine where they have not been tried out
  * (kmod-free/stray_trap.h) the recording goes on without while threads of its own do that in idle time, and uses them
  * from then on; where a hit was seen to send a stray signal, to us or to anybody, there are none. One for each
- * recording, made before its session, which asks it. Used by record and the daemon.
+ * recording, made before its session, which asks it. Included by foreground and tests.
  */
 #ifndef ACCPERF_RECORD_BREAKPOINT_GATE_H
 #define ACCPERF_RECORD_BREAKPOINT_GATE_H

@@ -3,7 +3,8 @@
  * What to measure next, so that timer samples become execution counts: functions that take time,
  * their graphs (built once a module and function), the links between their nodes, what is known of
  * each link, and which window would tell most for its cost. Writes sections 80..85. Knows nothing of
- * processes: addresses are a module's. Owned by part_counts.c, which opens the windows; tests.
+ * processes: addresses are a module's. Owned by part_counts.c, which opens the windows; tests. Included by this room
+ * and tests.
  *
  * A link's worth is the time that hangs below it times how uncertain it is; dividing by windows
  * spent and by cost gives the next one, drawn at random in that proportion.

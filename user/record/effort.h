@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What `--effort` stands for. Included by what records or reckons what a recording takes. To add one: a row in
- * effort.c, and its name where options name them (user/cli/record.c, user/daemon/config.c).
+ * What `--effort` stands for. Included by what records or reckons what a recording takes (foreground, cli, top,
+ * daemon and tests). To add one: a row in effort.c, and its name where options name them (user/cli/record.c,
+ * user/daemon/config.c).
  */
 #ifndef ACCPERF_EFFORT_H
 #define ACCPERF_EFFORT_H

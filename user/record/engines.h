@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a recording can be made with here, by what features.h found. Included by user/view, user/cli. Pure. */
+/* What a recording can be made with here, by what features.h found. Included by view. Pure. */
 #ifndef ACCPERF_RECORD_ENGINES_H
 #define ACCPERF_RECORD_ENGINES_H
 

@@ -2,7 +2,7 @@
 /*
  * What this machine, this kernel and these rights allow: each row is tried, not guessed from version
  * numbers, and says what was found, what follows from it, and the command that would enable what is
- * missing. Leaves nothing behind. Included by user/cli, user/daemon, tests.
+ * missing. Leaves nothing behind. Included by cli and tests.
  *
  * To add a feature: a row in the table of features.c and its probe, which sets state and detail and,
  * unless the state is FEATURE_YES, means and enable. `accperf doctor` and `accperf version` list it

@@ -7,8 +7,8 @@
  * Children of the whole share what they do not use: the timer ticks at a fixed rate, and armed watchpoints cost next
  * to nothing in programs without string instructions, so fixed shares would leave much of the budget idle. The timer,
  * and those that keep to a share by themselves (offload probes, execution counts), cannot be refused by the others:
- * what they spend beyond their share, the others pay. Pure logic, no I/O, no clock.
- * Included by the recorder's parts, record and tests.
+ * what they spend beyond their share, the others pay. Pure logic, no I/O, no clock. Included by the recorder's parts,
+ * record and tests (foreground).
  *
  * To add an account: append to the enum, and a row to the table.
  */

@@ -2,7 +2,7 @@
 /*
  * Where a sample is, and the target's code there, as far as accesses need it: which block it stands in, what that block
  * reads and writes, and how each becomes a record. A sample that leaves the queue is located once, where unwinding its
- * stack begins; what was found goes with it from part to part. Included by the session and its parts.
+ * stack begins; what was found goes with it from part to part. Included by the session and its parts and tests.
  *
  * Of a fresh sample the place is found when the first part asks for it: at the few at which a window may open, as after
  * the queue the thread has left that code. The others that look at this sample then get the same. Past the queue it

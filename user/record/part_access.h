@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What `record` adds to timer samples: memory accesses computed from them, watchpoint windows drawn
- * from those, and system calls' ranges; all within their accounts of the ledger. Parts of a session, used by
- * record and the daemon. Its pieces: located_code.h (blocks and what they access), part_windows.h, part_hardware.h,
+ * from those, and system calls' ranges; all within their accounts of the ledger. Parts of a session, included by
+ * foreground and tests. Its pieces: located_code.h (blocks and what they access), part_windows.h, part_hardware.h,
  * part_sysio.h.
  */
 #ifndef ACCPERF_RECORD_PART_ACCESS_H

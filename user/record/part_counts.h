@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Execution counts beside the timer samples: short windows of execute breakpoints on threads that a
- * sample just found running, within an account of their own. A part of a session, used by record and
- * the daemon. What to measure is decided in counts_plan.h.
+ * sample just found running, within an account of their own. A part of a session, included by foreground. What to
+ * measure is decided in counts_plan.h.
  */
 #ifndef ACCPERF_RECORD_PART_COUNTS_H
 #define ACCPERF_RECORD_PART_COUNTS_H

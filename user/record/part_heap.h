@@ -3,7 +3,7 @@
  * The recording's part for allocations: in turns, short where many are made, the allocators of one process are probed,
  * all their calls are counted, and blocks drawn by their bytes are written with stacks (FMT_HEAP_*). In between no
  * probe is planted. A turn has as many hits as the ledger's account pays for; where few allocations are made one turn
- * follows the other. Which process is next, its samples tell. Included by record.
+ * follows the other. Which process is next, its samples tell. Included by foreground.
  */
 #ifndef ACCPERF_RECORD_PART_HEAP_H
 #define ACCPERF_RECORD_PART_HEAP_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Offload probes as a part of a recording (record/session.h). Included by record and the daemon.
+ * Offload probes as a part of a recording (record/session.h). Included by foreground and cli.
  */
 #ifndef ACCPERF_RECORD_PART_OFFLOAD_H
 #define ACCPERF_RECORD_PART_OFFLOAD_H

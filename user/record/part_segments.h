@@ -2,7 +2,7 @@
 /*
  * The recording's part for segments: in short stretches of time returns of system calls are drawn by count, carried on
  * (segment_run.h) or timed, and written as FMT_SEGMENT. Within the ledger's account for them, and a part of a CPU for
- * the recorder's own work. Included by record.
+ * the recorder's own work. Included by foreground.
  *
  * A stretch has a time for drawing and one to wait for the ends of what was drawn; all in it that is longer than the
  * latter is censored, so that what is long is not left out unseen. Behind calls that long segments follow, which can be

@@ -2,7 +2,7 @@
 /*
  * Watchpoint windows: which sampled access the next one is spent on, when, for how long, what it costs the target,
  * and what it saw, as FMT_WINDOW records; within the ledger's accounts for hits and armed time. Included by
- * part_access.c, and by part_hardware.c, from whose samples windows are drawn where they come in time.
+ * part_access.c, and by part_hardware.c, from whose samples windows are drawn where they come in time and tests.
  */
 #ifndef ACCPERF_RECORD_PART_WINDOWS_H
 #define ACCPERF_RECORD_PART_WINDOWS_H

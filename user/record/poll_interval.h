@@ -4,7 +4,7 @@
  * interrupt, at some 20 us of the target's time; looking costs the recorder alone. So it looks often while a part
  * waits for a window's hits, or for a sample that cannot be foreseen (tick_forecast.h), and less often the longer no
  * sample comes: a target that sleeps gives none. And which samples are worth acting on. Pure logic, no clock.
- * Included by cli and tests.
+ * Included by this room and tests.
  */
 #ifndef ACCPERF_RECORD_POLL_INTERVAL_H
 #define ACCPERF_RECORD_POLL_INTERVAL_H

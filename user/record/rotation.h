@@ -2,7 +2,7 @@
 /*
  * The files of a recording that is cut into pieces: NAME.000001, NAME.000002... Numbers go on after the highest that is
  * there, so nothing of an earlier recording is replaced; what is removed is what this one made, and still is that file.
- * Included by cli. Owns names.
+ * Included by foreground and cli. Owns names.
  */
 #ifndef ACCPERF_RECORD_ROTATION_H
 #define ACCPERF_RECORD_ROTATION_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * One live recording: sources -> queue -> attribution -> profile file, once around every few
- * milliseconds, written out several times a second. Used by record and the daemon; owns everything that
- * must be detached, and detaches it on every way out.
+ * milliseconds, written out several times a second. Included by foreground and tests; owns everything that must be
+ * detached, and detaches it on every way out.
  *
  * Sources join as parts: session_add() before session_start() (source.h says what they do).
  */

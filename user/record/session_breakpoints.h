@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a session knows of hardware breakpoints: how many are free, who wants them, and what it costs that they are
- * there. Included by the parts that open windows (part_windows.c, part_counts.c) alone.
+ * there. Included by the parts that open windows (part_windows.c, part_counts.c) alone, tests.
  */
 #ifndef ACCPERF_RECORD_SESSION_BREAKPOINTS_H
 #define ACCPERF_RECORD_SESSION_BREAKPOINTS_H

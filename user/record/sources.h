@@ -2,7 +2,7 @@
 /*
  * The table of sources: what each is (source.h), which account of the ledger it spends from, and the price that matters
  * most. `record -e`, doctor, version and help read it; so does nothing else need to know which there are.
- * Included by record, doctor, version and tests. To add one: a row here; source.h has the steps.
+ * Included by view, foreground, cli and tests. To add one: a row here; source.h has the steps.
  */
 #ifndef ACCPERF_RECORD_SOURCES_H
 #define ACCPERF_RECORD_SOURCES_H

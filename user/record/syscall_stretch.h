@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * When to observe system calls, and how much time what a stretch saw stands for. Pure logic, no I/O, no
- * clock: the caller attaches, detaches and says what it cost. Included by cli and tests.
+ * clock: the caller attaches, detaches and says what it cost. Included by this room and tests.
  *
  * How long a stretch is to be is decided before it begins: as long as costs, going by those before, what a quarter of a
  * second may cost, and a second at most. Were it to end after so many calls, stretches would be short where calls come

@@ -3,7 +3,7 @@
  * When the next sample is to be expected. A timer of a CPU ticks with a fixed period whatever runs there, and one of
  * a thread does while that runs on, so the last tick tells all that follow. A recorder that wants a fresh sample
  * sleeps until just after one is due: that costs the target nothing, where being woken for it would cost 30 us, and
- * looking every few ms finds samples that are that old. Pure logic, no clock. Included by cli and tests.
+ * looking every few ms finds samples that are that old. Pure logic, no clock. Included by this room and tests.
  */
 #ifndef ACCPERF_RECORD_TICK_FORECAST_H
 #define ACCPERF_RECORD_TICK_FORECAST_H

@@ -2,7 +2,7 @@
 /*
  * Threads that end before their first sample. A timer that belongs to a thread starts afresh with each,
  * so one that lives for less CPU time than a period is never sampled: that must be told. Pure logic,
- * fed with samples in order of time. Included by cli and tests.
+ * fed with samples in order of time. Included by this room and tests.
  */
 #ifndef ACCPERF_RECORD_UNSAMPLED_THREADS_H
 #define ACCPERF_RECORD_UNSAMPLED_THREADS_H

@@ -3,7 +3,7 @@
  * Which access a watch window is spent on. Windows are few (some ten a second), and what they tell is
  * pooled by instruction: the next one goes where the most bytes rest on the least evidence, not once
  * more to the hottest loop. Within one instruction the choice is left to the sampling, so that the
- * shares it sees stay unbiased. Used by cli and daemon.
+ * shares it sees stay unbiased. Included by this room and tests.
  */
 #ifndef ACCPERF_RECORD_WINDOW_CHOICE_H
 #define ACCPERF_RECORD_WINDOW_CHOICE_H

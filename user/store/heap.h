@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Allocations that a recording saw in turns: FMT_HEAP_* of include/format.h. Included by record, flow and tests. */
+/* Allocations that a recording saw in turns: FMT_HEAP_* of include/format.h. Included by flow and record. */
 #ifndef ACCPERF_STORE_HEAP_H
 #define ACCPERF_STORE_HEAP_H
 

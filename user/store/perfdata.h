@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Reads recordings that perf made, on this machine or another: normal and pipe files, compressed or
- * not, and delivers struct sample in order of time. The file is untrusted. Included by cli and tests.
+ * not, and delivers struct sample in order of time. The file is untrusted. Included by record and tests.
  *
  * To read another feature section or record type: a case in take_feature() or take_record().
  */

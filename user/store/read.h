@@ -2,8 +2,8 @@
 /*
  * Reading a profile, chunk by chunk, in the order they were written. The file is untrusted: every
  * size is checked, a damaged chunk ends the walk (or is skipped when the next one is found), and
- * store_recovery_text() says what was lost. The one loop over it is
- * profile/walk.c. Owns the file.
+ * store_recovery_text() says what was lost. The one loop over it is profile/walk.c. Owns the file. Included by
+ * profile, offload, view and tests.
  *
  *     while ((n = store_next_packed(r, &c, &e)) > 0 && store_unpack(r, &c, &e) > 0)
  *             if (c.section == FMT_SAMPLE)

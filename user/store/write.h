@@ -4,7 +4,7 @@
  * chunk and appends it: what was flushed survives kill -9. What is flushed often packs badly, so what goes on for long
  * calls store_spill() several times a second: its chunks are loose, and the next store_flush() puts in their place
  * what they hold, packed together. A full disk is an error of both and sticky, never a crash or silence.
- * Included by cli, daemon, exact's driver and tests. Owns the file and the string table.
+ * Included by attr, flow, record, exact and tests. Owns the file and the string table.
  */
 #ifndef ACCPERF_STORE_WRITE_H
 #define ACCPERF_STORE_WRITE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Gives up every right of the calling process, for good. Included by contained_child.c and tests. */
+/* Gives up every right of the calling process, for good. Included by contained_child.c and tests (cli and top). */
 #ifndef ACCPERF_SYMBOL_CONFINE_H
 #define ACCPERF_SYMBOL_CONFINE_H
 

@@ -3,7 +3,7 @@
  * Work on hostile input, done apart: in a child process with limits and without rights (confine.h), so
  * that a library's crash, loop or greed costs some names, not the recording, what its defects let a
  * file do is done by nobody, and its memory is gone afterwards. The child sends records through a
- * pipe; it is not trusted either. Included by readers of foreign files and tests.
+ * pipe; it is not trusted either. Included by readers of foreign files and tests (flow, record and foreground).
  */
 #ifndef ACCPERF_SYMBOL_CONTAINED_CHILD_H
 #define ACCPERF_SYMBOL_CONTAINED_CHILD_H

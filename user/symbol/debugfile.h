@@ -2,7 +2,8 @@
 /*
  * Where a module's debug information is: in it, beside it, under /usr/lib/debug, or, only if the user's
  * environment names servers (DEBUGINFOD_URLS; root's ACCPERF_DEBUGINFOD=1 besides), fetched by
- * debuginfod. Whatever a file says of itself is read in a contained child. Included by readers of DWARF.
+ * debuginfod. Whatever a file says of itself is read in a contained child. Included by readers of DWARF (flow and
+ * exact).
  */
 #ifndef ACCPERF_SYMBOL_DEBUGFILE_H
 #define ACCPERF_SYMBOL_DEBUGFILE_H

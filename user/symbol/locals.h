@@ -2,7 +2,7 @@
 /*
  * A function's variables that live in its stack frame, by their place relative to the canonical
  * frame address (the stack pointer before the call). From DWARF; the file is untrusted. Included by
- * user/exact, user/flow's loaders, cli and tests.
+ * flow, exact and tests.
  *
  * Variables in registers have no place and are not listed; one with several places is listed with each.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * One name for functions that stand for one. Included by attr, flow and view.
- * To add a family or a kind of processor: a word in a table of plainname.c.
+ * One name for functions that stand for one. Included by profile and flow. To add a family or a kind of processor: a
+ * word in a table of plainname.c.
  */
 #ifndef ACCPERF_SYMBOL_PLAINNAME_H
 #define ACCPERF_SYMBOL_PLAINNAME_H

@@ -2,7 +2,7 @@
 /*
  * Names of Rust's functions for people: those that its compiler makes today (RFC 2603, "_R..."), and the escapes of
  * older ones once the C++ runtime has taken them apart. Hashes of crates and lifetimes are left out. Names come from
- * foreign files: what is deeper or longer than any compiler makes is refused. Pure. Included by demangle.c and tests.
+ * foreign files: what is deeper or longer than any compiler makes is refused. Pure. Included by this room alone.
  */
 #ifndef ACCPERF_SYMBOL_RUST_NAME_H
 #define ACCPERF_SYMBOL_RUST_NAME_H

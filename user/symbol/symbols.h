@@ -5,8 +5,7 @@
  * and .dynsym of any of these; bounds from .eh_frame, or by control flow where it has none, giving `object+0xstart`;
  * `object+0xaddr`.
  * Never "[unknown]". Results from DWARF are cached by build-id and content. Files are read in
- * contained children. Included by user/attr, cli (files whose recording was killed before it was
- * named), tests.
+ * contained children. Included by attr, profile, flow, exact and tests.
  *
  * To add a source of names: a step in symbols_resolve(), before the one it is better than.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Function names from ELF symbol tables (.symtab, .dynsym) and PLT slots, sorted by address.
- * Included by symbols.c, offload's users of names and tests. Owns copies of the names; the
- * descriptor is borrowed. The file is untrusted: sizes and string offsets are checked.
+ * Included by this room and tests. Owns copies of the names; the descriptor is borrowed. The file is untrusted: sizes
+ * and string offsets are checked.
  */
 #ifndef ACCPERF_SYMBOL_SYMTAB_H
 #define ACCPERF_SYMBOL_SYMTAB_H

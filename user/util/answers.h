@@ -4,7 +4,7 @@
  * status, and the files that were looked at on the way, found or not. An answer is given again for the same key
  * only, and while each of these files is what it was. What lies in the folder is not trusted: a file that is
  * damaged, of another key, or holds what would act on a terminal is no answer. No domain knowledge.
- * Included by cli and tests.
+ * Included by command and tests.
  */
 #ifndef ACCPERF_ANSWERS_H
 #define ACCPERF_ANSWERS_H

@@ -2,7 +2,7 @@
 /*
  * A growable byte buffer that is also a string builder. Zero-initialise, append, release.
  * Running out of memory is sticky: appends become no-ops and buf_failed() says so, so that callers
- * check once at the end.
+ * check once at the end. Included by many rooms.
  */
 #ifndef ACCPERF_BUF_H
 #define ACCPERF_BUF_H

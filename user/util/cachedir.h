@@ -4,6 +4,7 @@
  * cannot be written), or one that the user names. Ours alone or not used: folders and files must belong to us, nobody
  * else may write there, links are not followed. Files are replaced, never changed; the ones used longest ago go first
  * when there is too much. What is in them is not to be trusted any more than other files. No domain knowledge.
+ * Included by many rooms.
  */
 #ifndef ACCPERF_CACHEDIR_H
 #define ACCPERF_CACHEDIR_H

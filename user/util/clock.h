@@ -2,7 +2,7 @@
 /*
  * Reading a clock in ns, and comparing measured values for qsort(). Whatever measures times may include
  * this. A clock that is read in loops where its own cost matters wants its caller's care, not another
- * function here. No domain knowledge.
+ * function here. No domain knowledge. Included by many rooms.
  */
 #ifndef ACCPERF_CLOCK_H
 #define ACCPERF_CLOCK_H

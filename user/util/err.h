@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Errors: a function that can fail returns 0 or more on success, -errno on failure, and puts one
- * sentence a user can act on into `struct err`. Library code never prints; the command does, once.
+ * sentence a user can act on into `struct err`. Library code never prints; the command does, once. Included by many
+ * rooms.
  *
  *     return err_set(e, -ENOENT, "no process %d: it may have ended; see `ps`", pid);
  */

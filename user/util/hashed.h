@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a name in a cache is a sum of: files as they are, and the program that works out what is kept. Included by those
- * that keep answers and solutions (command/kept.c, volume/balance_kept.c).
+ * that keep answers and solutions (command/kept.c, volume/balance_kept.c), tests.
  */
 #ifndef ACCPERF_UTIL_HASHED_H
 #define ACCPERF_UTIL_HASHED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds an element of an array by its content, where there are millions: four bytes a slot, since the
- * key stays in the element, and comparison and hash are inlined. Elements have numbers from 1.
- * No domain knowledge.
+ * key stays in the element, and comparison and hash are inlined. Elements have numbers from 1. No domain knowledge.
+ * Included by profile, flow and view.
  *
  *     slot = index_slot(&x, hash_of_key, same, hash, ctx, &key);
  *     if (!*slot)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Streaming JSON writer into a struct buf: commas, escapes and nesting are its business. Figures
- * that are unknown are written as null: pass NaN, or use json_null. Reading is jansson's job.
+ * that are unknown are written as null: pass NaN, or use json_null. Reading is jansson's job. Included by many rooms.
  *
  *     struct json j = { .out = &b };
  *     json_obj(&j, NULL); json_u64(&j, "samples", n); json_end(&j);

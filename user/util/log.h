@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What the user sees on stderr: errors, warnings, notes, and the one-line progress display.
- * Used by user/cli and user/daemon only; libraries return struct err instead.
+ * Included by flow, record, command, foreground, exact and tests; libraries return struct err instead.
  */
 #ifndef ACCPERF_LOG_H
 #define ACCPERF_LOG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Two hash tables: u64 -> u64, and bytes -> u32 id (interning, ids from 1 in order of arrival).
- * Open addressing, grows at 70 %. No domain knowledge. -ENOMEM on failure.
+ * Open addressing, grows at 70 %. No domain knowledge. -ENOMEM on failure. Included by many rooms.
  */
 #ifndef ACCPERF_MAP_H
 #define ACCPERF_MAP_H

@@ -2,7 +2,7 @@
 /*
  * Which files lie on file systems that may wait for another process: a FUSE server, an NFS, CIFS or 9p server, an
  * automounter. Known from the table of mounts alone: nobody is asked, for asking is what may wait. Included by
- * what opens a target's files, or reads memory that such a file may be mapped to. Owns a text. To add a file
+ * what opens a target's files, or reads memory that such a file may be mapped to and tests. Owns a text. To add a file
  * system of the kernel's own: a word in mounts.c. One that is not named there counts as served.
  */
 #ifndef ACCPERF_MOUNTS_H

@@ -4,8 +4,8 @@
  * renamed at the end. What stands there already is neither opened nor followed, so that a planted link,
  * FIFO or foreign file receives nothing; a reader sees the old file or the new one. A file that was not
  * made here is never removed. Until it is named the new file has no name at all where the file system
- * allows that (O_TMPFILE): who is killed leaves nothing behind.
- * Included by store, cli and util/cachedir. Owns the descriptor.
+ * allows that (O_TMPFILE): who is killed leaves nothing behind. Included by store, model, command and exact. Owns the
+ * descriptor.
  */
 #ifndef ACCPERF_NEWFILE_H
 #define ACCPERF_NEWFILE_H

@@ -2,7 +2,7 @@
 /*
  * The one way to open what a target or a profile names: a regular file or nothing. It is looked at
  * before it is opened, for opening a device can act (a watchdog) and opening a FIFO can wait for good.
- * Included by all that opens a path that is not the user's own word. No domain knowledge.
+ * Included by all that opens a path that is not the user's own word (many rooms). No domain knowledge.
  *
  * What lies on a file system that may wait for a server (mounts.h) is opened by another process, which is waited for
  * for a moment, and read as a copy in memory: a server that stops answering stalls nobody here. Everything else is

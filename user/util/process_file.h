@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A small file of a process: what /proc/PID has of it. Owns nothing. Included by user/proc and user/daemon. */
+/* A small file of a process: what /proc/PID has of it. Owns nothing. Included by proc, offload and daemon. */
 #ifndef ACCPERF_UTIL_PROCESS_FILE_H
 #define ACCPERF_UTIL_PROCESS_FILE_H
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Chance: a xorshift generator whose state the caller keeps, never 0. Good enough to draw samples by, not to keep
- * secrets; the low bits are the weakest. Whatever draws may include this. No domain knowledge.
+ * secrets; the low bits are the weakest. Whatever draws may include this. No domain knowledge. Included by kmod-free,
+ * measure, emu, flow, offload, record and tests.
  */
 #ifndef ACCPERF_RANDOM_H
 #define ACCPERF_RANDOM_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Signals that are read from a descriptor: those that end a program or a child of it, and others. Included by user/cli,
- * user/daemon. */
+/* Signals that are read from a descriptor: those that end a program or a child of it, and others. Included by
+ * foreground, cli, top and daemon. */
 #ifndef ACCPERF_SIGNALS_H
 #define ACCPERF_SIGNALS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Which of some names was meant by a mistyped or shortened one. Pure. Included by user/advise, cli, profile, view. */
+/* Which of some names was meant by a mistyped or shortened one. Pure. Included by many rooms. */
 #ifndef ACCPERF_UTIL_SUGGEST_H
 #define ACCPERF_UTIL_SUGGEST_H
 

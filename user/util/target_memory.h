@@ -2,7 +2,7 @@
 /*
  * The one way to read a process's memory. A page that the process has not touched yet may be one of a mapped file whose
  * server does not answer: bringing it in would wait for good, so it is not read. Included by what reads a target's
- * memory. Of one thread.
+ * memory (proc, attr, offload, record and tests). Of one thread.
  */
 #ifndef ACCPERF_TARGET_MEMORY_H
 #define ACCPERF_TARGET_MEMORY_H

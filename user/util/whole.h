@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A figure from a foreign file as a whole number: no value is undefined. Included where one is rounded. */
+/* A figure from a foreign file as a whole number: no value is undefined. Included by flow, view and daemon. */
 #ifndef ACCPERF_WHOLE_H
 #define ACCPERF_WHOLE_H
 

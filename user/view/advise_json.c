@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Advice (advise.h) as JSON: candidates, options, devices, each figure with its ends or null. */
 #include <math.h>
 
 #include "model/catalogue.h"

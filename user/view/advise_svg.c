@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Advice (advise.h) as a picture: candidates against devices, coloured by verdict. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Advice (advise.h) as text for a terminal: candidates, what they take, verdicts with their reasons. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

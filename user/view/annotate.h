@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders flow/annotate.h: source and instructions with their figures, as text and JSON. Included by cli. */
+/* Renders flow/annotate.h: source and instructions with their figures, as text and JSON. Included by cli and tests. */
 #ifndef ACCPERF_VIEW_ANNOTATE_H
 #define ACCPERF_VIEW_ANNOTATE_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Source and instructions with their figures (annotate.h) as JSON. */
 #include <math.h>
 #include <string.h>
 

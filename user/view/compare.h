@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Renders what flow/compare.h measured. Appends to a struct buf, no I/O. Included by cli.
- * A new measure needs a line in compare_text(), a key in compare_json() and in compare_schema.
+ * Renders what flow/compare.h measured. Appends to a struct buf, no I/O. Included by cli and tests. A new measure
+ * needs a line in compare_text(), a key in compare_json() and in compare_schema.
  */
 #ifndef ACCPERF_VIEW_COMPARE_H
 #define ACCPERF_VIEW_COMPARE_H

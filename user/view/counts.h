@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders counts/counts_report.h: tables and JSON. Appends to a struct buf. Included by cli. */
+/* Renders counts/counts_report.h: tables and JSON. Appends to a struct buf. Included by cli and tests. */
 #ifndef ACCPERF_VIEW_COUNTS_H
 #define ACCPERF_VIEW_COUNTS_H
 

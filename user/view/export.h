@@ -2,7 +2,7 @@
 /*
  * A profile in the files of other tools. One format is one .c file with one function; they render
  * into a buffer and do no I/O; what grows with the number of samples is drained on the way.
- * Included by cli, daemon, tests.
+ * Included by cli and tests.
  *
  * To add a format: a file user/view/NAME.c with its export_NAME(), declared below, a row in
  * export_formats (export.c), an option in user/cli/export.c, and a test that opens the result with

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A stack as steps, inlined ones among them, which all formats of export go along. */
 #include <errno.h>
 
 #include "util/grow.h"

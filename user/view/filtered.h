@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What part of a recording a view shows where a filter is in force: one line, and in JSON. Included by view, cli. */
+/* What part of a recording a view shows where a filter is in force: one line, and in JSON. Included by this room
+ * alone. */
 #ifndef ACCPERF_VIEW_FILTERED_H
 #define ACCPERF_VIEW_FILTERED_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Renders an edge table: heat-map and lists for a terminal, JSON, DOT, XML. Appends to a struct buf,
- * no I/O, computes nothing but shares. Included by cli and daemon.
+ * no I/O, computes nothing but shares. Included by cli and tests.
  *
  * To add a form: flow_NAME.c with a function of the same signature, an option in cli/flow.c.
  */

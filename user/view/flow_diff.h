@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders what flow/diff.h found. Appends to a struct buf, no I/O. Included by cli. */
+/* Renders what flow/diff.h found. Appends to a struct buf, no I/O. Included by cli and tests. */
 #ifndef ACCPERF_VIEW_FLOW_DIFF_H
 #define ACCPERF_VIEW_FLOW_DIFF_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A flow (flow.h) as JSON: functions, edges, threads, inclusive flow. */
 #include <math.h>
 #include <stdio.h>
 

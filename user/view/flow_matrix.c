@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A flow as a matrix, writers by readers: text, JSON and SVG. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

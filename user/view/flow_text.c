@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A flow (flow.h) as text for a terminal: its map, edges, functions, calls and threads. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A flow along the tree of calls: text, JSON and SVG. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* How compute and flow grow with the input (model/growth.h): text, JSON and SVG. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders flow/heap.h: allocation sites with their stacks, as text and JSON. Included by cli. */
+/* Renders flow/heap.h: allocation sites with their stacks, as text and JSON. Included by cli and tests. */
 #ifndef ACCPERF_VIEW_HEAP_SITES_H
 #define ACCPERF_VIEW_HEAP_SITES_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * LogCA for people and programs: text with a plot, SVG, JSON. Rendering only: the figures come from
- * user/model. Included by user/view/logca_*.c, user/cli, user/daemon.
+ * user/model. Included by cli and tests.
  *
  * To add a figure: a line in logca_text.c and a field in logca_json.c (and its schema in
  * logca_schema.c); a mark in logca_svg.c where it belongs on the plane of size and speed-up.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Several curves of LogCA beside each other: devices that do the same, or one device and what ten times better
- * parameters would make of it. Rendering only. Included by user/cli.
+ * parameters would make of it. Rendering only. Included by this room alone.
  */
 #ifndef ACCPERF_VIEW_LOGCA_CURVES_H
 #define ACCPERF_VIEW_LOGCA_CURVES_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* A LogCA model, its fit and what follows from it (logca.h) as JSON. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* How a size in bytes and a parameter's letters read in views of LogCA. */
 #include <math.h>
 
 #include "view/logca.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The address space as the exact engine saw it used: what is allocated, written, read, never read. Included by cli. */
+/* The address space as the exact engine saw it used: what is allocated, written, read, never read. Included by cli
+ * and tests. */
 #ifndef ACCPERF_VIEW_OBJECT_MAP_H
 #define ACCPERF_VIEW_OBJECT_MAP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Renders flow/objects.h: tables and JSON. Appends to a struct buf. Included by cli. */
+/* Renders flow/objects.h: tables and JSON. Appends to a struct buf. Included by cli and tests. */
 #ifndef ACCPERF_VIEW_OBJECTS_H
 #define ACCPERF_VIEW_OBJECTS_H
 

@@ -2,7 +2,7 @@
 /*
  * `accperf offload`: what the offload calls of a profile were, as text and as accperf.offload/1.
  * Rendering only; the figures come from user/offload/summary, the fit from user/model. Included by
- * cli, daemon, tests.
+ * cli and tests.
  *
  * To add a figure: a field in struct offload_item (or offload_verdict), a line in offload_text.c, a
  * key in offload_json.c and in its schema.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Offload calls (offload.h) as JSON: sites, distributions, parameters and verdicts. */
 #include <math.h>
 #include <stdio.h>
 

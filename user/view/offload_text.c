@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* Offload calls (offload.h) as text for a terminal, and the sums that text and JSON share. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Of which programs two profiles are that stand in one view: a sentence where they are two, and in JSON. */
+/* Of which programs two profiles are that stand in one view: a sentence where they are two, and in JSON. Included by
+ * cli. */
 #ifndef ACCPERF_VIEW_PROGRAMS_H
 #define ACCPERF_VIEW_PROGRAMS_H
 

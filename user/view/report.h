@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * `accperf report`: which function has what part of the time, as text and as accperf.report/1.
- * report_build() does the sums, the renderers only write. Included by cli, daemon, tests.
+ * report_build() does the sums, the renderers only write. Included by cli and tests.
  *
  * To add a column: a field in struct share (profile/time_shares.h), a cell in row() and a key in
  * json_functions(), and the key in report_schema.

@@ -2,7 +2,7 @@
 /*
  * The report's columns beyond time: computation, bytes in and out, operations per byte, the stack's
  * share, alone and with callees. Figures come from a finished struct flow; here they only find their
- * row. Included by view/report.c, cli and tests.
+ * row. Included by cli.
  *
  * To add a column: a value of enum report_column, its row in columns[] of report_flow.c, a case in
  * cell(), and where it is a figure of its own a key in report_flow_json() and in the schema there.

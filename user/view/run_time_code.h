@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Programs that are run by a runtime which can tell the names of what it compiles or interprets, and did not: what to
- * do, as a sentence. Read from a profile's samples. Included by view, cli and tests.
+ * do, as a sentence. Read from a profile's samples. Included by foreground and tests.
  *
  * To add a runtime: a row of runtimes[] in run_time_code.c, and a case in u-run-time-code.c.
  */

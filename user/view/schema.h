@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * JSON schemas closed: an object that lists its properties has no others. "numbers":["a","b"] beside "type" lists
- * properties that are numbers or null; "texts" and "flags" do so for strings and booleans. Included by cli.
+ * properties that are numbers or null; "texts" and "flags" do so for strings and booleans. Included by cli and
+ * daemon.
  */
 #ifndef ACCPERF_VIEW_SCHEMA_H
 #define ACCPERF_VIEW_SCHEMA_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines of source files, as debug information names them: a target chooses these names, so a file is opened in the one
- * way there is (util/openfile.h), and none whose name is not that of source code. Owns what it read. Included by view,
- * cli and tests.
+ * way there is (util/openfile.h), and none whose name is not that of source code. Owns what it read. Included by this
+ * room alone.
  *
  * To add a language: its suffix in source.c.
  */

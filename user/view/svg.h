@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What pictures share: frame, names, colours, curves over a logarithmic axis. Appends to a struct buf. Included by
- * user/view and cli/flow.c.
+ * this room alone.
  *
  * Pictures are drawn in light colours, told by attributes (fill="#eee"), which every program that draws SVG knows;
  * svg_end() adds what a dark screen shows instead: the same hues, light where they were dark. Hues are Okabe and Ito's,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* The end of every picture: rules that give its colours dark counterparts where the reader's page is dark. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

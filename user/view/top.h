@@ -2,7 +2,7 @@
 /*
  * `accperf top`: what is known of a recording at one moment, and the lines that a terminal of some size shows of it.
  * One process reads the recording and prints the moment as accperf.top/1, another reads that and draws. Pure but for
- * memory; knows no terminal. Included by cli, tests. A moment owns its tables; names are its own.
+ * memory; knows no terminal. Included by top and tests. A moment owns its tables; names are its own.
  *
  * To add a figure of functions: a value of enum top_figure, its row in top_figures[] of top.c, its value in
  * top_build.c. To add a column: a row in columns[] of top_lines.c.

@@ -7,7 +7,7 @@
  * can when an instruction takes about as long everywhere, within a factor or so. Time and memory grow in
  * proportion to the edges: the number of passes over them has a bound.
  *
- * Included by user/flow and tests. To tell it of another kind of control flow: a group of edges.
+ * Included by this room and tests. To tell it of another kind of control flow: a group of edges.
  */
 #ifndef ACCPERF_VOLUME_FLOW_BALANCE_H
 #define ACCPERF_VOLUME_FLOW_BALANCE_H

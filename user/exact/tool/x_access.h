@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the long way (x_exec.c) and the short one (x_short.c) do alike with an access. */
+/* What the long way (x_exec.c) and the short one (x_short.c) do alike with an access. Included by this room alone. */
 #ifndef ACCPERF_X_ACCESS_H
 #define ACCPERF_X_ACCESS_H
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Who wrote what is read: the table of edges, and sets of addresses that tell how many bytes are distinct. */
 #include "x.h"
 
 Edge **edges;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions of the program as they are met: their numbers, names, files, and where those are mapped. */
 #include "x.h"
 #include "pub_tool_vkiscnums.h"
 #include "../stream.h"

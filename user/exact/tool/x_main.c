@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tool as Valgrind's core sees it: options, what the core reports (calls, mappings, threads), start and end. */
 #include "x.h"
 #include "pub_tool_vkiscnums.h"
 #include "pub_tool_clientstate.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The tool's output: records of the profile's format, written to a descriptor at the end or at a snapshot. */
 #include "x.h"
 #include "../stream.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The shadow of the target's memory: who wrote each byte, kept by section; marking, copying and forgetting ranges. */
 #include "x.h"
 #include "pub_tool_vkiscnums.h"
 
