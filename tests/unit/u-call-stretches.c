@@ -12,6 +12,7 @@
 #include "flow/call_stretches.h"
 #include "flow/resample.h"
 #include "util/random.h"
+#include "util/normal.h"
 
 #define MOST 60
 
@@ -95,7 +96,7 @@ static void intervals_hold(void **state)
 		for (uint64_t seed = 1; seed <= 400; seed++) {
 			uint64_t chance = seed * 0x9e3779b97f4a7c15ull;
 			struct planted p = plant(counts[c], 30, 0.7, &chance);
-			double half = call_half_width(&p.b, CALLS_READ, p.of_kind, 1.96),
+			double half = call_half_width(&p.b, CALLS_READ, p.of_kind, Z95),
 			       value = estimate(&p, CALLS_READ);
 
 			held += fabs(value - p.truth) <= half;
@@ -128,10 +129,10 @@ static void nothing_unseen_nothing_unsure(void **state)
 	uint64_t chance = 3;
 	struct planted p = plant(5, 1, 1, &chance), one = plant(1, 1, 1, &chance), part = plant(1, 9, 1, &chance);
 
-	assert_true(call_half_width(&p.b, CALLS_READ, p.of_kind, 1.96) < 1e-9);
+	assert_true(call_half_width(&p.b, CALLS_READ, p.of_kind, Z95) < 1e-9);
 	assert_true(fabs(estimate(&p, CALLS_READ) / p.truth - 1) < 1e-9);
-	assert_true(call_half_width(&one.b, CALLS_READ, one.of_kind, 1.96) < 1e-9);
-	assert_true(isinf(call_half_width(&part.b, CALLS_READ, part.of_kind, 1.96)));
+	assert_true(call_half_width(&one.b, CALLS_READ, one.of_kind, Z95) < 1e-9);
+	assert_true(isinf(call_half_width(&part.b, CALLS_READ, part.of_kind, Z95)));
 	call_stretches_release(&p.b);
 	call_stretches_release(&one.b);
 	call_stretches_release(&part.b);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "advise/placed.h"
+#include "util/normal.h"
 
 /* 1e9 operations a second; from 8e9 bytes a second in the nearest cache to 1e9 in memory. */
 static const struct roofline roof = {
@@ -41,7 +42,7 @@ static void functions_are_placed(void **state)
 	struct flow f = { .funcs = funcs, .func_count = 6, .speed_low = .9, .speed_high = 1.1 };
 	struct placed *p;
 
-	funcs[1].moved_variance = pow(1e6 * log(2) / 1.96, 2);
+	funcs[1].moved_variance = pow(1e6 * log(2) / Z95, 2);
 	assert_int_equal(place_functions(&f, &roof, &p), 4);
 	/* by time */
 	assert_string_equal(p[0].name, "streams");

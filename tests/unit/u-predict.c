@@ -20,6 +20,7 @@
 #include "model/limits.h"
 #include "shared_json.h"
 #include "unit/xorshift.h"
+#include "util/normal.h"
 
 static void near(double got, double want, double relative, const char *what)
 {
@@ -357,7 +358,7 @@ static void coverage(void **state)
 
 		for (int i = 0; i < 4; i++) {
 			v[i] *= exp(sd[i] * normal());
-			f[i] = (struct figure){ v[i], v[i] * exp(-1.645 * sd[i]), v[i] * exp(1.645 * sd[i]) };
+			f[i] = (struct figure){ v[i], v[i] * exp(-Z90 * sd[i]), v[i] * exp(Z90 * sd[i]) };
 		}
 		w.ns_per_call = f[0];
 		w.t0 = FIGURE_EXACT(truth.t0);

@@ -17,6 +17,7 @@
 
 #include "offload/scale.h"
 #include "unit/xorshift.h"
+#include "util/normal.h"
 
 #define RUNS 400
 #define MOST 4000
@@ -219,10 +220,19 @@ static void edges(void **state)
 	bad[1] = (struct stretch){ 45, 60, 7, 0, -3 };
 	s = scale_calls(bad, 2, 10, 0, 1);
 	assert_true(s.factor >= 1);
-	assert_true(isnan(scale_student(0)) && fabs(scale_student(1) - 12.706) < .001 &&
-		    fabs(scale_student(30) - 2.0423) < .002);
+}
+
+/* Student's t as tables have it. */
+static void intervals_of_few(void **state)
+{
+	static const double t[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228 };
+
+	assert_true(isnan(student_half(0)) && fabs(student_half(30) - 2.0423) < .0005);
+	assert_true(fabs(student_half(INFINITY) - Z95) < 1e-9 && student_half(2.5) == student_half(2));
+	for (int i = 0; i < 10; i++)
+		assert_true(fabs(student_half(i + 1) / t[i] - 1) < .0005);
 	for (size_t i = 1; i < 60; i++)
-		assert_true(scale_student(i) > scale_student(i + 1));
+		assert_true(student_half((double)i) > student_half((double)i + 1));
 }
 
 int main(void)
@@ -232,6 +242,7 @@ int main(void)
 		cmocka_unit_test(steady_is_narrow),
 		cmocka_unit_test(pooling_would_not),
 		cmocka_unit_test(edges),
+		cmocka_unit_test(intervals_of_few),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@
 
 #include "flow/volume_error.h"
 #include "flow/writer_error.h"
+#include "util/normal.h"
 
 #define ROUNDS 4000
 enum { SURE, UNSURE, UNCOUNTED, REST, FUNCTIONS };
@@ -77,12 +78,12 @@ static void blocks_scatter_where_time_parts_them(void **state)
 
 static void proportions_of_few_trials(void **state)
 {
-	struct flow_range r = writer_proportion(1, 2, 1.645);
+	struct flow_range r = writer_proportion(1, 2, Z90);
 
-	assert_true(r.high == 1 && fabs(r.low - 2 / (2 + 1.645 * 1.645)) < 1e-9);
-	r = writer_proportion(0, 100, 1.645);
-	assert_true(r.low == 0 && fabs(r.high - 1.645 * 1.645 / (100 + 1.645 * 1.645)) < 1e-9);
-	r = writer_proportion(0.5, 1e6, 1.645);
+	assert_true(r.high == 1 && fabs(r.low - 2 / (2 + Z90 * Z90)) < 1e-9);
+	r = writer_proportion(0, 100, Z90);
+	assert_true(r.low == 0 && fabs(r.high - Z90 * Z90 / (100 + Z90 * Z90)) < 1e-9);
+	r = writer_proportion(0.5, 1e6, Z90);
 	assert_true(r.high - r.low < 0.002 && r.low < 0.5 && r.high > 0.5);
 }
 
@@ -93,7 +94,7 @@ static void what_nobody_wrote_anybody_may_have(void **state)
 	struct edge_ids ids = { 0 };
 	const double trials[ALL] = { 1e6, 1e6, 1e6, 1e6 };
 	double edge[3];
-	const struct writer_evidence of = { edge, trials, ALL, NOBODY, 1.645 };
+	const struct writer_evidence of = { edge, trials, ALL, NOBODY, Z90 };
 	struct writer_error w;
 
 	edge[edge_id(&ids, WRITER, READER)] = 60;

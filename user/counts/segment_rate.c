@@ -302,14 +302,6 @@ static double variance_by_chance(const struct segment_rate_sums *all, const stru
 	return sum * stretches / (stretches - 1);
 }
 
-/* Half the width of 95 % in standard deviations that are themselves estimated from so many pieces. */
-static double half_width(double pieces)
-{
-	double z = Z95, df = pieces - 1;
-
-	return z + (z * z * z + z) / (4 * df) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * df * df);
-}
-
 static double square(double x)
 {
 	return x * x;
@@ -331,7 +323,7 @@ static void estimate_rate(struct segment_rate *r, const struct segment_rate_sums
 	r->var_unverified = square(open * spread_of_rates(w.s, w.n));
 	r->var_prices = d.var / square(clean) + square(GAP_OFF * all->gap / all->carried / clean) +
 			square(FAULT_OFF * all->fault_ns / all->carried / clean);
-	half = half_width(m) / Z95 * sqrt(r->var_chance + r->var_unverified + r->var_prices);
+	half = student_half(m - 1) / Z95 * sqrt(r->var_chance + r->var_unverified + r->var_prices);
 	if (!(half <= SD_MOST)) {
 		r->why = r->var_unverified > r->var_chance + r->var_prices && r->met < r->verified ? IN_NONE
 			 : r->var_unverified > r->var_chance + r->var_prices

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/call_stretches.h"
 #include "util/bisect.h"
+#include "util/normal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -40,12 +41,10 @@ static double unseen(const struct call_stretch *b)
 	return b->weight > 1 ? 1 - 1 / b->weight : 0;
 }
 
-/* Student's factor over the normal one at 95 %, within a tenth from three stretches on. */
+/* Student's factor over the normal one at 95 %. */
 static double widened(size_t n)
 {
-	double freedom = (double)(n - 1);
-
-	return n > 1 ? 1 + 1.2 / freedom + 3 / (freedom * freedom) : INFINITY;
+	return n > 1 ? student_half((double)n - 1) / Z95 : INFINITY;
 }
 
 double call_half_width(const struct call_stretches *b, enum call_measure m, const double *by_stretch, double z)

@@ -79,18 +79,6 @@ static double student_p(double t, double freedom)
 					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* Half of an interval of Student's t that holds 95 %, in standard errors: Cornish and Fisher's expansion, right to a
- * thousandth from seven degrees of freedom on, which halves have. */
-static double student_half(double freedom)
-{
-	const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z, n = freedom;
-
-	if (!isfinite(n))
-		return z;
-	return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
-	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
-}
-
 static struct diff_interval interval_around(double v, double error, double freedom, double least)
 {
 	double half = error > 0 ? student_half(freedom) * error : error;

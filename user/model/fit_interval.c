@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "util/clock.h"
+#include "util/normal.h"
 
-#define CHI2_90 2.71     /* 90 % quantile of chi-squared with one degree of freedom */
+#define CHI2_90 (Z90 * Z90) /* 90 % quantile of chi-squared with one degree of freedom */
 #define PROFILE_STEPS 61 /* of a grid; by hand */
 #define REST_ROUNDS 15   /* of reweighing, as ACCEL_ROUNDS of fit.c */
 

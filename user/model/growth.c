@@ -7,22 +7,13 @@
 #include <string.h>
 
 #include "util/grow.h"
+#include "util/normal.h"
 
 const char *growth_of_str(enum growth_of of)
 {
 	static const char *const names[] = { "compute", "in", "out", "edge" };
 
 	return of <= GROWTH_EDGE ? names[of] : "?";
-}
-
-/* 97.5 % of Student's t by degrees of freedom. */
-static double student(unsigned freedom)
-{
-	static const double t[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228 };
-	unsigned n = sizeof(t) / sizeof(t[0]);
-
-	/* beyond the table, the first terms of its expansion for the normal quantile 1.96 */
-	return freedom <= n ? t[freedom - 1] : 1.96 + 2.37 / freedom + 2.8 / ((double)freedom * freedom);
 }
 
 struct growth_fit growth_fit(const double *n, const double *y, unsigned count)
@@ -57,7 +48,7 @@ struct growth_fit growth_fit(const double *n, const double *y, unsigned count)
 			rest += miss * miss;
 		}
 	if (k > 2) {
-		double half = student(k - 2) * sqrt(rest / (k - 2) / sxx);
+		double half = student_half(k - 2) * sqrt(rest / (k - 2) / sxx);
 
 		fit.low = fit.power - half;
 		fit.high = fit.power + half;

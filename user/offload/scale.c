@@ -4,16 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-double scale_student(size_t freedom)
-{
-	static const double t[] = { NAN, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228 };
-	double z = 1.95996, v = (double)freedom;
-
-	if (freedom < sizeof(t) / sizeof(*t))
-		return t[freedom];
-	/* Cornish and Fisher's expansion: within 0.1 % from ten on */
-	return z + (z * z * z + z) / 4 / v + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / 96 / v / v;
-}
+#include "util/normal.h"
 
 static double worked(const struct stretch *s, double part)
 {
@@ -84,7 +75,7 @@ struct scaled scale_calls(const struct stretch *at, size_t n, double end, double
 		}
 	}
 	off = fmax(weighted, squares * off / (double)paces) * (double)ends / (double)(ends - 1);
-	out.error = scale_student(ends - 1) * sqrt(off) / weights * (gaps - part * outside_ns) / (calls * out.factor);
+	out.error = student_half((double)ends - 1) * sqrt(off) / weights * (gaps - part * outside_ns) / (calls * out.factor);
 	return out;
 }
 

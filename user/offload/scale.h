@@ -47,7 +47,4 @@ bool scale_paced(const struct stretch *clock, const struct stretch *cpu, size_t 
  */
 struct scaled scale_calls(const struct stretch *at, size_t n, double end, double outside_ns, double part);
 
-/* Student's t for 97.5 %. */
-double scale_student(size_t freedom);
-
 #endif

@@ -8,11 +8,12 @@
 
 #include "util/grow.h"
 #include "util/map.h"
+#include "util/normal.h"
 #include "util/suggest.h"
 
 void wilson_interval(double share, double n, double *low, double *high)
 {
-	const double z = 1.959964, zz = z * z;
+	const double z = Z95, zz = z * z;
 	double mid, half;
 
 	if (!(n > 0)) {

@@ -9,6 +9,7 @@
 #include "profile/profile_priv.h"
 #include "profile/time_shares.h"
 #include "util/grow.h"
+#include "util/normal.h"
 
 struct wait_key {
 	uint32_t stack, pid;
@@ -102,7 +103,7 @@ struct function_wait *waits_by_function(const struct profile *p, bool inlined, c
 /* Bounds of the mean of a Poisson law of which n were seen; Byar's approximation. */
 static void poisson_interval(double n, double *low, double *high)
 {
-	const double z = 1.959964;
+	const double z = Z95;
 	double m = n + 1;
 
 	*low = n > 0 ? n * pow(fmax(1 - 1 / (9 * n) - z / (3 * sqrt(n)), 0), 3) : 0;

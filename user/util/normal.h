@@ -1,17 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Quantiles of the normal distribution: half the width of an interval, in standard errors. Included by everybody.
+ * Quantiles of the normal distribution and of Student's: half the width of an interval, in standard errors. Included by
+ * many rooms.
  */
 #ifndef ACCPERF_UTIL_NORMAL_H
 #define ACCPERF_UTIL_NORMAL_H
 
-#define Z90 1.6449 /* of an interval that holds 90 % */
-#define Z95 1.96   /* of one that holds 95 % */
+/* Of an interval that holds so many per cent. */
+#define Z80 1.281552
+#define Z90 1.644854
+#define Z95 1.959964
+#define Z99 2.575829
 
 /* Of an interval that holds 0.8, 0.9, 0.95 or 0.99: the nearest of these. */
 static inline double normal_half(double level)
 {
-	return level >= 0.985 ? 2.576 : level >= 0.94 ? Z95 : level >= 0.89 ? 1.645 : 1.282;
+	return level >= 0.985 ? Z99 : level >= 0.94 ? Z95 : level >= 0.89 ? Z90 : Z80;
 }
+
+/* Of one that holds 95 %, where the standard error itself was estimated with so many degrees of freedom; below one: NaN.
+ * Between whole ones below seven, the wider. */
+double student_half(double freedom);
 
 #endif
