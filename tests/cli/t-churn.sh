@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A target that maps code for hours, in seconds: the recording goes on and what comes afterwards has its name.
+# harm: 160,000 mappings of code in one process | 160,000
 . "$(dirname "$0")/../lib.sh"
 
 [ "$(id -u)" = 0 ] || { skip "code that comes and goes" "needs root"; exit 0; }

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What happens around the daemon in years: a disk that fails, a kernel that refuses programs, services and accperf itself
 # that are upgraded under it. It says so, goes on when it can, and what was written before can be read.
+# harm: a disk that fails, a folder or profile that is removed, no inodes, a kernel that refuses programs, accperf
+#   or a service replaced while they run | 1 each | the time until it is mended
 . "$(dirname "$0")/../lib.sh"
 need jq && need cc || { echo "needs jq and a compiler"; exit 77; }
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }

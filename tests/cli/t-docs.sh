@@ -40,6 +40,17 @@ check "each event of the daemon's log is explained to its operator" events
 narrow() { ! awk 'length > 160 && !/^\|/ && !/^!\[/ && !/^<!-- table/ { print FILENAME ": " FNR ": " length " columns" }' "${taught[@]}" | grep .; }
 check "lines of prose have at most 160 columns" narrow
 need python3 && check "tables are what tests/results says" scripts/tables --check
+need python3 && check "what must come to no harm is what the tests say" scripts/harm --check
+# a table that no script writes is somebody's word
+measured() {
+	local bad=0 f script
+	for f in tests/results/*.tsv; do
+		script=$(sed -nE '1s/^# (as )?(scripts\/[a-z-]+).*/\2/p' "$f")
+		[ -n "$script" ] && [ -x "$script" ] && grep -qE "tests/results|results\.py|\.tsv" "$script" || { echo "$f: $(head -n 1 "$f" | cut -c 1-100)"; bad=1; }
+	done
+	return $bad
+}
+check "every measured table names the script that writes it" measured
 
 # files named in `...` exist, beside the document or below the root
 named() {

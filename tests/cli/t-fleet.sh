@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Profiles on their way to ClickHouse, and what is asked of all: Debian's own server where it is installed, and one of
 # ours that takes nothing but what it must, which also fails.
+# harm: what answers for ClickHouse and is none; tables of somebody else's | 1; 3, two engines
 . "$(dirname "$0")/../lib.sh"
 need jq && need python3 || { echo "needs jq and python3"; exit 77; }
 cat >server.py <<-'EOF'

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Allocations of live programs: sites are found and none is invented, whatever the allocator and however it got there;
 # and no probe stays behind, however the recording ends.
+# harm: probes of allocators when the recorder ends, is interrupted or killed; when the target forks | 5 recordings,
+#   the target's code compared with its files
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root"; exit 77; }
 accperf doctor --json >doctor.json 2>/dev/null

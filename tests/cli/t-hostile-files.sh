@@ -2,6 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Files of a target, and files that a profile names, made to harm: nothing hangs, no device is opened, memory
 # stays small, and no file speaks for another.
+# harm: split DWARF behind a FIFO | 1 | its inlining
+# harm: a debug link, a profile that names a device | 4 commands, by strace
+# harm: a file server that falls silent: to five kinds of request, with code or data of the target mapped
+# harm: Ctrl-C while a child looks for names | 1 child, stopped | names not found by then
+# harm: ELF notes, symbol tables, tables of names of a gigabyte, in probed files, too; 400 MB in a compressed table
+#   | 5 files | 16 MB of memory
+# harm: a faked build-id; a file of another user | 2 programs, 1 id
 . "$(dirname "$0")/../lib.sh"
 SRC=$TOP/tests/stacks
 export XDG_CACHE_HOME=$TMP/cache

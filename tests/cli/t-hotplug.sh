@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A CPU that goes off and comes back during a recording is sampled again. CPU 1 of this machine is taken off, in virtual
 # machines only: elsewhere others may rely on it. It is put back whatever happens.
+# harm: CPUs that go and come back | off for 2 s and for 0.1 s | what began in that second, counted
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 online=/sys/devices/system/cpu/cpu1/online

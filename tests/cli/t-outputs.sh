@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What accperf writes, and what it does with what stands there already: links, FIFOs, devices and foreign
 # files receive nothing, nothing is removed that it did not make, everything is for its owner's eyes only.
+# harm: links, FIFOs, devices and others' files as output of export, flow, merge, exact, record | 90 checks
+# harm: what is there when `merge` fails | 3 kinds of file
+# harm: `~/.valgrindrc`, `./.valgrindrc`, `$VALGRIND_OPTS` | 3
+# harm: SIGKILL of the exact engine's driver | 1
 . "$(dirname "$0")/../lib.sh"
 [ -x "$TOP/build/mkprofile" ] || { skip outputs "build/mkprofile is not built"; exit 0; }
 umask 022

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recording live processes: how it ends, what is refused, who may, and what is left behind.
+# harm: `record -- CMD` that fails after CMD began | 1 | said, with its pid
 . "$(dirname "$0")/../lib.sh"
 . "$TOP/tests/recorded.sh"
 

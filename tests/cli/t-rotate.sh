@@ -1,6 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Recordings that are cut into files: nothing lost or twice at a seam, each file whole by itself, old ones removed.
+# harm: kill -9 of a recorder, of a target whose file is gone | 1, after 13 s | what it met last
+# harm: weeks: profiles that follow each other | 5 recordings, 2 s to 40 s
+# harm: libraries that come and go, each a file of its own | 72 files, room for 64; 720 calls
+# harm: an idle target, a busy interpreter for weeks | 2 recordings | 2 KB; 20 KB at most
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 need jq && need python3 && need cc || { echo "needs jq, python3 and a compiler"; exit 77; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A recording observes what was asked for: of nobody else anything is stored, whatever the source.
+# harm: a control group's neighbours | 2 neighbours at full speed, 2 s and 3 kinds of target
 . "$(dirname "$0")/../lib.sh"
 
 mkp=$TOP/build/mkprofile

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What a program holds in memory, in registers, on its stack and passes to system calls never reaches the
 # profile; nor do its arguments, unless asked for, and its environment. FORMAT.md promises it.
+# harm: secrets in memory, registers, stack, system calls, environment, arguments | 505 words of 8 bytes, 2 engines
+# harm: a recorder that crashes | 1 | the core file
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { skip "secrets" "needs root to record"; exit 0; }
 need python3 || { skip "secrets" "python3 is not installed"; exit 0; }

@@ -3,6 +3,7 @@
 # Weeks in half a minute: processes, generated code and containers come and go, profiles follow each other, and the
 # recorder stays as it is, sampling so often that it meets each of them. `scripts/bench soak` does the same for ten
 # minutes and allows less growth.
+# harm: processes, generated code, containers that come and go | some 170 processes in 36 s
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 need python3 && need cc && unshare --mount true 2>/dev/null || { echo "needs python3, a compiler and mount namespaces"; exit 77; }

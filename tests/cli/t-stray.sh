@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Hits of hardware breakpoints that end programs, as on some virtual machines: tried out before any is used, kept for the boot,
 # and learnt from what happens to others. The signals are sent by the programs here to themselves.
+# harm: breakpoints whose hits end programs | 2,000,000 hits tried first | windows on such machines
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 need cc || { echo "needs a compiler"; exit 77; }

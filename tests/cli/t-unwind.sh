@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Whole stacks and names for every kind of code: what a user sees of user/attr. The programs are in
 # tests/stacks; nearly all of their time lies below main -> outer -> inner.
+# harm: a debuginfod server that sends another file; root's questions | 1 server, 3 recordings
 . "$(dirname "$0")/../lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 export XDG_CACHE_HOME=$TMP/cache

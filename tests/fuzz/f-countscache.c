@@ -3,6 +3,7 @@
  * A hostile file of the counts cache: entries under a right head. What a recording of the same program takes from
  * it, the ratio that comes of that, and what the file is after the recording was added.
  */
+/* harm: damaged cache files */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * symbol table, demangling; then the variables of frames. libdw may crash there: that is the child's
  * business; each address still has exactly one name here.
  */
+/* harm: DWARF that crashes or delays its library */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

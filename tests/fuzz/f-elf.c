@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A hostile ELF file: segments, build-id, unwind table, symbol table, names of addresses. */
+/* harm: ELF notes, symbol tables, tables of names of a gigabyte, in probed files, too; 400 MB in a compressed table */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

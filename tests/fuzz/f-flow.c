@@ -3,6 +3,7 @@
  * A hostile profile with accesses, windows, stacks, system calls and objects -> loader -> every
  * estimator -> every view. Input = repeated { section, size, data }; chunks get valid checksums.
  */
+/* harm: damaged records of allocations */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

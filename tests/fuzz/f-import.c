@@ -4,6 +4,10 @@
  * profile. What was imported without an error is a profile that the readers take as whole, though a squeezed recording
  * of equal samples holds more of them than it has bytes.
  */
+/*
+ * harm: a foreign recording that is damaged
+ * harm: a squeezed recording of equal samples, imported
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Arbitrary bytes as a file of kept prices: whatever is taken from it must be numbers that a price can be. */
+/* harm: damaged cache files */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,6 +4,7 @@
  * each list stays sorted, without overlaps and bounded, no event but for want of memory fails, and two processes never
  * share what one of them changed. An event is an opcode byte and its operands; nothing in /proc is looked at.
  */
+/* harm: mappings, forks without an end, any order of events */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,10 @@
  * calls), the memory of an execution window, and perf rings (process life, PMU). Input: repeated { source, how many
  * bytes (2), bytes }. Whatever they say, what is handed on can be read, and what is not is counted or refused.
  */
+/*
+ * harm: damaged records of rings
+ * harm: damaged records of allocations
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

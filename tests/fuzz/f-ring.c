@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* One perf record under every kind of event description: the first bytes choose the description. */
+/* harm: damaged records of rings */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * A hostile file of the symbol cache: head (checksum made right), entries, frames, strings. What is found
  * there, what is put to it, and what is then found again.
  */
+/* harm: damaged cache files */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Annotation of a function of this very program: samples, counts and accesses are planted on its instructions. */
+/* harm: a name of source code that is a link to what root alone reads | 2 links */
 #include <errno.h>
 #include <link.h>
 #include <math.h>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The front of attribution: events and samples in, records of a profile out; address spaces over time. */
+/*
+ * harm: mappings, forks without an end, any order of events | 280,000 mappings, 70,000 forks
+ * harm: a list of mappings that is longer than 16 MiB | 1 list | the same, counted
+ * harm: weeks: profiles that follow each other
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

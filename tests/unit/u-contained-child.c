@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Work in a child: what arrives, what a crash, a loop, greed and nonsense cost. */
+/* harm: DWARF that crashes or delays its library | 6 kinds of end | names of that file */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

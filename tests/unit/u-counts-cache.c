@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sums of windows over recordings: what is kept, what is not, and files that are damaged or not ours. */
+/* harm: a faked build-id; a file of another user */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

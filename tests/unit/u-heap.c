@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Allocations seen in turns: sites, rates, lives, and how long a block is trusted. */
+/* harm: damaged records of allocations | 10 made by hand */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where names come from: JIT maps, symbol tables, DWARF, system call numbers, the cache. */
+/* harm: a perf map that grows for weeks | one that grows | the older half of what is too much */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

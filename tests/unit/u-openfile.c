@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is opened of what a target names: regular files, inside its root; and which of them may be remembered. */
+/*
+ * harm: a debug link, a profile that names a device
+ * harm: a target's root with absolute links to a host's folder | 1 folder, 2 files
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

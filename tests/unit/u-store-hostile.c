@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files made to harm their reader. */
+/* harm: a profile of 200 KB at most that unpacks to a gigabyte | 6 kinds of record | refused as damaged */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

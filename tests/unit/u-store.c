@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/* harm: a squeezed recording of equal samples, imported */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* System calls of this very process, with known buffers: range, direction and length of each. */
+/*
+ * harm: more children than there is room for; a reused pid | 8 children, room for 2; 64 pids | counted as not
+ *   observed
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>

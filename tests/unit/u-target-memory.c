@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A program with lent rights reads the memory of its user's processes alone: this one runs a copy of itself as nobody,
  * whose file has the right to read any process. */
+/* harm: memory that is read when a program with rights runs in the target's place | 2 processes */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files on a file system whose server does not answer: nobody waits for good, other files are as ever. */
+/*
+ * harm: a file server that falls silent: to five kinds of request, with code or data of the target mapped | 5 kinds,
+ *   12 servers, 1 recording | names in its files, said
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
