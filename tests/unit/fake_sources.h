@@ -291,7 +291,7 @@ struct part {
 	char name;
 	enum call fails; /* with -EXFULL, which nothing else gives */
 	uint64_t counted, lost;
-	bool located;   /* notes where samples were */
+	bool located;   /* asks where samples are while they are fresh, notes where they were */
 	uint32_t asked; /* who found the fresh one before it */
 };
 
@@ -324,7 +324,9 @@ static int part_fresh(void *part, struct session *s, const struct sample *m, str
 	struct part *p = part;
 
 	p->asked = at->id++;
-	if (!p->located)
+	if (p->located)
+		located_code_find(session_code(s), m, at);
+	else
 		note("%c~%u ", p->name, (unsigned)(m->time % MS));
 	return called(p, FRESH);
 }

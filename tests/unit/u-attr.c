@@ -503,6 +503,14 @@ static void test_records(void **state)
 	assert_non_null(attr_leaf(a));
 	assert_ptr_equal(attr_leaf(a)->module, where.module);
 	assert_int_equal(attr_leaf(a)->vaddr, where.vaddr);
+	/* what was found while the sample was fresh is not searched again, as long as the mappings are the same */
+	procmap_keep(attr_procmaps(a), s.pid, s.ip, &where);
+	assert_int_equal(attr_stack(a, &s), one);
+	assert_int_equal(procmap_counters(attr_procmaps(a))->kept, 1);
+	assert_int_equal(attr_leaf(a)->vaddr, where.vaddr);
+	procmap_process(attr_procmaps(a), s.pid)->mutations++;
+	assert_int_equal(attr_stack(a, &s), one);
+	assert_int_equal(procmap_counters(attr_procmaps(a))->kept, 1);
 	s.flags = SF_KERNEL;
 	s.valid = SV_TIME | SV_SYSCALL;
 	s.syscall = 0;

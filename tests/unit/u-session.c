@@ -74,13 +74,13 @@ static void the_kernels_ticks_are_in_no_code(void **state)
 {
 	struct recording r;
 	struct seen p;
+	struct sample *m;
 
 	open_recording(&r, NULL, 1);
 	start(&r);
 	r.part[0].located = true;
 	for (unsigned i = 0; i < 3; i++) {
-		struct sample *m = plant(EPOCH + MS + i, 1);
-
+		m = plant(EPOCH + MS + i, 1);
 		m->valid |= SV_IP;
 		m->ip = CODE + 16;
 		m->flags = i == 1 ? SF_KERNEL : i == 2 ? SF_RETURNS : 0;
@@ -95,6 +95,12 @@ static void the_kernels_ticks_are_in_no_code(void **state)
 							.text = "/nowhere/a" };
 	poll_at(&r, EPOCH + 10 * MS);
 	assert_string_equal(fake.log, "a:nowhere a:located a:nowhere a:nowhere ");
+	/* what is found while it is fresh is not searched again behind the queue */
+	m = plant(EPOCH + 11 * MS, 1);
+	m->valid |= SV_IP;
+	m->ip = CODE + 16;
+	poll_at(&r, EPOCH + 20 * MS);
+	assert_int_equal(procmap_counters(attr_procmaps(session_attr(r.s)))->kept, 1);
 	finish(&r);
 	read_profile(&p, r.path[0]);
 	assert_true(p.flags[0] == 0 && p.flags[1] == FMT_S_KERNEL && p.flags[2] == 0);

@@ -629,6 +629,11 @@ static bool place_fill(struct procmaps *p, const struct process *proc, uint64_t 
 	*out = (struct place){ .vaddr = addr };
 	if (!proc->space)
 		return false;
+	if (addr == proc->kept_addr && proc->kept_at == proc->mutations && addr) {
+		*out = proc->kept;
+		p->counters.kept++;
+		return true;
+	}
 	i = space_find(proc->space, addr);
 	if (i == proc->space->count || proc->space->maps[i].start > addr)
 		return false;
@@ -669,6 +674,17 @@ bool procmap_lookup(struct procmaps *p, uint32_t pid, uint64_t addr, struct plac
 	if (!addr || addr >= 1ull << 47 || !may_refresh(p, proc) || maps_merge(p, proc))
 		return false;
 	return place_fill(p, proc, addr, out);
+}
+
+void procmap_keep(struct procmaps *p, uint32_t pid, uint64_t addr, const struct place *found)
+{
+	struct process *proc = procmap_process(p, pid);
+
+	if (!proc)
+		return;
+	proc->kept_addr = addr;
+	proc->kept_at = proc->mutations;
+	proc->kept = *found;
 }
 
 /* ---- events ---- */
@@ -852,8 +868,10 @@ void procmap_next_profile(struct procmaps *p)
 	find_ended(p);
 	p->names = (struct intern){ 0 };
 	p->profile++;
-	while (procmap_next(p, &pos, &proc))
+	while (procmap_next(p, &pos, &proc)) {
+		proc->kept_addr = 0;
 		if (proc->space && proc->space->profile != p->profile)
 			rename_space(p, &former, proc->space);
+	}
 	intern_release(&former);
 }

@@ -28,6 +28,13 @@ struct mapping {
 	uint32_t born; /* the how manieth that was put into its list */
 };
 
+/* Where an address lies. */
+struct place {
+	struct module *module; /* NULL: unknown, or not code */
+	uint64_t vaddr;        /* within the module (file kinds), else the address itself */
+	struct mapping map;    /* a copy */
+};
+
 struct process {
 	uint32_t pid, ppid;
 	uint64_t start, end; /* monotonic ns; 0 unknown / still there */
@@ -39,15 +46,11 @@ struct process {
 	struct space *space;
 	uint64_t refreshed; /* when maps were last read, monotonic ns */
 	uint64_t used;      /* time of the last sample or event */
+	/* procmap_keep(): as of that many mutations */
+	uint64_t kept_addr, kept_at;
+	struct place kept;
 	/* for attr.c: as it is in the profile; when it is looked at again, and how long behind the last time */
 	uint64_t heap_end, heap_look, heap_wait;
-};
-
-/* Where an address lies. */
-struct place {
-	struct module *module; /* NULL: unknown, or not code */
-	uint64_t vaddr;        /* within the module (file kinds), else the address itself */
-	struct mapping map;    /* a copy */
 };
 
 struct procmap_counters {
@@ -59,6 +62,7 @@ struct procmap_counters {
 	uint64_t replaced, aged; /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
 	uint64_t malformed;      /* events that say nothing */
 	uint64_t maps_cut;       /* times that /proc/PID/maps was longer than is read of it */
+	uint64_t kept;           /* places that were kept, asked for again; for tests */
 };
 
 struct procmaps *procmaps_new(struct modules *ms);
@@ -87,6 +91,8 @@ struct process *procmap_process_make(struct procmaps *p, uint32_t pid, uint64_t 
 bool procmap_lookup(struct procmaps *p, uint32_t pid, uint64_t addr, struct place *out);
 /* The same without ever touching /proc. */
 bool procmap_lookup_quiet(struct procmaps *p, uint32_t pid, uint64_t addr, struct place *out);
+/* A place that was just found is found again without a search, until the address space changes or another is kept. */
+void procmap_keep(struct procmaps *p, uint32_t pid, uint64_t addr, const struct place *found);
 /* Mappings in address order. */
 unsigned procmap_count(const struct process *proc);
 const struct mapping *procmap_at(const struct process *proc, unsigned i);

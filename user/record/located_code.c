@@ -134,6 +134,7 @@ void located_code_find(struct located_code *c, const struct sample *m, struct lo
 	at->looked = true;
 	if (!procmap_lookup(attr_procmaps(session_attr(c->s)), m->pid, m->ip, &place))
 		return;
+	procmap_keep(attr_procmaps(session_attr(c->s)), m->pid, m->ip, &place);
 	at->module = place.module;
 	at->vaddr = place.vaddr;
 }

@@ -5,9 +5,10 @@
  * stack begins; what was found goes with it from part to part. Included by the session and its parts and tests.
  *
  * Of a fresh sample the place is found when the first part asks for it: at the few at which a window may open, as after
- * the queue the thread has left that code. The others that look at this sample then get the same. Past the queue it
- * does not go. Mappings that other CPUs tell of are still to come, so that the place may be another, and is not in the
- * profile: the window alone, which is short, rests on it. The queue brings all events in order of time.
+ * the queue the thread has left that code. The others that look at this sample then get the same, and so does its stack
+ * behind the queue (procmap_keep()), unless the mappings have changed: those that other CPUs tell of are still to come
+ * while it is fresh. Then the window alone, which is short, rests on the former place. The queue brings all events in
+ * order of time.
  */
 #ifndef ACCPERF_RECORD_LOCATED_CODE_H
 #define ACCPERF_RECORD_LOCATED_CODE_H
