@@ -238,10 +238,8 @@ static void intervals_of_few(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold),
-		cmocka_unit_test(steady_is_narrow),
-		cmocka_unit_test(pooling_would_not),
-		cmocka_unit_test(edges),
+		cmocka_unit_test(intervals_hold),    cmocka_unit_test(steady_is_narrow),
+		cmocka_unit_test(pooling_would_not), cmocka_unit_test(edges),
 		cmocka_unit_test(intervals_of_few),
 	};
 

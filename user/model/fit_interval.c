@@ -13,8 +13,8 @@
 #include "util/normal.h"
 
 #define CHI2_90 (Z90 * Z90) /* 90 % quantile of chi-squared with one degree of freedom */
-#define PROFILE_STEPS 61 /* of a grid; by hand */
-#define REST_ROUNDS 15   /* of reweighing, as ACCEL_ROUNDS of fit.c */
+#define PROFILE_STEPS 61    /* of a grid; by hand */
+#define REST_ROUNDS 15      /* of reweighing, as ACCEL_ROUNDS of fit.c */
 
 struct fit_profile {
 	struct fit_work *w;

@@ -75,7 +75,8 @@ struct scaled scale_calls(const struct stretch *at, size_t n, double end, double
 		}
 	}
 	off = fmax(weighted, squares * off / (double)paces) * (double)ends / (double)(ends - 1);
-	out.error = student_half((double)ends - 1) * sqrt(off) / weights * (gaps - part * outside_ns) / (calls * out.factor);
+	out.error = student_half((double)ends - 1) * sqrt(off) / weights * (gaps - part * outside_ns) /
+		    (calls * out.factor);
 	return out;
 }
 
