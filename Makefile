@@ -122,9 +122,12 @@ build/include/%.skel.h: build/bpf/%.bpf.o
 	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf >$@.tmp && mv $@.tmp $@
 
 unit: $(UNIT)
-$(B)/unit/%: tests/unit/%.c $(B)/libaccperf.a
+# main() of those that have none
+$(B)/unit/main.a: tests/unit/main.c tests/unit/unit.h
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -c -o $(B)/unit/main.o $< && $(AR) rcs $@ $(B)/unit/main.o
+$(B)/unit/%: tests/unit/%.c $(B)/unit/main.a $(B)/libaccperf.a
 	$(call say,UNIT,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/libaccperf.a $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(B)/unit/main.a $(B)/libaccperf.a $(LDLIBS) -lcmocka
 
 # What of the library the targets reach, with the fuzzer's instrumentation, then each target against it. Which parts that
 # are, the linker tells of a target with the plain library; what it drops there and not here, it finds there again.

@@ -41,4 +41,17 @@ expect_status() {
 		fail "$name"; printf '    status %s, wanted %s: %s\n' "$got" "$want" "$*"; tail -n 20 "$TMP/err" | sed 's/^/    /'
 	fi
 }
+# within SECONDS COMMAND...: until it succeeds; else what it says in the end, and the end of ./log where there is one
+within() {
+	local i n=$(($1 * 4)); shift
+	for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done
+	"$@"; [ ! -e log ] || tail -n 5 log; return 1
+}
+# counter NAME FILE: what a profile counted, -1 where it has no such counter
+counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
+# valid SCHEMA FILE: by `accperf help --json-schema`
+valid() {
+	accperf help --json-schema "$1" >"$1.schema"
+	python3 -c 'import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))' "$1.schema" "$2"
+}
 need() { command -v "$1" >/dev/null 2>&1; }

@@ -27,7 +27,6 @@ cat >d.yaml <<-EOF
 	services: {web: {container: "*", name: $name, min_age: 0s, what: time}}
 	EOF
 accperf daemon --config d.yaml 2>log & daemon=$!
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 check "a container's process is recorded, with the number that it has inside" within 30 grep -qE 'event=recording service=web msg="recording process [0-9]+ \([0-9]+ is 1 in its container\)"' log
 has() { python3 -c 'import sys, urllib.request as u; sys.stdout.write(u.urlopen(sys.argv[1], timeout=20).read().decode())' "http://127.0.0.1:$port/metrics" >m && grep -qE "$1" m; }
 if grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf"; then check "its id is told" within 20 has "^accperf_processes\{service=\"web\",unit=\"\",container=\"$id\",pod=\"\"\} 1"; fi

@@ -13,7 +13,6 @@ for at in $(awk '$3 == "cgroup2" { print $2 }' /proc/mounts); do mkdir "$at/accp
 [ "$(cat /proc/sys/kernel/pid_max)" -gt 20000 ] && [ "$(ulimit -u)" = unlimited -o "$(ulimit -u)" -gt 8000 ] || { echo "too few processes are allowed"; exit 77; }
 mkfifo in; python3 "$TOP/tests/daemon/boxes.py" "$group" 5000 boxed$$ <in >boxes 2>&1 & boxes=$!; STARTED+=($boxes)
 exec 9>in
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; [ ! -e log ] || tail -n 5 log; return 1; }
 began=$SECONDS; within 600 grep -q ready boxes; echo "# 5,000 containers were made within $((SECONDS - began)) s"
 port=$((20000 + ($$ + 9000) % 12000))
 cat >d.yaml <<-EOF

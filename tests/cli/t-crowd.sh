@@ -15,7 +15,6 @@ cat >d.yaml <<-EOF
 	services: {crowd: {name: $name, min_age: 0s, what: time, offload: none}}
 	EOF
 accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 has() { python3 -c 'import sys, urllib.request as u; sys.stdout.write(u.urlopen(sys.argv[1], timeout=20).read().decode())' "http://127.0.0.1:$port/metrics" >m && grep -qE "$1" m; }
 check "each recorder is told in a line that can be read" within 60 grep -qE 'event=recording service=crowd msg="recording processes [0-9]+(,[0-9]+){7} and 248 more"' log
 check "more than all take is said, with how many" within 60 grep -qE 'level=warn event=too-many service=crowd msg="it has more processes than 4 recorders of 256 processes take at once, 1[0-9]+ by now' log

@@ -17,7 +17,6 @@ cat >d.yaml <<-EOF
 	services: {hot: {name: $N, min_age: 0s, what: time}}
 	EOF
 daemon=; begin() { LD_PRELOAD=$TMP/faults.so "${PROGRAM:-accperf}" daemon --config d.yaml 2>>log & daemon=$!; STARTED+=($daemon); }
-within() { local i tries=$(($1 * 10)); shift; for i in $(seq $tries); do "$@" >/dev/null 2>&1 && return 0; sleep 0.1; done; "$@"; tail -n 5 log; return 1; }
 newest() { printf '%s\n' store/hot/* | tail -n 1; }
 has() { accperf report --fresh --json -i "$1" 2>/dev/null | jq -e --arg n "$2" '.samples > 3 and any(.functions[]; .name == $n)'; }
 newest_has() { has "$(newest)" "$1"; }

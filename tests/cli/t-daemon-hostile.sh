@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../lib.sh"
 need python3 || { echo "needs python3"; exit 77; }
 grep -aq 'libmicrohttpd\.so' "$TOP/build/accperf" || { echo "built without libmicrohttpd"; exit 77; }
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 port=$((20000 + ($$ + 13000) % 12000))
 head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >token; chmod 600 token
 cat >d.yaml <<-EOF

@@ -8,7 +8,6 @@ need cc || { echo "needs a compiler"; exit 77; }
 cc -O1 -shared -fPIC -o host.so "$TOP/tests/fixtures/host.c" -ldl && cc -O1 -o take_four "$TOP/tests/fixtures/take_four.c" &&
 	cc -O1 -o take_cpus "$TOP/tests/fixtures/take_cpus.c" ||
 	{ echo "not ok - the fixtures compile"; exit 1; }
-counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
 on_host() { local h=$1; shift; HOST=$h LD_PRELOAD=$TMP/host.so "$@"; }
 record() { on_host "$1" accperf record -q -e soft -F 997 "${@:3}" -o "$2" -- "$WORKLOADS/tightloop" --seconds 1; }
 breakpoints=$(on_host none accperf doctor --json 2>/dev/null | jq -r '.features[] | select(.name == "hw-breakpoints").state')

@@ -17,7 +17,6 @@ cat >d.yaml <<-EOF
 	EOF
 accperf daemon --config d.yaml 2>log & daemon=$!; STARTED+=($daemon)
 get() { python3 -c 'import sys, urllib.request as u; r = u.urlopen(u.Request(sys.argv[1], headers={"Accept": sys.argv[2]} if len(sys.argv) > 2 else {}), timeout=90); sys.stdout.write(r.read().decode()); sys.stderr.write(r.headers["Content-Type"])' "$@"; }
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 has() { get "http://127.0.0.1:$port/metrics" >body 2>type && grep -qE "$1" body; }
 check "functions" within 60 has '^accperf_function_self_ratio\{service="kv",function="find_entry",object="kv"\} 0\.[0-9]+$'
 check "verdicts, by candidates" within 60 has '^accperf_verdicts\{service="deflate",verdict="offload"\} 1$'

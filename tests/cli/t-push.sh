@@ -64,7 +64,6 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_foreve
 EOF
 port=$((20000 + ($$ + 11000) % 12000)); url=http://127.0.0.1:$port
 start python3 server.py $port "$TOP/tests/daemon"
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; return 1; }
 kept=store/web/20260101T000000Z-7.00000; mkdir -p -m 700 store/web
 for i in 1 2 3; do cp "$G/live-kv.prof" $kept$i; touch -d "-$((60 - i)) minutes" $kept$i; done
 push() { accperf fleet push "$1" "$url" --service "${3:-web}" --host h1 "$2"; }

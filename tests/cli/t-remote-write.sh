@@ -64,7 +64,6 @@ http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), H).serve_foreve
 EOF
 port=$((20000 + ($$ + 13000) % 12000)); url=http://127.0.0.1:$port
 start python3 server.py $port
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; tail -n 5 log; return 1; }
 printf '# TYPE accperf_x gauge\naccperf_budget_ratio 0.01\naccperf_build_info{version="1"} 1\naccperf_x{b="q\\"\\\\\\n,}",a=""} NaN\n# EOF\n' >1764150000000
 push() { accperf fleet push --remote-write "$url" --host h1 "$@"; }
 within 9 push 1764150000000

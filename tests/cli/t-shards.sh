@@ -41,7 +41,6 @@ cat >sql.py <<-'EOF'
 	    if s.strip(): sys.stdout.write(urllib.request.urlopen(sys.argv[1], s.encode(), timeout=30).read().decode())
 	EOF
 ask() { echo "$2" | python3 sql.py "$(url $1)"; }
-within() { local i n=$(($1 * 4)); shift; for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done; "$@"; return 1; }
 begin 0; begin 1
 for s in 0 1; do
 	check "shard $s is there" within 60 ask $s 'SELECT 1'

@@ -5,7 +5,6 @@
 [ "$(id -u)" = 0 ] || { echo "needs root to record"; exit 77; }
 
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || { echo "$1 is not in $2..$3"; return 1; }; }
-counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
 
 # watched FILE WINDOWS HITS COMMAND...: records until there are so many; on a busy machine the recorder may
 # be too late for every single sample of a run

@@ -13,7 +13,6 @@ cc -O1 -o stray "$TOP/tests/fixtures/stray.c" && cc -O1 -shared -fPIC -o host.so
 doctor() { accperf doctor --json 2>/dev/null | jq -r --arg n "$1" --arg k "$2" '.features[] | select(.name == $n) | .[$k]'; }
 [ "$(doctor hw-breakpoints state)" = yes ] || { echo "no hardware breakpoints here"; exit 77; }
 grep -q '^flags.* hypervisor' /proc/cpuinfo || { echo "not a virtual machine: breakpoints need no trial"; exit 77; }
-counter() { accperf report --json -i "$2" 2>/dev/null | jq --arg n "$1" '[.counters[] | select(.name == $n) | .value][0] // -1'; }
 windows() { accperf report --json -i "$1" 2>/dev/null | jq '[.counters[] | select(.name == "watch windows" or .name == "count windows") | .value] | add // 0'; }
 samples() { accperf report --json -i "$1" 2>/dev/null | jq '.samples // 0'; }
 boot=$(cat /proc/sys/kernel/random/boot_id)

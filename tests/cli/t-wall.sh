@@ -7,7 +7,6 @@ for tool in jq xmllint; do need $tool || { skip "walls" "$tool is not installed"
 for side in 16 32 64; do
 	accperf exact -q --functions read_ppm,iter_rot,write_ppm --callees --stack include -o $side.data -- "$WORKLOADS/rotate" iter $side >/dev/null
 done
-valid() { accperf help --json-schema "$1" >"$1.schema"; python3 -c 'import json, jsonschema, sys; jsonschema.validate(json.load(open(sys.argv[2])), json.load(open(sys.argv[1])))' "$1.schema" "$2"; }
 
 accperf wall --json -i 32.data >wall.json
 check "wall: as its schema says" valid wall wall.json

@@ -7,17 +7,13 @@
 #ifndef TESTS_FAKE_SOURCES_H
 #define TESTS_FAKE_SOURCES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+
 #include "fake_machine.h"
 #include "kmod-free/sampler.h"
 #include "kmod-free/sideband.h"
@@ -27,6 +23,7 @@
 #include "record/session.h"
 #include "record/session_breakpoints.h"
 #include "store/read.h"
+#include "unit/unit.h"
 
 #define PID 4000000u /* beyond the largest: /proc has none */
 #define CODE 0x10000ull

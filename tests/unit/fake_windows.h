@@ -6,14 +6,10 @@
 #ifndef TESTS_FAKE_WINDOWS_H
 #define TESTS_FAKE_WINDOWS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+
 #include "abi.h"
 #include "counters.h"
 #include "fake_machine.h"
@@ -28,6 +24,7 @@
 #include "record/session_breakpoints.h"
 #include "record/sources.h"
 #include "store/read.h"
+#include "unit/unit.h"
 
 #define PID 4000000u /* beyond the largest: /proc has none */
 #define DATA 0x7f0000001000ull

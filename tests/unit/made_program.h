@@ -4,17 +4,12 @@
 #define ACCPERF_TESTS_MADE_PROGRAM_H
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "advise/verdict.h"
 #include "model/catalogue.h"
+#include "unit/unit.h"
 
 #define KB 1024.
 

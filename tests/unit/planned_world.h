@@ -6,12 +6,6 @@
 #ifndef TESTS_PLANNED_WORLD_H
 #define TESTS_PLANNED_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,6 +20,7 @@
 #include "counts/counts_repeats.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 #define HIT_NS 12000.0
 #define SEED 7

@@ -6,15 +6,12 @@
 #ifndef TESTS_PLANTED_H
 #define TESTS_PLANTED_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "flow/estimators.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 enum { WRITER_A = 1, WRITER_B, READER, TABLE_WRITER, SETTER, FUNCTIONS = SETTER };
 

@@ -6,15 +6,12 @@
 #ifndef TESTS_SHARED_JSON_H
 #define TESTS_SHARED_JSON_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
 #include <jansson.h>
+
+#include "unit/unit.h"
 
 static inline json_t *load(const char *name)
 {

@@ -6,17 +6,13 @@
 #ifndef TESTS_TEMP_FOLDER_H
 #define TESTS_TEMP_FOLDER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "unit/unit.h"
 static char root[64];
 
 /* One line, in folders that are made on the way. */

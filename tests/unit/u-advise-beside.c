@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is told beside a prediction: bytes that a call needs once, page faults that stay, data placed on the device. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "advise/verdict.h"
 #include "model/catalogue.h"
 #include "view/advise.h"
 
 #include "made_program.h"
+#include "unit/unit.h"
 
 /* What one call reads is told by what all of them read only where each reads other bytes, and each once. */
-static void what_a_call_needs_once(void **state)
+TEST(what_a_call_needs_once)
 {
 	const double per_s = 1e3, bytes = 32 * KB;
 	const struct candidate *c;
@@ -54,7 +49,7 @@ static void what_a_call_needs_once(void **state)
 }
 
 /* The rest of the program moves as many bytes of its data as it copies: what copies save, reaching over costs. */
-static void data_placed_on_the_device(void **state)
+TEST(data_placed_on_the_device)
 {
 	const double per_s = 5e3, bytes = 16 * KB;
 	const struct advise_option *o;
@@ -85,7 +80,7 @@ static void data_placed_on_the_device(void **state)
 }
 
 /* A tenth of its calls' time are page faults: should they stay, no device makes it more than ten times faster. */
-static void faults_that_stay(void **state)
+TEST(faults_that_stay)
 {
 	struct advise_function *f;
 	struct figure s;
@@ -108,7 +103,7 @@ static void faults_that_stay(void **state)
 }
 
 /* Figures that no stored profile has: whole ones in JSON, and what is known of one in part apart from them. */
-static void figures_in_json(void **state)
+TEST(figures_in_json)
 {
 	const double per_s = 1e4, bytes = 16 * KB;
 	struct advise_function *f;
@@ -134,16 +129,4 @@ static void figures_in_json(void **state)
 	assert_non_null(strstr(json.data, "\"g_half\":{\"value\":"));
 	assert_non_null(strstr(json.data, "\"speedup\":{\"value\":"));
 	end(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_call_needs_once),
-		cmocka_unit_test(faults_that_stay),
-		cmocka_unit_test(data_placed_on_the_device),
-		cmocka_unit_test(figures_in_json),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

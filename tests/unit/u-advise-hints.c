@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What advise tells somebody to do next can be done, and what it does not know it does not show. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "offload/points.h"
 #include "util/buf.h"
@@ -16,6 +10,7 @@
 #include "view/advise.h"
 
 #include "made_program.h"
+#include "unit/unit.h"
 
 static void says(const char *text, const char *part)
 {
@@ -30,7 +25,7 @@ static void says_not(const char *text, const char *part)
 }
 
 /* No package holds the symbols of code that was made at run time. */
-static void code_without_a_file(void **state)
+TEST(code_without_a_file)
 {
 	static const char *const objects[] = { "[anon]", "[jit]", "[vdso]", "app" };
 	struct made m;
@@ -56,7 +51,7 @@ static void code_without_a_file(void **state)
 
 /* Hardly a burst met it: how long a call takes at least, and what counts it. Code without a name does not do what its
  * object is called by. */
-static void calls_that_are_seldom(void **state)
+TEST(calls_that_are_seldom)
 {
 	struct made m;
 	struct advise_function *f;
@@ -78,7 +73,7 @@ static void calls_that_are_seldom(void **state)
 }
 
 /* `--offload-probe libc.so.6:___pthread_mutex_lock` finds nothing: the file has the function as pthread_mutex_lock. */
-static void names_that_are_a_librarys_own(void **state)
+TEST(names_that_are_a_librarys_own)
 {
 	struct made m;
 	struct advise_function *f;
@@ -97,7 +92,7 @@ static void names_that_are_a_librarys_own(void **state)
 }
 
 /* Of names that begin as what was typed does, the one with least behind it. */
-static void nearest_of_several(void **state)
+TEST(nearest_of_several)
 {
 	struct suggestion s = { 0 };
 	(void)state;
@@ -121,7 +116,7 @@ static const char *meant_among(const char *typed, const char *const *names)
 }
 
 /* A C++ function is found by what views show of it, where that is one alone. */
-static void a_name_without_its_parameters(void **state)
+TEST(a_name_without_its_parameters)
 {
 	static const char *const names[] = { "bit(int)", "bits(int)", "of(int)",     "of(char)",        "of", "to(int)",
 					     "to(char)", "bit(int)",  "N::bit(int)", "operator()(int)", NULL };
@@ -136,7 +131,7 @@ static void a_name_without_its_parameters(void **state)
 }
 
 /* Of sizes at which the device was never measured nothing is predicted, beside the sentence neither. */
-static void sizes_never_seen(void **state)
+TEST(sizes_never_seen)
 {
 	static const double at[] = { 8, 16, 32, 64, 128, 256 };
 	struct advise_view v = { .file = "p" };
@@ -169,7 +164,7 @@ static void sizes_never_seen(void **state)
 }
 
 /* Stages that hand on to each other are called equally often, which none of them knows closely. */
-static void stages_that_are_called_equally_often(void **state)
+TEST(stages_that_are_called_equally_often)
 {
 	static const struct figure rates[] = { { 9900, 3900, 25000 }, { 17500, 9400, 32700 }, { 25300, 14000, 45700 } };
 	const double per_s = 16700, bytes = 16 * KB;
@@ -203,7 +198,7 @@ static void stages_that_are_called_equally_often(void **state)
 }
 
 /* Whether a call of such an interface is a piece of a stream, or a stream of its own, nobody recorded. */
-static void pieces_of_a_stream(void **state)
+TEST(pieces_of_a_stream)
 {
 	struct made m;
 
@@ -215,16 +210,4 @@ static void pieces_of_a_stream(void **state)
 	assert_int_equal(first(&m, "deflate")->verdict, VERDICT_KEEP);
 	says(first(&m, "deflate")->text, "keep, unless each call ends a stream of its own");
 	end(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_of_a_stream),    cmocka_unit_test(code_without_a_file),
-		cmocka_unit_test(calls_that_are_seldom), cmocka_unit_test(names_that_are_a_librarys_own),
-		cmocka_unit_test(nearest_of_several),    cmocka_unit_test(a_name_without_its_parameters),
-		cmocka_unit_test(sizes_never_seen),      cmocka_unit_test(stages_that_are_called_equally_often),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

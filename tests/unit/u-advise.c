@@ -3,18 +3,12 @@
  * Made-up programs before made-up devices: which functions are candidates and why others are none, chains and sets,
  * each verdict by figures that leave no other.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "advise/probe_excess.h"
 #include "offload/octaves.h"
@@ -24,6 +18,7 @@
 #include "view/advise.h"
 
 #include "made_program.h"
+#include "unit/unit.h"
 
 static void says(const char *text, const char *part)
 {
@@ -42,7 +37,7 @@ static void verdict(const struct made *m, const char *name, enum advise_verdict 
 
 /* ---- candidates ---- */
 
-static void each_reason(void **state)
+TEST(each_reason)
 {
 	struct made m;
 
@@ -78,7 +73,7 @@ static void each_reason(void **state)
 
 /* Where no breakpoints count, what helps is a probe by the function's name, if it has one. What begins a thread is
  * called once, and needs no count. */
-static void what_counts_without_breakpoints(void **state)
+TEST(what_counts_without_breakpoints)
 {
 	static const char *const names[] = { "main", "encode", "libz.so.1+0x2f0", "ns::pack(int)" };
 	struct made m;
@@ -102,7 +97,7 @@ static void what_counts_without_breakpoints(void **state)
 }
 
 /* The library's way in and what it calls for the same work are one candidate. */
-static void one_work_of_two_names(void **state)
+TEST(one_work_of_two_names)
 {
 	struct advise_function *f;
 	struct made m;
@@ -121,7 +116,7 @@ static void one_work_of_two_names(void **state)
 }
 
 /* What a call's name leaves open is no ground for a verdict on a device that does one of it. */
-static void open_work(void **state)
+TEST(open_work)
 {
 	static const char *const names[] = { "EVP_EncryptUpdate", "aes_encrypt", "aes_cbc_encrypt", "aes_ctr_encrypt" };
 	struct advise_function *f;
@@ -149,7 +144,7 @@ static void open_work(void **state)
 }
 
 /* Figures stand with their intervals; what is the least that was seen is said to be that, and is no value in JSON. */
-static void figures_as_they_are_known(void **state)
+TEST(figures_as_they_are_known)
 {
 	struct advise_view v = { .file = "p" };
 	struct advise_function *f;
@@ -181,7 +176,7 @@ static void figures_as_they_are_known(void **state)
 
 /* A call's time as probes timed it, and as share and count have it: where they contradict each other either may be
  * right. */
-static void times_that_contradict(void **state)
+TEST(times_that_contradict)
 {
 	struct advise_function *f;
 	const struct candidate *c;
@@ -199,7 +194,7 @@ static void times_that_contradict(void **state)
 }
 
 /* A rate by counted calls and one by the sampler's time. */
-static void which_rate_is_closer(void **state)
+TEST(which_rate_is_closer)
 {
 	struct figure counted = { 2783, 9, 24000 }, bound = { 900, 900, NAN }, none = FIGURE_UNKNOWN;
 
@@ -218,7 +213,7 @@ static void which_rate_is_closer(void **state)
 }
 
 /* crc32(0, NULL, 0) begins a checksum: a call in three has something to do. */
-static void calls_that_are_handed_nothing(void **state)
+TEST(calls_that_are_handed_nothing)
 {
 	static struct offload_item it;
 
@@ -233,7 +228,7 @@ static void calls_that_are_handed_nothing(void **state)
 
 /* Calls of hundreds of bytes that read 7 us where longer ones rise by 2.5 ns a byte: that is the probe, as far as the
  * doubt reaches. */
-static void what_a_probe_takes_beyond(void **state)
+TEST(what_a_probe_takes_beyond)
 {
 	static struct offload_item it;
 
@@ -269,7 +264,7 @@ static void what_a_probe_takes_beyond(void **state)
 }
 
 /* Long calls meet more context switches: of each size those without stand for all. Where most are switched: unknown. */
-static void mean_of_calls_by_size(void **state)
+TEST(mean_of_calls_by_size)
 {
 	static struct offload_item it;
 
@@ -285,7 +280,7 @@ static void mean_of_calls_by_size(void **state)
 }
 
 /* One call of a hundred that takes two hundred times as long (a program's first) stands for no others; ten do. */
-static void few_far_longer_calls(void **state)
+TEST(few_far_longer_calls)
 {
 	static struct offload_item it;
 	struct octave_cell cell[] = { { 0, 13, 22, 1, 4e6 },
@@ -311,7 +306,7 @@ static void few_far_longer_calls(void **state)
 }
 
 /* Most of the stacks end in assembler below the function: its calls tell what it takes. */
-static void stacks_that_end_early(void **state)
+TEST(stacks_that_end_early)
 {
 	struct figure share = { .15, .13, 1 }, thread = { .15, .13, .17 }, elapsed = { .1, .09, .11 };
 	struct figure calls = about(4e4, .05), ns = about(2e4, .05), few = { .8, .75, .85 }, same = few;
@@ -328,7 +323,7 @@ static void stacks_that_end_early(void **state)
 }
 
 /* What else the recording took lies in the calls; what probes took was taken off already. */
-static void taken_and_drifted(void **state)
+TEST(taken_and_drifted)
 {
 	struct fmt_cost c = { .target_cpu_ns = 1100, .target_lost_ns = 200 };
 	struct fmt_offload_cost o = { .hot_ns = 50, .hot_end_ns = 40 };
@@ -352,7 +347,7 @@ static void taken_and_drifted(void **state)
 }
 
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */
-static void calls_shorter_than_a_probe(void **state)
+TEST(calls_shorter_than_a_probe)
 {
 	struct advise_function *f;
 	struct made m;
@@ -381,7 +376,7 @@ static void calls_shorter_than_a_probe(void **state)
 }
 
 /* Probes saw so little that the calls are known from below only: time over them would be no time of a call. */
-static void calls_from_below(void **state)
+TEST(calls_from_below)
 {
 	struct made m;
 	struct advise_function *f;
@@ -399,7 +394,7 @@ static void calls_from_below(void **state)
 }
 
 /* Whose time a recording took that takes much is not known: shares of the process say so, and so does its gain. */
-static void a_recording_that_takes_much(void **state)
+TEST(a_recording_that_takes_much)
 {
 	struct made m;
 	const struct candidate *c;
@@ -430,7 +425,7 @@ static void a_recording_that_takes_much(void **state)
 }
 
 /* What its thread, the process and the recorded time leave to hope for; waiting beside running, also of a set. */
-static void limits_and_waiting(void **state)
+TEST(limits_and_waiting)
 {
 	static const char *const members[] = { "encode", "pack" };
 	struct advise_set set = { "both", members, 2 };
@@ -460,7 +455,7 @@ static void limits_and_waiting(void **state)
 }
 
 /* Known in another machine's cycles: beside that machine's own host; and after those whose times are known. */
-static void by_its_ratio(void **state)
+TEST(by_its_ratio)
 {
 	struct catalogue_entry old = { .name = strdup("old"),
 				       .kinds = 1u << CATALOGUE_COMPRESS,
@@ -503,7 +498,7 @@ static void by_its_ratio(void **state)
 }
 
 /* A shipped threshold stands beside the calls seen, also where nothing else of the device is known. */
-static void a_shipped_threshold(void **state)
+TEST(a_shipped_threshold)
 {
 	struct catalogue_entry e = {
 		.name = strdup("shipped"), .unit = strdup("ns"), .engines = NAN, .has_terms = true
@@ -525,7 +520,7 @@ static void a_shipped_threshold(void **state)
 }
 
 /* outer does all of inner's work and hands less over: inner is part of it. Of the other two it is the reverse. */
-static void trimming(void **state)
+TEST(trimming)
 {
 	struct made m;
 
@@ -546,7 +541,7 @@ static void trimming(void **state)
 }
 
 /* Each stage pays for 16 KB in and loses; all three pay for the first one's alone. */
-static void a_chain_that_wins(void **state)
+TEST(a_chain_that_wins)
 {
 	const double per_s = 1e4, bytes = 16 * KB;
 	const struct candidate *c;
@@ -575,7 +570,7 @@ static void a_chain_that_wins(void **state)
 }
 
 /* Half of what a stage writes goes elsewhere: no chain. */
-static void no_chain(void **state)
+TEST(no_chain)
 {
 	struct made m;
 
@@ -589,7 +584,7 @@ static void no_chain(void **state)
 	end(&m);
 }
 
-static void a_set(void **state)
+TEST(a_set)
 {
 	static const char *const members[] = { "decode", "inner", "filter" };
 	static const char *const typo[] = { "decdoe" }, *const strange[] = { "zzz" };
@@ -622,7 +617,7 @@ static void a_set(void **state)
 	end(&m);
 }
 
-static void nothing_at_all(void **state)
+TEST(nothing_at_all)
 {
 	struct advise_view v;
 	struct made m;
@@ -644,7 +639,7 @@ static void nothing_at_all(void **state)
 
 /* ---- verdicts ---- */
 
-static void gains(void **state)
+TEST(gains)
 {
 	struct made m;
 
@@ -658,7 +653,7 @@ static void gains(void **state)
 }
 
 /* 97 % of the calls are small and lose; all the work is in them. */
-static void small_calls(void **state)
+TEST(small_calls)
 {
 	struct advise_function *f;
 	struct made m;
@@ -697,7 +692,7 @@ static void small_calls(void **state)
 	end(&m);
 }
 
-static void batches(void **state)
+TEST(batches)
 {
 	struct made m;
 
@@ -709,7 +704,7 @@ static void batches(void **state)
 	end(&m);
 }
 
-static void cannot_tell(void **state)
+TEST(cannot_tell)
 {
 	struct advise_function *f;
 	struct made m;
@@ -753,7 +748,7 @@ static void cannot_tell(void **state)
 }
 
 /* By the side of the interval towards 1; where the lower end stands for none, nothing is likelier. */
-static void chance_of_a_gain(void **state)
+TEST(chance_of_a_gain)
 {
 	const struct {
 		struct figure s;
@@ -770,7 +765,7 @@ static void chance_of_a_gain(void **state)
 	assert_true(isnan(advise_gain_chance(&open)));
 }
 
-static void unknown_acceleration(void **state)
+TEST(unknown_acceleration)
 {
 	struct made m;
 
@@ -794,7 +789,7 @@ static void unknown_acceleration(void **state)
 	end(&m);
 }
 
-static void made_already(void **state)
+TEST(made_already)
 {
 	struct advise_function *f;
 	struct made m;
@@ -821,7 +816,7 @@ static void made_already(void **state)
 }
 
 /* A device that takes whole buffers is none for a stream; one of another kind of work is none at all. */
-static void devices_that_fit(void **state)
+TEST(devices_that_fit)
 {
 	struct advise_function *f;
 	struct made m;
@@ -843,7 +838,7 @@ static void devices_that_fit(void **state)
 	end(&m);
 }
 
-static void large_input(void **state)
+TEST(large_input)
 {
 	static char names[2000][16];
 	struct rusage before, after;
@@ -870,45 +865,4 @@ static void large_input(void **state)
 	getrusage(RUSAGE_SELF, &after);
 	assert_true(after.ru_maxrss - before.ru_maxrss < 300 * 1024);
 	end(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_reason),
-		cmocka_unit_test(what_counts_without_breakpoints),
-		cmocka_unit_test(one_work_of_two_names),
-		cmocka_unit_test(open_work),
-		cmocka_unit_test(figures_as_they_are_known),
-		cmocka_unit_test(times_that_contradict),
-		cmocka_unit_test(stacks_that_end_early),
-		cmocka_unit_test(which_rate_is_closer),
-		cmocka_unit_test(calls_that_are_handed_nothing),
-		cmocka_unit_test(what_a_probe_takes_beyond),
-		cmocka_unit_test(mean_of_calls_by_size),
-		cmocka_unit_test(few_far_longer_calls),
-		cmocka_unit_test(taken_and_drifted),
-		cmocka_unit_test(calls_shorter_than_a_probe),
-		cmocka_unit_test(calls_from_below),
-		cmocka_unit_test(a_recording_that_takes_much),
-		cmocka_unit_test(limits_and_waiting),
-		cmocka_unit_test(by_its_ratio),
-		cmocka_unit_test(a_shipped_threshold),
-		cmocka_unit_test(trimming),
-		cmocka_unit_test(a_chain_that_wins),
-		cmocka_unit_test(no_chain),
-		cmocka_unit_test(a_set),
-		cmocka_unit_test(nothing_at_all),
-		cmocka_unit_test(gains),
-		cmocka_unit_test(small_calls),
-		cmocka_unit_test(batches),
-		cmocka_unit_test(cannot_tell),
-		cmocka_unit_test(chance_of_a_gain),
-		cmocka_unit_test(unknown_acceleration),
-		cmocka_unit_test(made_already),
-		cmocka_unit_test(devices_that_fit),
-		cmocka_unit_test(large_input),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

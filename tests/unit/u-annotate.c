@@ -4,20 +4,16 @@
 #include <errno.h>
 #include <link.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "flow/annotate.h"
 #include "proc/module.h"
 #include "store/write.h"
+#include "unit/unit.h"
 #include "view/annotate.h"
 
 #define TRIPS 100.0
@@ -247,7 +243,7 @@ static const struct annotate_insn *at(const struct annotation *a, uint64_t addr)
 	return NULL;
 }
 
-static void figures_stand_at_their_instructions(void **state)
+TEST(figures_stand_at_their_instructions)
 {
 	struct plan p = learn();
 	const struct annotate_insn *hot, *load;
@@ -270,7 +266,7 @@ static void figures_stand_at_their_instructions(void **state)
 	done(&t);
 }
 
-static void lines_and_source(void **state)
+TEST(lines_and_source)
 {
 	struct plan p = learn();
 	struct sources sources = { 0 };
@@ -292,7 +288,7 @@ static void lines_and_source(void **state)
 	done(&t);
 }
 
-static void a_source_is_source(void **state)
+TEST(a_source_is_source)
 {
 	char dir[] = "/tmp/u-annotate-d-XXXXXX", fifo[64], real[64], out[64], in[64], line[16];
 	struct sources s = { 0 };
@@ -336,7 +332,7 @@ static void a_source_is_source(void **state)
 	rmdir(dir);
 }
 
-static void without_the_code(void **state)
+TEST(without_the_code)
 {
 	struct plan p = learn();
 	struct told t;
@@ -357,7 +353,7 @@ static void without_the_code(void **state)
 	done(&t);
 }
 
-static void a_process_is_asked_for(void **state)
+TEST(a_process_is_asked_for)
 {
 	struct plan p = learn();
 	struct filter f = { 0 };
@@ -381,7 +377,7 @@ static void a_process_is_asked_for(void **state)
 }
 
 /* What bytes are is decided by whoever wrote the file: data among code must not move the instructions behind them. */
-static void samples_are_in_step(void **state)
+TEST(samples_are_in_step)
 {
 	struct plan p = learn();
 	struct told t;
@@ -396,14 +392,5 @@ static void samples_are_in_step(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(figures_stand_at_their_instructions),
-		cmocka_unit_test(lines_and_source),
-		cmocka_unit_test(a_source_is_source),
-		cmocka_unit_test(without_the_code),
-		cmocka_unit_test(a_process_is_asked_for),
-		cmocka_unit_test(samples_are_in_step),
-	};
-
-	return cmocka_run_group_tests(tests, find_self, tidy);
+	return RUN_TESTS(find_self, tidy);
 }

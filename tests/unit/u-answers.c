@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Answers that are kept: given again while the files they rest on are what they were, and never when damaged. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +10,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "unit/unit.h"
 #include "util/answers.h"
 #include "util/cachedir.h"
 #include "util/hashed.h"
@@ -100,7 +95,7 @@ static bool given(const struct answer_key *k, const char *text)
 	return yes;
 }
 
-static void test_same_question(void **state)
+TEST_WITH(test_same_question, setup, teardown)
 {
 	const char *text = "\033[1mfunction\033[0m\t1\n\xc3\xa9\n";
 	struct answer_files files = { 0 };
@@ -119,7 +114,7 @@ static void test_same_question(void **state)
 }
 
 /* A folder changes with its entries; one that cannot be told keeps nothing. */
-static void test_folder_it_rests_on(void **state)
+TEST_WITH(test_folder_it_rests_on, setup, teardown)
 {
 	struct answer_files files = { 0 };
 	char other[96], entry[128];
@@ -147,7 +142,7 @@ static void test_folder_it_rests_on(void **state)
 	answer_files_release(&files);
 }
 
-static void test_files_it_rests_on(void **state)
+TEST_WITH(test_files_it_rests_on, setup, teardown)
 {
 	struct answer_files files = { 0 };
 	struct timespec later[2] = { { 1000, 5 }, { 1000, 5 } };
@@ -202,7 +197,7 @@ static uint64_t hash_of(const char *file)
 }
 
 /* A new file is summed up by its contents, an older one is not read; whoever sets its time back is found out. */
-static void test_changed_file(void **state)
+TEST(test_changed_file)
 {
 	const struct timespec before[2] = { { .tv_sec = 1700000000, .tv_nsec = 5 },
 					    { .tv_sec = 1700000000, .tv_nsec = 5 } };
@@ -228,7 +223,7 @@ static void test_changed_file(void **state)
 		assert_int_equal(unlink(name[i]), 0);
 }
 
-static void test_harmless(void **state)
+TEST_WITH(test_harmless, setup, teardown)
 {
 	static const char *const bad[] = { "\033]0;title\007",
 					   "\033[2J",
@@ -248,7 +243,7 @@ static void test_harmless(void **state)
 }
 
 /* What goes into a file may hold any bytes; what is said beside it may not. */
-static void test_a_file(void **state)
+TEST_WITH(test_a_file, setup, teardown)
 {
 	static const char bytes[] = "\0\037\213\033[2J";
 	static const char *const logs[] = { "wrote it\n", "\033[2J" };
@@ -280,7 +275,7 @@ static void plant(const char *data, size_t len)
 }
 
 /* Each byte changed, each end cut off, and lengths that lie under a right sum: no answer, no crash. */
-static void test_damaged(void **state)
+TEST_WITH(test_damaged, setup, teardown)
 {
 	struct answer_files files = { 0 };
 	struct buf file = { 0 };
@@ -316,19 +311,4 @@ static void test_damaged(void **state)
 	}
 	buf_release(&file);
 	answer_files_release(&files);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_same_question, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_folder_it_rests_on, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_files_it_rests_on, setup, teardown),
-		cmocka_unit_test(test_changed_file),
-		cmocka_unit_test_setup_teardown(test_harmless, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_a_file, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,12 +5,6 @@
  * harm: a list of mappings that is longer than 16 MiB | 1 list | the same, counted
  * harm: weeks: profiles that follow each other
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,6 +19,7 @@
 #include "attr/attr.h"
 #include "attr/naming.h"
 #include "store/read.h"
+#include "unit/unit.h"
 
 static char profile[64];
 
@@ -50,7 +45,7 @@ static struct sample mmap_event(uint32_t pid, uint64_t start, uint64_t size, con
 }
 
 /* Who has ended is looked for again where an address is unknown: what events have told of its maps stays. */
-static void test_gone_once(void **state)
+TEST(test_gone_once)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -69,7 +64,7 @@ static void test_gone_once(void **state)
 	modules_free(ms);
 }
 
-static void test_overlap(void **state)
+TEST(test_overlap)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -139,7 +134,7 @@ static void test_overlap(void **state)
 }
 
 /* With targets, other processes cost nothing. */
-static void test_known_only(void **state)
+TEST(test_known_only)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -165,7 +160,7 @@ static void test_known_only(void **state)
 
 /* Code that comes and goes for hours, in a process whose maps cannot be read again: nothing ends, what is young and
  * what files hold stays. */
-static void test_mappings_aged(void **state)
+TEST(test_mappings_aged)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -189,7 +184,7 @@ static void test_mappings_aged(void **state)
 
 /* The same in one that can: what is gone goes, for every child has a copy; what it has stays, and so do the latest,
  * which may have samples under way. */
-static void test_mappings_replaced(void **state)
+TEST(test_mappings_replaced)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -215,7 +210,7 @@ static void test_mappings_replaced(void **state)
 }
 
 /* What is not read of a list is counted, and what was read of it is known. */
-static void test_mappings_cut(void **state)
+TEST(test_mappings_cut)
 {
 	const struct {
 		size_t bytes;
@@ -246,7 +241,7 @@ static void count_gone(void *ctx, struct process *proc)
 }
 
 /* A storm of forks whose ends are never told: counted, and those that /proc does not have make room. */
-static void test_processes_full(void **state)
+TEST(test_processes_full)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -272,7 +267,7 @@ static void test_processes_full(void **state)
 }
 
 /* 200 processes a second for ten seconds: what ended is dropped. */
-static void test_churn(void **state)
+TEST(test_churn)
 {
 	struct modules *ms = modules_new();
 	struct procmaps *p = procmaps_new(ms);
@@ -336,7 +331,7 @@ static void *map_code(const char *path, size_t *size)
 	return at;
 }
 
-static void test_replaced(void **state)
+TEST(test_replaced)
 {
 	char path[80];
 	struct modules *ms = modules_new();
@@ -382,7 +377,7 @@ static void test_replaced(void **state)
 	modules_free(ms);
 }
 
-static void test_not_a_file(void **state)
+TEST(test_not_a_file)
 {
 	char path[80];
 	struct modules *ms = modules_new();
@@ -477,7 +472,7 @@ static void read_back(struct seen *n)
 	store_reader_free(r);
 }
 
-static void test_records(void **state)
+TEST(test_records)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr_options o = { .no_cache = true };
@@ -573,7 +568,7 @@ static void next_profile(struct attr *a, struct store_writer **w)
 
 /* 2000 processes, each of a file of its own and with generated code, as containers come and go beside one that stays:
  * a profile has the modules of its own time. */
-static void test_rotations(void **state)
+TEST(test_rotations)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr_options o = { .no_cache = true, .offline = true };
@@ -636,7 +631,7 @@ static uint64_t end_of_heap(void)
 }
 
 /* No event tells of brk(): each profile has the heap as long as it is, also one that begins later. */
-static void test_heap_that_grows(void **state)
+TEST(test_heap_that_grows)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr_options o = { .no_cache = true };
@@ -684,7 +679,7 @@ static bool has_function(const char *name)
 }
 
 /* What is killed after this has them. */
-static void test_jit_names_before_the_end(void **state)
+TEST(test_jit_names_before_the_end)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr_options o = { .no_cache = true };
@@ -726,7 +721,7 @@ static bool count_down(void *left)
 }
 
 /* What a recording that is due to end leaves unnamed is named later, and once. */
-static void test_enough_names(void **state)
+TEST(test_enough_names)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr *a = attr_new(w, NULL, NULL);
@@ -753,7 +748,7 @@ static void test_enough_names(void **state)
 	store_close(w, NULL);
 }
 
-static void test_gone(void **state)
+TEST(test_gone)
 {
 	struct store_writer *w = store_create(profile, 0, NULL);
 	struct attr *a = attr_new(w, NULL, NULL);
@@ -773,24 +768,5 @@ static void test_gone(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_gone_once),
-		cmocka_unit_test(test_known_only),
-		cmocka_unit_test(test_churn),
-		cmocka_unit_test(test_mappings_aged),
-		cmocka_unit_test(test_mappings_replaced),
-		cmocka_unit_test(test_mappings_cut),
-		cmocka_unit_test(test_processes_full),
-		cmocka_unit_test(test_replaced),
-		cmocka_unit_test(test_not_a_file),
-		cmocka_unit_test(test_records),
-		cmocka_unit_test(test_enough_names),
-		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_rotations),
-		cmocka_unit_test(test_heap_that_grows),
-		cmocka_unit_test(test_jit_names_before_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return RUN_TESTS(setup, teardown);
 }

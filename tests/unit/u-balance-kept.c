@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Solutions that are kept: the same again without solving, of the very problem alone, and never a damaged one. */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "unit/unit.h"
 #include "volume/balance_kept.h"
 
 #define NODES 3000
@@ -75,7 +71,7 @@ static void write_at(const char *path, long at, double value)
 	fclose(f);
 }
 
-static void the_same_is_found_again(void **state)
+TEST(the_same_is_found_again)
 {
 	static double first[NODES], again[NODES];
 	char path[600];
@@ -106,13 +102,12 @@ static void the_same_is_found_again(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(the_same_is_found_again) };
 	char command[300];
 	int failed;
 
 	if (!mkdtemp(cache) || setenv("XDG_CACHE_HOME", cache, 1))
 		return 1;
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	failed = RUN_TESTS(NULL, NULL);
 	snprintf(command, sizeof(command), "rm -rf %s", cache);
 	return system(command) || failed;
 }

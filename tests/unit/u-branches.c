@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which way a burst went: what the emulator keeps, the recorder adds up and writes, the reader sums, the views show. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "profile/branches.h"
 #include "record/emulate_branches.h"
 #include "unit/fake_code.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 #include "view/export.h"
 
 /* Three turns of a loop, one of which takes a short cut; then a call of what lies in another module, and of what cannot
@@ -92,7 +88,7 @@ static void record(unsigned bursts)
 	assert_int_equal(store_close(w, &e), 0);
 }
 
-static void ways(void **state)
+TEST_WITH(ways, new_path, remove_path)
 {
 	static const char bolt[] = "B 1008 100b 4 0\n"
 				   "B 100d 1005 8 0\n"
@@ -127,7 +123,7 @@ static void ways(void **state)
 }
 
 /* What a damaged or made-up file says is left out, or ends in a sentence. */
-static void hostile(void **state)
+TEST_WITH(hostile, new_path, remove_path)
 {
 	static const struct fmt_burst_branch bad[] = {
 		{ FMT_BRANCH_STRAIGHT, 1, 1, 1, 20, 10 }, /* backwards */
@@ -167,7 +163,7 @@ static size_t run_code(struct emu *emu, const struct emu_branch **b, uint32_t gu
 }
 
 /* A way that was guessed is no step of the thread, nor is the way out of a call that was left. */
-static void guessed(void **state)
+TEST(guessed)
 {
 	static const uint8_t guesses[] = {
 		0xb9, 0x14, 0x00, 0x00, 0x00, /* 0 mov ecx, 20 */
@@ -198,7 +194,7 @@ static void guessed(void **state)
 	emu_free(emu);
 }
 
-static void left_early(void **state)
+TEST(left_early)
 {
 	struct fake_code fake = { code, sizeof(code) };
 	struct emu_env env = { .code = fake_code, .page = fake_page, .ctx = &fake };
@@ -220,7 +216,7 @@ static bool page_from_data_on(void *ctx, uint64_t addr, uint8_t *buf)
 }
 
 /* What ran after memory that may be younger than the registers is taken back where it goes wrong, with its branches. */
-static void taken_back(void **state)
+TEST(taken_back)
 {
 	static const uint8_t wrong[] = {
 		0xeb, 0x00, /* 0 jmp 2: a branch, though it leads on */
@@ -249,7 +245,7 @@ static void taken_back(void **state)
 }
 
 /* Days of recording tell each way many times; a file that tells ever other ones is damaged. */
-static void many(void **state)
+TEST(many)
 {
 	struct fmt_burst_branch w = { FMT_BRANCH_TAKEN, 1, 1, 1, 10, 20 };
 	struct branches b = { 0 };
@@ -269,16 +265,4 @@ static void many(void **state)
 	}
 	assert_int_equal(err, -E2BIG);
 	branches_release(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(ways, new_path, remove_path),
-					    cmocka_unit_test_setup_teardown(hostile, new_path, remove_path),
-					    cmocka_unit_test(guessed),
-					    cmocka_unit_test(left_early),
-					    cmocka_unit_test(taken_back),
-					    cmocka_unit_test(many) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

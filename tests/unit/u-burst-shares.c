@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where bursts say that time leads. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "counts/burst_shares.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 #define FUNCS 4
 
@@ -73,7 +69,7 @@ static bool near(double a, double b)
 
 /* The first function leads to the second, and the third to the fourth: by chance far more bursts began in the third
  * than its time asks for. Sums by function could not tell who leads where. */
-static void samples_say_how_often(void **state)
+TEST(samples_say_how_often)
 {
 	const struct went went[] = {
 		{ 1, 1, 0.5, 100 }, { 1, 2, 0.5, 100 }, { 2, 2, 1, 100 }, { 3, 3, 0.2, 300 }, { 3, 4, 0.8, 300 },
@@ -88,7 +84,7 @@ static void samples_say_how_often(void **state)
 }
 
 /* In the fourth none began: of its time as much stays as of others', and the rest goes where they lead. */
-static void none_began(void **state)
+TEST(none_began)
 {
 	const struct went went[] = {
 		{ 1, 1, 0.5, 100 },
@@ -106,7 +102,7 @@ static void none_began(void **state)
 }
 
 /* What is solved lies between where samples fell and where bursts lead from there. */
-static void both_are_heard(void **state)
+TEST(both_are_heard)
 {
 	const struct went went[] = { { 1, 2, 1, 1000 }, { 2, 2, 1, 1000 } };
 	const double time[FUNCS] = { 3e9, 1e9, 0, 0 };
@@ -121,7 +117,7 @@ static void both_are_heard(void **state)
 	counts_record_release(&r);
 }
 
-static void too_few(void **state)
+TEST(too_few)
 {
 	const struct went went[] = { { 1, 2, 1, 20 }, { 2, 2, 1, 9 } };
 	const double time[FUNCS] = { 1, 1, 1, 1 };
@@ -134,7 +130,7 @@ static void too_few(void **state)
 }
 
 /* What ran in no known function belongs to none; what began in none says nothing of functions; the rest is damage. */
-static void of_no_function(void **state)
+TEST(of_no_function)
 {
 	const struct went went[] = {
 		{ 1, 1, 0.2, 50 }, { 1, 0, 0.6, 50 }, { 1, 2, 0.2, 50 },     { 0, 3, 1, 500 }, { 2, 2, 1, 50 },
@@ -149,15 +145,4 @@ static void of_no_function(void **state)
 	/* of pairs that are no pair each counts once */
 	assert_int_equal(dropped, 5 + 3);
 	assert_true(share[0] > 0.4 && share[0] < 0.6 && near(share[0] + share[1], 1) && share[2] <= 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(samples_say_how_often), cmocka_unit_test(none_began),
-		cmocka_unit_test(both_are_heard),        cmocka_unit_test(too_few),
-		cmocka_unit_test(of_no_function),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

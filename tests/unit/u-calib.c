@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What calibration hands to an accelerator: sizes and places as a service's calls have them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "offload/calib.h"
+#include "unit/unit.h"
 
 #define MOST 200000
 
@@ -55,7 +50,7 @@ static void measure(bool any_size, size_t g)
 	points_release(&pts);
 }
 
-static void any_size(void **state)
+TEST(any_size)
 {
 	measure(true, 4096);
 	assert_true(met.calls > 100);
@@ -68,18 +63,11 @@ static void any_size(void **state)
 	assert_int_equal(met.unlike, 0);
 }
 
-static void one_size(void **state)
+TEST(one_size)
 {
 	measure(false, 4096);
 	assert_true(met.least == 4096 && met.largest == 4096);
 	assert_true(met.next_to < met.calls / 20);
 	measure(true, 3u << 20); /* larger than where inputs lie else */
 	assert_true(met.largest > 3u << 20);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(any_size), cmocka_unit_test(one_size) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

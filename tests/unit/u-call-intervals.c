@@ -2,15 +2,11 @@
 /* Intervals of bytes and median times of offload calls hold what they are of nine times in ten, and say what they do
  * not know. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "offload/call_intervals.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define ROUNDS 2000 /* 90 % of them: 1,800 and 13 */
@@ -23,7 +19,7 @@ static double draw_size(uint64_t *state)
 }
 
 /* A quarter of a recording's calls is seen, how many there are is known: how often is what all took held? */
-static void bytes_of_calls_not_seen(void **state)
+TEST(bytes_of_calls_not_seen)
 {
 	uint64_t seed = 12345;
 	unsigned held = 0;
@@ -51,7 +47,7 @@ static void bytes_of_calls_not_seen(void **state)
 	assert_in_range(held, ROUNDS * 84 / 100, ROUNDS * 97 / 100);
 }
 
-static void bytes_that_are_known(void **state)
+TEST(bytes_that_are_known)
 {
 	struct offload_item it = { .calls = 10, .estimate = 10, .low = 10, .high = 10 };
 	struct call_interval of;
@@ -84,7 +80,7 @@ static void put(struct spread *s, double v, double weight)
 	s->bins[(int)(log2(v) * SPREAD_FINE)] += weight;
 }
 
-static void medians(void **state)
+TEST(medians)
 {
 	uint64_t seed = 99;
 	unsigned held = 0;
@@ -106,12 +102,4 @@ static void medians(void **state)
 	none.total = 7;
 	none.squares = 49; /* of one call */
 	assert_true(isnan(spread_median_interval(&none).high));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(bytes_of_calls_not_seen),
-					    cmocka_unit_test(bytes_that_are_known), cmocka_unit_test(medians) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

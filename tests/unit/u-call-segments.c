@@ -6,11 +6,7 @@
 #include <linux/seccomp.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,12 +16,12 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "kmod-free/call_segments.h"
 #include "record/segment_run.h"
 #include "measure/price_table.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 /* From the return of getppid to getpid, with so many turns (rdi) over words (rsi): 4 + 3 * turns instructions. */
@@ -152,7 +148,7 @@ static void close_test(struct call_segments *s, struct seen *k)
 }
 
 /* Every call is counted and every end told; none once it is over, and none of others. */
-static void calls_are_counted(void **state)
+TEST(calls_are_counted)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -205,7 +201,7 @@ static int none_begins(void *ctx, const struct sample *s)
 }
 
 /* Threads have segments of their own, also where they take turns on a CPU. */
-static void threads_are_kept_apart(void **state)
+TEST(threads_are_kept_apart)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -226,7 +222,7 @@ static void threads_are_kept_apart(void **state)
 }
 
 /* A tenth of them, drawn by count; after so many returns none. */
-static void chances_and_limits(void **state)
+TEST(chances_and_limits)
 {
 	struct call_segments_draw d = { .until = UINT64_MAX, .timed = 0.1 };
 	struct seen k;
@@ -252,7 +248,7 @@ static void chances_and_limits(void **state)
 }
 
 /* Of those to be carried on a part is, by call; that nobody is ready for them counts each. */
-static void some_calls_are_kept_rarely(void **state)
+TEST(some_calls_are_kept_rarely)
 {
 	double kept[WIRE_CALLS];
 	struct seen k;
@@ -304,7 +300,7 @@ static struct call_segments *carry_timed(struct seen *k, long turns)
 	}
 }
 
-static void instructions_in_between(void **state)
+TEST(instructions_in_between)
 {
 	static const long turns[] = { 1, 1000, 60000 };
 
@@ -330,7 +326,7 @@ static void instructions_in_between(void **state)
 }
 
 /* Too many turns are censored; memory that is another one when it is read leads elsewhere, which is noticed. */
-static void what_is_not_verified(void **state)
+TEST(what_is_not_verified)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -366,7 +362,7 @@ static struct fmt_segment judged(struct seen *k, const struct sample *m, const s
 }
 
 /* Each register of the entry is looked at. */
-static void entries_are_compared(void **state)
+TEST(entries_are_compared)
 {
 	struct seen k;
 	struct call_segments *s = carry_timed(&k, 5);
@@ -412,7 +408,7 @@ static void entries_are_compared(void **state)
 }
 
 /* It cannot have gone round so often in the time that it took: it waited for something that changed. */
-static void what_is_too_fast_is_not_verified(void **state)
+TEST(what_is_too_fast_is_not_verified)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -559,7 +555,7 @@ static void observe_child(struct call_segments *s, struct seen *k, void (*child)
 	close(go[1]);
 }
 
-static void refused_entries_are_not_seen(void **state)
+TEST(refused_entries_are_not_seen)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -571,7 +567,7 @@ static void refused_entries_are_not_seen(void **state)
 	end_test(s, &k);
 }
 
-static void restarted_calls_are_none(void **state)
+TEST(restarted_calls_are_none)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -581,7 +577,7 @@ static void restarted_calls_are_none(void **state)
 	end_test(s, &k);
 }
 
-static void what_does_not_end_is_told(void **state)
+TEST(what_does_not_end_is_told)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -594,7 +590,7 @@ static void what_does_not_end_is_told(void **state)
 }
 
 /* A thread that does not get a CPU is in no long segment. */
-static void what_waits_for_a_cpu_has_not_run(void **state)
+TEST(what_waits_for_a_cpu_has_not_run)
 {
 	const struct timespec more = { .tv_nsec = 400000000 };
 	struct seen k;
@@ -630,7 +626,7 @@ static void what_waits_for_a_cpu_has_not_run(void **state)
 	end_test(s, &k);
 }
 
-static void prices_are_measured(void **state)
+TEST(prices_are_measured)
 {
 	struct seen k;
 	struct call_segments *s = begin_test(&k);
@@ -641,25 +637,4 @@ static void prices_are_measured(void **state)
 		assert_true(isnan(ns[i]) || (ns[i] > 0 && ns[i] < 20000));
 	assert_false(isnan(ns[2]));
 	end_test(s, &k);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_are_counted),
-		cmocka_unit_test(threads_are_kept_apart),
-		cmocka_unit_test(chances_and_limits),
-		cmocka_unit_test(some_calls_are_kept_rarely),
-		cmocka_unit_test(instructions_in_between),
-		cmocka_unit_test(what_is_not_verified),
-		cmocka_unit_test(entries_are_compared),
-		cmocka_unit_test(what_is_too_fast_is_not_verified),
-		cmocka_unit_test(refused_entries_are_not_seen),
-		cmocka_unit_test(restarted_calls_are_none),
-		cmocka_unit_test(what_does_not_end_is_told),
-		cmocka_unit_test(what_waits_for_a_cpu_has_not_run),
-		cmocka_unit_test(prices_are_measured),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

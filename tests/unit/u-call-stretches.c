@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stretches of system calls against a planted recording: totals, and whether intervals hold them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "flow/call_stretches.h"
 #include "flow/resample.h"
+#include "unit/unit.h"
 #include "util/random.h"
 #include "util/normal.h"
 
@@ -68,7 +64,7 @@ static double estimate(const struct planted *p, enum call_measure m)
 	return sum * call_scale(&p->b, m);
 }
 
-static void totals_follow_what_the_kernel_counted(void **state)
+TEST(totals_follow_what_the_kernel_counted)
 {
 	uint64_t chance = 7;
 	struct planted p = plant(20, 40, 0.5, &chance);
@@ -85,7 +81,7 @@ static void totals_follow_what_the_kernel_counted(void **state)
 	assert_true(call_scale(&p.b, CALLS_READ) == 1);
 }
 
-static void intervals_hold(void **state)
+TEST(intervals_hold)
 {
 	static const unsigned counts[] = { 3, 8, 40 };
 
@@ -109,7 +105,7 @@ static void intervals_hold(void **state)
 }
 
 /* A machine where much else runs: in the CPU time of the stretches half as much was done as in the rest. */
-static void what_time_misjudges_of_one_call_it_does_of_others(void **state)
+TEST(what_time_misjudges_of_one_call_it_does_of_others)
 {
 	struct call_stretch two[] = { { .weight = 10, .seen = { 1e6, 500, 0 } },
 				      { .weight = 10, .seen = { 1e6, 500, 0 } } };
@@ -124,7 +120,7 @@ static void what_time_misjudges_of_one_call_it_does_of_others(void **state)
 	assert_true(call_time_apart(&b) == 0);
 }
 
-static void nothing_unseen_nothing_unsure(void **state)
+TEST(nothing_unseen_nothing_unsure)
 {
 	uint64_t chance = 3;
 	struct planted p = plant(5, 1, 1, &chance), one = plant(1, 1, 1, &chance), part = plant(1, 9, 1, &chance);
@@ -139,7 +135,7 @@ static void nothing_unseen_nothing_unsure(void **state)
 }
 
 /* Whatever is drawn, the measure's own sum stays what it is. */
-static void draws_keep_the_total(void **state)
+TEST(draws_keep_the_total)
 {
 	double factor[MOST][CALL_MEASURES], sum = 0, spread = 0;
 	uint64_t chance = 5;
@@ -165,7 +161,7 @@ static void draws_keep_the_total(void **state)
 	call_stretches_release(&p.b);
 }
 
-static void calls_find_their_stretch(void **state)
+TEST(calls_find_their_stretch)
 {
 	uint64_t chance = 9;
 	struct planted p = plant(3, 2, 1, &chance);
@@ -176,18 +172,4 @@ static void calls_find_their_stretch(void **state)
 	assert_int_equal(call_stretch_at(&p.b, 9000000000), 2);
 	call_stretches_release(&p.b);
 	assert_true(call_stretch_at(&p.b, 5) == SIZE_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(totals_follow_what_the_kernel_counted),
-		cmocka_unit_test(intervals_hold),
-		cmocka_unit_test(what_time_misjudges_of_one_call_it_does_of_others),
-		cmocka_unit_test(nothing_unseen_nothing_unsure),
-		cmocka_unit_test(draws_keep_the_total),
-		cmocka_unit_test(calls_find_their_stretch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Pairing of submissions and waits, and the spellings of --offload-probe. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "kmod-free/uprobe_self.h"
 #include "offload/api.h"
 #include "offload/api_table.h"
 #include "offload/calls.h"
 #include "offload/session.h"
+#include "unit/unit.h"
 
 #define US 1000ull
 #define INSIDE 500.0
@@ -63,7 +58,7 @@ static void add(struct calls *c, struct offload_event e, const struct calls_prob
 	calls_add(c, &e, p, 0, 0);
 }
 
-static void queues_do_not_mix(void **state)
+TEST(queues_do_not_mix)
 {
 	struct calls *c = fresh();
 
@@ -88,7 +83,7 @@ static void queues_do_not_mix(void **state)
 }
 
 /* A manager of jobs: a submission hands back an earlier job, and with it all before. */
-static void a_submission_hands_back(void **state)
+TEST(a_submission_hands_back)
 {
 	struct calls *c = fresh();
 	struct offload_event e;
@@ -120,7 +115,7 @@ static void a_submission_hands_back(void **state)
 }
 
 /* A program with a new stream for each of its requests, of processes that come and go. */
-static void queues_are_forgotten(void **state)
+TEST(queues_are_forgotten)
 {
 	struct calls *c = fresh();
 
@@ -152,7 +147,7 @@ static void queues_are_forgotten(void **state)
 	calls_free(c);
 }
 
-static void submitted_during_a_wait(void **state)
+TEST(submitted_during_a_wait)
 {
 	struct calls *c = fresh();
 
@@ -170,7 +165,7 @@ static void submitted_during_a_wait(void **state)
 	calls_free(c);
 }
 
-static void batches_are_upper_bounds(void **state)
+TEST(batches_are_upper_bounds)
 {
 	struct calls *c = fresh();
 
@@ -189,7 +184,7 @@ static void batches_are_upper_bounds(void **state)
 	calls_free(c);
 }
 
-static void events_stand_for_what_came_before(void **state)
+TEST(events_stand_for_what_came_before)
 {
 	struct offload_event record = ev(PK_EVENT, 20, 21, 1), wait = ev(PK_WAIT, 40, 90, 0);
 	struct calls *c = fresh();
@@ -215,7 +210,7 @@ static void events_stand_for_what_came_before(void **state)
 	calls_free(c);
 }
 
-static void copies_complete_their_queue(void **state)
+TEST(copies_complete_their_queue)
 {
 	struct calls *c = fresh();
 
@@ -230,7 +225,7 @@ static void copies_complete_their_queue(void **state)
 	calls_free(c);
 }
 
-static void per_thread_default_streams(void **state)
+TEST(per_thread_default_streams)
 {
 	struct calls_probe s = submit, w = wait_queue;
 	struct offload_event a = ev(PK_SUBMIT, 10, 12, 0), b = ev(PK_SUBMIT, 13, 14, 0), wait = ev(PK_WAIT, 20, 60, 0);
@@ -247,7 +242,7 @@ static void per_thread_default_streams(void **state)
 	calls_free(c);
 }
 
-static void open_calls_are_never_zero_time(void **state)
+TEST(open_calls_are_never_zero_time)
 {
 	struct calls *c = fresh();
 	struct offload_event dead = ev(PK_CALL, 10, 0, 0), quick = ev(PK_CALL, 10, 10, 0);
@@ -266,7 +261,7 @@ static void open_calls_are_never_zero_time(void **state)
 }
 
 /* Stamps that run backward give no time, least of all 2^64 ns. */
-static void backward_clocks(void **state)
+TEST(backward_clocks)
 {
 	struct calls *c = fresh();
 
@@ -283,7 +278,7 @@ static void backward_clocks(void **state)
 }
 
 /* The thread that submitted is gone: its queue is waited for by another, or by nobody. */
-static void threads_die_in_between(void **state)
+TEST(threads_die_in_between)
 {
 	struct calls *c = fresh();
 	struct offload_event wait = ev(PK_WAIT, 30, 100, 7);
@@ -303,7 +298,7 @@ static void threads_die_in_between(void **state)
 	calls_free(c);
 }
 
-static void each_probe_at_its_own_cost(void **state)
+TEST(each_probe_at_its_own_cost)
 {
 	struct calls_probe cheap = submit, dear = wait_queue, call = copy;
 	struct calls *c = fresh();
@@ -326,7 +321,7 @@ static void each_probe_at_its_own_cost(void **state)
 }
 
 #if defined(__x86_64__)
-static void first_instructions(void **state)
+TEST(first_instructions)
 {
 	static const struct {
 		const char *bytes;
@@ -359,7 +354,7 @@ static void first_instructions(void **state)
 }
 #endif
 
-static void user_probes(void **state)
+TEST(user_probes)
 {
 	static const char *const bad[] = {
 		"foo",
@@ -406,7 +401,7 @@ static void user_probes(void **state)
 	}
 }
 
-static void the_table(void **state)
+TEST(the_table)
 {
 	const struct offload_api *cuda = offload_api_find("cuda"), *a;
 #define NAME(id, name) name,
@@ -440,7 +435,7 @@ static void the_table(void **state)
 	assert_true(rows > 0);
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	struct offload_opts o = { .list = "auto" };
 	struct err e = { 0 };
@@ -451,30 +446,4 @@ static void lists(void **state)
 	o.list = "openssl,ziplib";
 	assert_true(offload_opts_check(&o, &e) < 0);
 	assert_non_null(strstr(e.text, "zlib"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(queues_do_not_mix),
-		cmocka_unit_test(a_submission_hands_back),
-		cmocka_unit_test(queues_are_forgotten),
-		cmocka_unit_test(submitted_during_a_wait),
-		cmocka_unit_test(batches_are_upper_bounds),
-		cmocka_unit_test(events_stand_for_what_came_before),
-		cmocka_unit_test(copies_complete_their_queue),
-		cmocka_unit_test(backward_clocks),
-		cmocka_unit_test(threads_die_in_between),
-		cmocka_unit_test(per_thread_default_streams),
-		cmocka_unit_test(open_calls_are_never_zero_time),
-		cmocka_unit_test(each_probe_at_its_own_cost),
-#if defined(__x86_64__)
-		cmocka_unit_test(first_instructions),
-#endif
-		cmocka_unit_test(user_probes),
-		cmocka_unit_test(the_table),
-		cmocka_unit_test(lists),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A catalogue's text: what is read comes back as written; what is wrong is said with its line and column. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model/catalogue.h"
+#include "unit/unit.h"
 
 #define HEAD "{\"schema\":\"accperf.accelerators/1\",\"accelerators\":[\n"
 #define FULL                                                                                                           \
@@ -21,7 +16,7 @@
 	"\"offload\":{\"o\":[3,2,5],\"L\":0.5,\"latency\":\"dep\",\"A\":[null,null,26.8],\"beta\":1.1},"               \
 	"\"thresholds\":[{\"from\":64,\"call\":\"f\",\"source\":\"s\"},{\"to\":8192}]}"
 
-static void read_and_written(void **state)
+TEST(read_and_written)
 {
 	struct catalogue c[2] = { 0 };
 	struct err e = { 0 };
@@ -56,7 +51,7 @@ static void read_and_written(void **state)
 	catalogue_release(&c[1]);
 }
 
-static void wrong(void **state)
+TEST(wrong)
 {
 	static const struct {
 		const char *entry, *where, *why;
@@ -106,7 +101,7 @@ static void wrong(void **state)
 }
 
 /* Every figure that comes with the program has a source, and a machine or the word that none is stated. */
-static void built_in(void **state)
+TEST(built_in)
 {
 	struct catalogue c = { 0 };
 	struct err e = { 0 };
@@ -128,15 +123,4 @@ static void built_in(void **state)
 	assert_true(kinds & 1u << CATALOGUE_COPY && kinds & 1u << CATALOGUE_MATRIX && kinds & 1u << CATALOGUE_COMPRESS);
 	assert_true(thresholds >= 9);
 	catalogue_release(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read_and_written),
-		cmocka_unit_test(wrong),
-		cmocka_unit_test(built_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,6 @@
  * graphs, and against the processor: tests/fixtures/loops.c, compiled in several ways, runs step by
  * step under ptrace, and everything the analysis claims must hold for each step taken.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
@@ -29,6 +23,8 @@
 #include "code/induction.h"
 #include "proc/module.h"
 #include "unit/sized.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 #define AMPLE (8u << 20) /* instructions looked at for one function */
 
@@ -51,14 +47,9 @@ static size_t image_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return len;
 }
 
-static uint64_t rng = 88172645463325252ull;
-
 static uint32_t pick(uint32_t below)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)(rng >> 20) % below;
+	return (uint32_t)(xorshift(&rng) >> 20) % below;
 }
 
 /* ---- random graphs: every block is 16 bytes: a conditional jump, a jump or a return ---- */
@@ -196,7 +187,7 @@ static unsigned walk_graph(const struct cfg *c)
 	return checked;
 }
 
-static void test_random_graphs(void **state)
+TEST(test_random_graphs)
 {
 	unsigned loops = 0, irreducible = 0, once = 0, knots = 0, rounds = SIZED(400, 80);
 
@@ -233,7 +224,7 @@ static void test_random_graphs(void **state)
 }
 
 /* A nest as deep as it is long: what is quadratic does not end. */
-static void test_large(void **state)
+TEST(test_large)
 {
 	uint32_t n = 60000, budget = AMPLE, spent = 0;
 	struct image m = { malloc(n * 16), n * 16 };
@@ -271,7 +262,7 @@ static bool two_halves(void *ctx, uint64_t addr, uint64_t *start, uint64_t *end)
 }
 
 /* Blocks 4..6 lie elsewhere: 0 jumps to 4, 4 to 5, 5 comes back to 2; nobody asks for 6 -> 1. */
-static void test_cold(void **state)
+TEST(test_cold)
 {
 	struct image m = { malloc(7 * 16), 7 * 16 };
 	struct block_code code = { .id = 1, .read = image_read, .bounds = two_halves, .ctx = &m };
@@ -520,7 +511,7 @@ static void one_case(struct module *m, void *lib, unsigned which, struct tally *
 	free(r.entry_seen);
 }
 
-static void test_compiled(void **state)
+TEST(test_compiled)
 {
 	static const char *const how[] = { "gcc -O1",   "gcc -O2",   "gcc -O3 -mavx2",  "gcc -O2 -funroll-loops",
 					   "clang -O1", "clang -O2", "clang -O3 -mavx2" };
@@ -577,7 +568,7 @@ static void test_compiled(void **state)
 }
 
 /* Numbers by hand: downwards, 32 bits, a remainder, the wrong way. */
-static void test_trips(void **state)
+TEST(test_trips)
 {
 	struct induction in = { .bits = 32, .stride = -3, .entry_reg = WREG_AX, .entry_add = -1 };
 	struct induction_exit e = { .reg = WREG_CX, .add = -3 };
@@ -593,14 +584,4 @@ static void test_trips(void **state)
 	in.stride = 1;
 	e.reg = DEC_NOREG;
 	assert_false(induction_trips(&in, &e, 1, 5, &n));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_large),    cmocka_unit_test(test_cold),
-		cmocka_unit_test(test_trips),         cmocka_unit_test(test_compiled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Code by pages: the same bytes as if each instruction had been read, and hardly any reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "record/code_pieces.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define BEGIN 0x400000ull
@@ -46,7 +42,7 @@ static void is_as_read(struct code_copies *c, struct file *f, uint64_t addr, siz
 	assert_memory_equal(got, want, n);
 }
 
-static void anywhere(void **state)
+TEST(anywhere)
 {
 	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 };
@@ -57,7 +53,7 @@ static void anywhere(void **state)
 			   1 + random_next(&random) % 15);
 }
 
-static void one_after_another(void **state)
+TEST(one_after_another)
 {
 	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 };
@@ -68,7 +64,7 @@ static void one_after_another(void **state)
 	assert_in_range(f.reads, CODE_PIECES, 6 * CODE_PIECES);
 }
 
-static void forgotten(void **state)
+TEST(forgotten)
 {
 	struct code_copies c = { 0 };
 	struct file f = { .salt = 1 }, g = { .salt = 2 };
@@ -76,12 +72,4 @@ static void forgotten(void **state)
 	is_as_read(&c, &f, BEGIN + 100, 15);
 	code_pieces_forget(&c);
 	is_as_read(&c, &g, BEGIN + 100, 15);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(anywhere), cmocka_unit_test(one_after_another),
-					    cmocka_unit_test(forgotten) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

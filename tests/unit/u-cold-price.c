@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What memory takes here that a hit of a probe displaced (kmod-free/cold_price.c). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kmod-free/cold_price.h"
+#include "unit/unit.h"
 
 /* Any memory behind caches answers between a cycle and some microseconds; a line that is waited for takes longer than
  * its bytes do where they are fetched ahead. */
-static void test_price(void **state)
+TEST(test_price)
 {
 	struct cold_price c = cold_price();
 
@@ -24,11 +19,4 @@ static void test_price(void **state)
 	for (int i = 0; i < 5 && !(c.far_byte_ns > c.byte_ns); i++)
 		c = cold_price();
 	assert_true(c.far_byte_ns > c.byte_ns && 64 * c.far_byte_ns < 20000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_price) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,15 @@
 /* Comparisons whose answers were worked out by hand, and the exact sections as an edge table. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "flow/compare.h"
 #include "flow/estimators.h"
 #include "store/write.h"
+#include "unit/unit.h"
 #include "view/compare.h"
 
 #define NEAR(got, want) assert_true(fabs((got) - (want)) < 1e-9)
@@ -61,7 +57,7 @@ static int run(const struct compare_opts *o)
 	return flow_compare(&truth, &estimate, o ? o : &none, &r, &e);
 }
 
-static void equal_flows(void **state)
+TEST_WITH(equal_flows, setup, teardown)
 {
 	for (int side = 0; side < 2; side++) {
 		struct flow *f = side ? &estimate : &truth;
@@ -87,7 +83,7 @@ static void equal_flows(void **state)
 	assert_int_equal(r.missed + r.invented + r.unresolved, 0);
 }
 
-static void disjoint_flows(void **state)
+TEST_WITH(disjoint_flows, setup, teardown)
 {
 	edge(&truth, "a", "b", 5, 0);
 	edge(&estimate, "b", "a", 5, 0);
@@ -101,7 +97,7 @@ static void disjoint_flows(void **state)
 }
 
 /* truth: ab .5, bc .3, cd .2; estimate: ab .4, bc .3, dd .3 -> sum |diff| = .1 + 0 + .2 + .3 */
-static void figures_by_hand(void **state)
+TEST_WITH(figures_by_hand, setup, teardown)
 {
 	edge(&truth, "a", "b", 50, 0);
 	edge(&truth, "b", "c", 30, 0);
@@ -131,7 +127,7 @@ static void figures_by_hand(void **state)
 	NEAR(r.pairs[0].estimate - r.pairs[0].truth, 0.3);
 }
 
-static void intervals_miss_on_both_sides(void **state)
+TEST_WITH(intervals_miss_on_both_sides, setup, teardown)
 {
 	edge(&truth, "a", "b", 50, 0);
 	edge(&truth, "b", "a", 50, 0);
@@ -142,7 +138,7 @@ static void intervals_miss_on_both_sides(void **state)
 	assert_int_equal(r.covered, 0);
 }
 
-static void tops_are_cut(void **state)
+TEST_WITH(tops_are_cut, setup, teardown)
 {
 	char name[8];
 
@@ -158,7 +154,7 @@ static void tops_are_cut(void **state)
 	assert_int_equal(r.top10.found, 5);
 }
 
-static void names_are_matched(void **state)
+TEST_WITH(names_are_matched, setup, teardown)
 {
 	struct compare_opts fold = { .fold_outside = true }, only = { .functions_only = true };
 
@@ -178,7 +174,7 @@ static void names_are_matched(void **state)
 	NEAR(r.true_bytes, 40);
 }
 
-static void the_incomparable_is_refused(void **state)
+TEST_WITH(the_incomparable_is_refused, setup, teardown)
 {
 	edge(&truth, "a", "b", 1, 0);
 	assert_int_equal(run(NULL), -EINVAL);
@@ -198,7 +194,7 @@ static void the_incomparable_is_refused(void **state)
 	assert_int_equal(run(NULL), -EINVAL);
 }
 
-static void uma_is_judged(void **state)
+TEST_WITH(uma_is_judged, setup, teardown)
 {
 	edge(&truth, "a", "b", 100, 0);
 	edge(&truth, "b", "a", 100, 0);
@@ -225,7 +221,7 @@ static void uma_is_judged(void **state)
 	NEAR(r.uma_within2, 0.5);
 }
 
-static void views_say_unknown(void **state)
+TEST_WITH(views_say_unknown, setup, teardown)
 {
 	struct compare_view v = { &r, &truth, &estimate, "t", "e", 5, { "p", "" }, { 0 } };
 	struct text_style style = { .width = 80 };
@@ -248,7 +244,7 @@ static void views_say_unknown(void **state)
 	assert_non_null(strstr(out.data, "\"covered\":0,\"of\":0"));
 }
 
-static void exact_sections_become_edges(void **state)
+TEST_WITH(exact_sections_become_edges, setup, teardown)
 {
 	char path[] = "/tmp/accperf-u-compare-XXXXXX";
 	int fd = mkstemp(path);
@@ -299,7 +295,7 @@ static void exact_sections_become_edges(void **state)
 	unlink(path);
 }
 
-static void who_began_late_is_told(void **state)
+TEST_WITH(who_began_late_is_told, setup, teardown)
 {
 	struct compare_opts fold = { .fold_outside = true };
 
@@ -316,23 +312,4 @@ static void who_began_late_is_told(void **state)
 	edge(&truth, FLOW_BEFORE, "b", 10, 0);
 	assert_int_equal(run(NULL), 0);
 	assert_false(flow_compare_one_began_late(&r)); /* both did */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(equal_flows, setup, teardown),
-		cmocka_unit_test_setup_teardown(disjoint_flows, setup, teardown),
-		cmocka_unit_test_setup_teardown(figures_by_hand, setup, teardown),
-		cmocka_unit_test_setup_teardown(intervals_miss_on_both_sides, setup, teardown),
-		cmocka_unit_test_setup_teardown(tops_are_cut, setup, teardown),
-		cmocka_unit_test_setup_teardown(names_are_matched, setup, teardown),
-		cmocka_unit_test_setup_teardown(the_incomparable_is_refused, setup, teardown),
-		cmocka_unit_test_setup_teardown(uma_is_judged, setup, teardown),
-		cmocka_unit_test_setup_teardown(views_say_unknown, setup, teardown),
-		cmocka_unit_test_setup_teardown(exact_sections_become_edges, setup, teardown),
-		cmocka_unit_test_setup_teardown(who_began_late_is_told, setup, teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Work in a child: what arrives, what a crash, a loop, greed and nonsense cost. */
 /* harm: DWARF that crashes or delays its library | 6 kinds of end | names of that file */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +14,7 @@
 
 #include "symbol/confine.h"
 #include "symbol/contained_child.h"
+#include "unit/unit.h"
 
 enum how { WELL, CRASH, LOOP, FAIL, MANY, DESCRIPTORS, SLEEP, RIGHTS };
 
@@ -151,7 +146,7 @@ static int run(struct test *t)
 	return contained_run(&job);
 }
 
-static void test_well(void **state)
+TEST(test_well)
 {
 	struct test t = { .how = WELL };
 
@@ -159,7 +154,7 @@ static void test_well(void **state)
 	assert_int_equal(t.got, 2);
 }
 
-static void test_many(void **state)
+TEST(test_many)
 {
 	struct test t = { .how = MANY };
 
@@ -168,7 +163,7 @@ static void test_many(void **state)
 	assert_int_equal(t.bytes, 400000 + APART_MAX);
 }
 
-static void test_failures(void **state)
+TEST(test_failures)
 {
 	struct test crash = { .how = CRASH }, loop = { .how = LOOP }, fail = { .how = FAIL },
 		    stop = { .how = MANY, .stop = true };
@@ -180,7 +175,7 @@ static void test_failures(void **state)
 	assert_int_equal(stop.got, 1);
 }
 
-static void test_rights(void **state)
+TEST(test_rights)
 {
 	struct test t = { .how = RIGHTS, .keep_fd = -1 };
 
@@ -195,7 +190,7 @@ static bool asked(int fd)
 	return read(fd, &c, 1) == 1;
 }
 
-static void test_time(void **state)
+TEST(test_time)
 {
 	int quiet[2], stop[2];
 	struct test t = { .how = SLEEP, .wall = 1 };
@@ -216,7 +211,7 @@ static void test_time(void **state)
 	assert_false(contained_stopped());
 }
 
-static void test_descriptors(void **state)
+TEST(test_descriptors)
 {
 	struct test t = { .how = DESCRIPTORS,
 			  .other_fd = open("/dev/null", O_RDONLY),
@@ -226,14 +221,4 @@ static void test_descriptors(void **state)
 	assert_int_equal(t.got, 2);
 	close(t.other_fd);
 	close(t.keep_fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_well),        cmocka_unit_test(test_many),   cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_descriptors), cmocka_unit_test(test_rights), cmocka_unit_test(test_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,11 @@
 /* What it costs a target that switches threads that breakpoints are attached at all: charged while it lasts, shared,
  * and not begun before it can be afforded. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "measure/cost_attached.h"
 #include "record/ledger.h"
 #include "measure/price_table.h"
+#include "unit/unit.h"
 
 #define RATE 5e-5  /* 50,000 per second of CPU time */
 #define EACH 200.0 /* ns a switch: a hundredth of all time */
@@ -18,7 +14,7 @@
 #define WINDOW 300000.0
 #define MAY (0.01 / 3) /* a third of a budget of one hundredth */
 
-static void charged_while_it_lasts(void **state)
+TEST(charged_while_it_lasts)
 {
 	struct cost_attached a = { .switch_ns = EACH, .users = 2 };
 
@@ -39,7 +35,7 @@ static void charged_while_it_lasts(void **state)
 	assert_int_equal(a.held, 0);
 }
 
-static void unknown_is_no_number(void **state)
+TEST(unknown_is_no_number)
 {
 	struct cost_attached a = { .switch_ns = EACH, .users = 1, .held = 1 },
 			     nobody = { .switch_ns = EACH, .held = 1 };
@@ -85,7 +81,7 @@ static struct outcome simulate(double budget, double rate)
 	return o;
 }
 
-static void the_budget_holds_all_the_same(void **state)
+TEST(the_budget_holds_all_the_same)
 {
 	struct outcome calm = simulate(0.004, 0), busy = simulate(0.004, RATE), rich = simulate(0.031, RATE);
 
@@ -106,7 +102,7 @@ static void the_budget_holds_all_the_same(void **state)
 }
 
 /* The bunch, the second in which the kernel has not noticed, and a rest that makes both a third of the budget. */
-static void bunches_and_rests(void **state)
+TEST(bunches_and_rests)
 {
 	struct cost_attached a = { .switch_ns = EACH, .users = 1 };
 	uint64_t s = 1000000000ull, end;
@@ -130,7 +126,7 @@ static void bunches_and_rests(void **state)
 	assert_false(cost_attached_rests(&a, 21 * s, RATE, MAY));
 }
 
-static void measured_on_ourselves(void **state)
+TEST(measured_on_ourselves)
 {
 	double ns;
 
@@ -138,15 +134,4 @@ static void measured_on_ourselves(void **state)
 
 	/* NaN: perf events cannot be had here */
 	assert_true(isnan(ns) || (ns >= 0 && ns < 50000));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(charged_while_it_lasts),        cmocka_unit_test(unknown_is_no_number),
-		cmocka_unit_test(the_budget_holds_all_the_same), cmocka_unit_test(bunches_and_rests),
-		cmocka_unit_test(measured_on_ourselves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a recording costs by turns without and with it, and the counters that tell it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "proc/progress.h"
 #include "measure/cost_in_turns.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 static struct turn turn(double seconds, double work, double cpu_s)
@@ -27,7 +23,7 @@ static void add(struct in_turns *t, double work)
 }
 
 /* Turns of different lengths, and one pair in which something else ran. */
-static void rates_are_compared_pair_by_pair(void **state)
+TEST(rates_are_compared_pair_by_pair)
 {
 	struct in_turns t = { 0 };
 	struct turn_change c;
@@ -43,7 +39,7 @@ static void rates_are_compared_pair_by_pair(void **state)
 	assert_float_equal(c.median, 1 / .98 - 1, 1e-9);
 }
 
-static void no_interval_from_four_pairs(void **state)
+TEST(no_interval_from_four_pairs)
 {
 	struct in_turns t = { 0 };
 
@@ -57,7 +53,7 @@ static void no_interval_from_four_pairs(void **state)
 }
 
 /* A turn in which nothing was done, or whose counters could not be read, is in no figure. */
-static void what_is_not_known_is_left_out(void **state)
+TEST(what_is_not_known_is_left_out)
 {
 	struct in_turns t = { 0 };
 	struct turn idle = turn(4, 0, 0), unread = turn(4, NAN, NAN), one = turn(4, 10, 1);
@@ -73,7 +69,7 @@ static void what_is_not_known_is_left_out(void **state)
 }
 
 /* Intervals hold as often as they say: of medians of 5 to 12 pairs whose ratios scatter by a fat-tailed law. */
-static void intervals_hold(void **state)
+TEST(intervals_hold)
 {
 	uint64_t seed = 7;
 
@@ -96,7 +92,7 @@ static void intervals_hold(void **state)
 	}
 }
 
-static void turns_undo_a_drift(void **state)
+TEST(turns_undo_a_drift)
 {
 	static const bool with[] = { false, true, true, false, false, true, true, false };
 
@@ -104,7 +100,7 @@ static void turns_undo_a_drift(void **state)
 		assert_int_equal(in_turns_with(i), with[i]);
 }
 
-static void counters_of_the_kernel(void **state)
+TEST(counters_of_the_kernel)
 {
 	double v = -1;
 
@@ -120,7 +116,7 @@ static void counters_of_the_kernel(void **state)
 	assert_true(progress_net("nothing: of the kind\n", &v) < 0);
 }
 
-static void our_own_progress(void **state)
+TEST(our_own_progress)
 {
 	int pids[] = { getpid(), 0x7ffffff /* no such process */ };
 	struct progress before, after;
@@ -140,19 +136,4 @@ static void our_own_progress(void **state)
 	assert_true(isnan(after.calls) && isnan(after.net) && isnan(after.cpu_s));
 	close(fds[0]);
 	close(fds[1]);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rates_are_compared_pair_by_pair),
-		cmocka_unit_test(no_interval_from_four_pairs),
-		cmocka_unit_test(what_is_not_known_is_left_out),
-		cmocka_unit_test(intervals_hold),
-		cmocka_unit_test(turns_undo_a_drift),
-		cmocka_unit_test(counters_of_the_kernel),
-		cmocka_unit_test(our_own_progress),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What interruptions and looks cost targets whose threads wait for each other, and what comes seldom. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "measure/cost_wakeups.h"
 #include "measure/price.h"
 #include "measure/price_table.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
-static void one_switch_in_an_interruption_is_a_wakeup(void **state)
+TEST(one_switch_in_an_interruption_is_a_wakeup)
 {
 	/* alone, unknown, with nobody to wake: nothing but the interruption */
 	assert_true(wakeups_cost(30e3, 0, 20e3, 8) == 30e3);
@@ -25,7 +21,7 @@ static void one_switch_in_an_interruption_is_a_wakeup(void **state)
 	assert_true(wakeups_cost(30e3, 1e-3, 20e3, 2) == 50e3);
 }
 
-static void who_switches_often_is_not_preempted(void **state)
+TEST(who_switches_often_is_not_preempted)
 {
 	assert_false(wakeups_closely(NAN));
 	assert_false(wakeups_closely(0));
@@ -33,7 +29,7 @@ static void who_switches_often_is_not_preempted(void **state)
 	assert_true(wakeups_closely(36e-6));
 }
 
-static void looks_cost_where_no_cpu_is_idle(void **state)
+TEST(looks_cost_where_no_cpu_is_idle)
 {
 	assert_true(wakeups_look(0, 2, false) == 0);
 	assert_true(wakeups_look(1, 2, false) == 0);
@@ -58,7 +54,7 @@ static unsigned looks_in_a_second(double may, double price)
 	return n;
 }
 
-static void looks_keep_to_their_share(void **state)
+TEST(looks_keep_to_their_share)
 {
 	struct wakeups l = { 0 };
 
@@ -110,7 +106,7 @@ static double outside(void *ctx, uint64_t *at, unsigned max)
 	return TIMES;
 }
 
-static void what_comes_seldom_is_priced(void **state)
+TEST(what_comes_seldom_is_priced)
 {
 	struct planted p;
 	struct trial r = { .begin = begin, .end = none, .wait_ns = 24000000 };
@@ -124,17 +120,4 @@ static void what_comes_seldom_is_priced(void **state)
 	/* the median of twenty: on a busy machine a piece may take any time, but not half of them */
 	print_message("%.0f ns\n", ns);
 	assert_true(isnan(ns) || fabs(ns) < 1e6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(looks_keep_to_their_share),
-		cmocka_unit_test(one_switch_in_an_interruption_is_a_wakeup),
-		cmocka_unit_test(who_switches_often_is_not_preempted),
-		cmocka_unit_test(looks_cost_where_no_cpu_is_idle),
-		cmocka_unit_test(what_comes_seldom_is_priced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Counters of BPF programs: what the reader makes of their rows, and the words of the lists. */
 #include <bpf/libbpf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "kmod-free/bpf_counters.h"
+#include "unit/unit.h"
 
 static struct counter_row rows[COUNTER_ROWS];
 
-static void all_cpus_are_summed(void **state)
+TEST(all_cpus_are_summed)
 {
 	int cpus = libbpf_num_possible_cpus(), last = (cpus < COUNTER_ROWS ? cpus : COUNTER_ROWS) - 1;
 
@@ -28,7 +24,7 @@ static void all_cpus_are_summed(void **state)
 }
 
 /* A loss without words would be counted and not told; two of one name would be one in a profile. */
-static void losses_have_words(void **state)
+TEST(losses_have_words)
 {
 	unsigned losses = 0;
 
@@ -47,18 +43,8 @@ static void losses_have_words(void **state)
 }
 
 /* A row is a CPU's alone. */
-static void rows_share_no_cache_line(void **state)
+TEST(rows_share_no_cache_line)
 {
 	assert_int_equal(sizeof(rows[0]) % 64, 0);
 	assert_int_equal((uintptr_t)rows % 64, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_cpus_are_summed),
-		cmocka_unit_test(losses_have_words),
-		cmocka_unit_test(rows_share_no_cache_line),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

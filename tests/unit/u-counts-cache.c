@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Sums of windows over recordings: what is kept, what is not, and files that are damaged or not ours. */
 /* harm: a faked build-id; a file of another user */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,6 +11,7 @@
 
 #include "counts/counts_cache.h"
 #include "store/write.h"
+#include "unit/unit.h"
 #include "util/cachedir.h"
 #include "unit/temp_folder.h"
 
@@ -100,7 +95,7 @@ static struct counts_ratio ratio_of(int dir, unsigned windows, double own, uint6
 	return ratio;
 }
 
-static void test_over_recordings(void **state)
+TEST(test_over_recordings)
 {
 	int dir = cachedir_open_path(root);
 	struct counts_ratio r;
@@ -133,7 +128,7 @@ static void test_over_recordings(void **state)
 	close(dir);
 }
 
-static void test_not_ours(void **state)
+TEST(test_not_ours)
 {
 	char path[128], command[256];
 	int dir = cachedir_open_path(root);
@@ -160,7 +155,5 @@ static void test_not_ours(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_over_recordings), cmocka_unit_test(test_not_ours) };
-
-	return cmocka_run_group_tests(tests, new_root, remove_root);
+	return RUN_TESTS(new_root, remove_root);
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What time says of instructions, by the model's pace and by where bursts lead. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
-static void test_pace(void **state)
+TEST(test_pace)
 {
 	double unmet = counts_pace(0, 0, 0.5, 0);
 
@@ -31,7 +27,7 @@ static void test_pace(void **state)
 	assert_true(counts_pace(1e9, 0, 0.5, 0) > 0);
 }
 
-static void test_bulk(void **state)
+TEST(test_bulk)
 {
 	/* a copy loop: 32 bytes in and out for eight instructions; a table of pointers moves no bulk */
 	const struct counts_pace_moves copy = { 1, 1, 32, 32 }, table = { 2, 0, 16, 0 }, none = { 0 };
@@ -107,7 +103,7 @@ static const struct fmt_counts_node two_entries[] = {
 	  .samples = 1000 },
 };
 
-static void test_by_time(void **state)
+TEST(test_by_time)
 {
 	struct fmt_counts_func f[] = {
 		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
@@ -142,7 +138,7 @@ static void test_by_time(void **state)
 }
 
 /* Files of sums by function alone: FMT_COUNTS_WENT came later (u-burst-shares). */
-static void test_by_bursts(void **state)
+TEST(test_by_bursts)
 {
 	struct fmt_counts_func f[] = { { .id = 1,
 					 .module = 1,
@@ -219,7 +215,7 @@ static struct counts_ratio guessed(const struct fmt_counts_node *n, const struct
 }
 
 /* In a cycle that is no loop, one block stands for all others: it may go round any number of times for each entry. */
-static void test_cycle(void **state)
+TEST(test_cycle)
 {
 	const struct fmt_counts_node n[] = {
 		{ .id = 1, .function = 1, .kind = FMT_CN_ENTRY, .addr = 0x1000, .instructions = 8 },
@@ -236,13 +232,4 @@ static void test_cycle(void **state)
 	l[1].flags = FMT_CL_VOID;
 	cycle = guessed(n, l, 2);
 	assert_true(cycle.ratio < 1.1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_pace), cmocka_unit_test(test_bulk),
-					    cmocka_unit_test(test_by_time), cmocka_unit_test(test_by_bursts),
-					    cmocka_unit_test(test_cycle) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static double part_of_caller(double calls, double turns)
 }
 
 /* Two stretches: sums of what functions ran in each, weighted, and of their products. */
-static void segments_add_up(void **state)
+TEST_WITH(segments_add_up, begin, end)
 {
 	struct world *w = *state;
 	const struct emu_count once[] = { met((uintptr_t)caller, 2), met((uintptr_t)walk, 3), met(16, 5) };
@@ -100,7 +100,7 @@ static void segments_add_up(void **state)
 }
 
 /* Bursts and stretches of segments are pieces alike; who repeated nothing has no record. */
-static void repeats_add_up(void **state)
+TEST_WITH(repeats_add_up, begin, end)
 {
 	struct world *w = *state;
 	struct emu_count in_burst[] = { met((uintptr_t)caller, 2), met((uintptr_t)walk, 30) };
@@ -153,7 +153,7 @@ static struct counts_ratio said(const struct world *w, const struct counts_recor
 }
 
 /* Carried out by the recorder itself: ratios of all that it passed, without one breakpoint, and a small file. */
-static void bursts_tell_ratios(void **state)
+TEST_WITH(bursts_tell_ratios, begin, end)
 {
 	struct world *w = *state;
 	struct counts_ratio ratio;
@@ -217,7 +217,7 @@ static void bursts_tell_ratios(void **state)
 }
 
 /* What hangs on a place that never runs is measured by one that does. */
-static void knots_hang_on_what_runs(void **state)
+TEST_WITH(knots_hang_on_what_runs, begin, end)
 {
 	struct world *w = *state;
 	const struct emu_count ran[] = { met((uintptr_t)knot, 10), met((uintptr_t)knot_busy, 400),
@@ -259,7 +259,7 @@ static void knots_hang_on_what_runs(void **state)
 }
 
 /* One in five calls was seen to begin, and not how it went on. */
-static void what_was_cut_is_doubted(void **state)
+TEST_WITH(what_was_cut_is_doubted, begin, end)
 {
 	struct world *w = *state;
 	struct counts_ratio entered, turned;
@@ -287,7 +287,7 @@ static void what_was_cut_is_doubted(void **state)
 
 /* Entries by bursts are fractions where there are many; a window whose hits all come from the function itself has
  * none from outside, exactly. */
-static void what_calls_itself(void **state)
+TEST_WITH(what_calls_itself, begin, end)
 {
 	struct world *w = *state;
 	const struct emu_call call[] = { { (uintptr_t)caller_site, (uintptr_t)again, 7 },
@@ -352,7 +352,7 @@ static void what_calls_itself(void **state)
 }
 
 /* A linkage table is no function: neither time nor bursts make it one. */
-static void stubs_are_no_functions(void **state)
+TEST_WITH(stubs_are_no_functions, begin, end)
 {
 	struct world *w = *state;
 	struct emu_count ran[] = { met((uintptr_t)walk, 1), met((uintptr_t)lazy_stub, 1),
@@ -367,19 +367,4 @@ static void stubs_are_no_functions(void **state)
 	assert_true(plan_sample(w->plan, w->self, vaddr(w, walk), 1e6));
 	assert_true(plan_sample(w->plan, w->self, vaddr(w, caller), 1e6));
 	assert_int_equal(plan_stats(w->plan)->functions, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(stubs_are_no_functions, begin, end),
-		cmocka_unit_test_setup_teardown(bursts_tell_ratios, begin, end),
-		cmocka_unit_test_setup_teardown(segments_add_up, begin, end),
-		cmocka_unit_test_setup_teardown(repeats_add_up, begin, end),
-		cmocka_unit_test_setup_teardown(knots_hang_on_what_runs, begin, end),
-		cmocka_unit_test_setup_teardown(what_was_cut_is_doubted, begin, end),
-		cmocka_unit_test_setup_teardown(what_calls_itself, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 /* What execution counts are measured by, and what the planner makes of windows. */
 #include "unit/planned_world.h"
 
-static void jobs_keep_to_the_code(void **state)
+TEST_WITH(jobs_keep_to_the_code, begin, end)
 {
 	const struct world *w = *state;
 	unsigned ratios = 0, rates = 0;
@@ -41,7 +41,7 @@ static void jobs_keep_to_the_code(void **state)
 }
 
 /* No hit in time: next time it is waited for longer, and in the end however long; and less so where hits come. */
-static void late_windows_wait_longer(void **state)
+TEST_WITH(late_windows_wait_longer, begin, end)
 {
 	const struct world *w = *state;
 	struct plan_job job;
@@ -79,7 +79,7 @@ static unsigned accepted(const struct world *w, const char *code)
 }
 
 /* Hits are scarce: they go to the code of which less is known. */
-static void what_is_known_gives_way(void **state)
+TEST_WITH(what_is_known_gives_way, begin, end)
 {
 	const struct world *w = *state;
 	struct plan_job job;
@@ -104,7 +104,7 @@ static void what_is_known_gives_way(void **state)
 }
 
 /* What all that runs depends on changes no function's share, however little is known of it. */
-static void parts_come_before_the_whole(void **state)
+TEST_WITH(parts_come_before_the_whole, begin, end)
 {
 	const struct world *w = *state;
 	unsigned whole = 0, part = 0;
@@ -127,7 +127,7 @@ static void parts_come_before_the_whole(void **state)
 }
 
 /* Two hits tell how often such a loop turns; that it always turns as often is soon known. */
-static void trip_counts(void **state)
+TEST_WITH(trip_counts, begin, end)
 {
 	const struct world *w = *state;
 	unsigned before = 0, after = 0;
@@ -191,7 +191,7 @@ static double timed_rate(const struct world *w, const struct plan_job *job)
 	return (l->sums.y - y) / (l->sums.x - x);
 }
 
-static void what_windows_take_is_no_time(void **state)
+TEST_WITH(what_windows_take_is_no_time, begin, end)
 {
 	struct world *w = *state;
 	double bare, all;
@@ -210,12 +210,12 @@ static void what_windows_take_is_no_time(void **state)
 }
 
 /* A loop whose turns could be counted needs no clock, but where nobody ever comes in. */
-static void loops_of_what_is_never_entered(void **state)
+TEST_WITH(loops_of_what_is_never_entered, begin, end)
 {
 	assert_true(times_loop_after(*state, ""));
 }
 
-static void loops_of_what_is_entered(void **state)
+TEST_WITH(loops_of_what_is_entered, begin, end)
 {
 	assert_false(times_loop_after(*state, "aaa"));
 }
@@ -235,7 +235,7 @@ static unsigned timed_there(const struct world *w, uint64_t place)
 }
 
 /* How fast the code runs is not known before one rate is: a place that was met comes before others, until then. */
-static void a_rate_begun_is_measured_first(void **state)
+TEST_WITH(a_rate_begun_is_measured_first, begin, end)
 {
 	const struct world *w = *state;
 	struct plan_job job, other;
@@ -258,7 +258,7 @@ static void a_rate_begun_is_measured_first(void **state)
 }
 
 /* What a single sample met may be code that waits, or calls, or what all bursts pass: its graph tells. */
-static void one_sample_makes_a_graph(void **state)
+TEST_WITH(one_sample_makes_a_graph, begin, end)
 {
 	const struct world *w = *state;
 
@@ -271,7 +271,7 @@ static void one_sample_makes_a_graph(void **state)
 }
 
 /* Threads beside each other: of the whole process, whatever begins meanwhile. */
-static void windows_of_processes(void **state)
+TEST_WITH(windows_of_processes, begin, end)
 {
 	const struct world *w = *state;
 	struct execwin_hit hit[] = {
@@ -322,7 +322,7 @@ static void windows_of_processes(void **state)
 
 /* Hits of a list's loop and never one of what leads to it: its elements are counted in memory instead. What lies
  * there is believed only if it ends as the loop did. */
-static void lists(void **state)
+TEST_WITH(lists, begin, end)
 {
 	struct world *w = *state;
 	struct plan_job job;
@@ -357,24 +357,4 @@ static void lists(void **state)
 	w->elements = 1000000;
 	saw(w, &job, EXEC_HITS, "bab", 0);
 	assert_int_equal(plan_stats(w->plan)->odd, 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(jobs_keep_to_the_code, begin, end),
-		cmocka_unit_test_setup_teardown(late_windows_wait_longer, begin, end),
-		cmocka_unit_test_setup_teardown(what_is_known_gives_way, begin, end),
-		cmocka_unit_test_setup_teardown(parts_come_before_the_whole, begin, end),
-		cmocka_unit_test_setup_teardown(trip_counts, begin, end),
-		cmocka_unit_test_setup_teardown(loops_of_what_is_never_entered, begin, end),
-		cmocka_unit_test_setup_teardown(loops_of_what_is_entered, begin, end),
-		cmocka_unit_test_setup_teardown(a_rate_begun_is_measured_first, begin, end),
-		cmocka_unit_test_setup_teardown(what_windows_take_is_no_time, begin, end),
-		cmocka_unit_test_setup_teardown(one_sample_makes_a_graph, begin, end),
-		cmocka_unit_test_setup_teardown(windows_of_processes, begin, end),
-		cmocka_unit_test_setup_teardown(lists, begin, end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

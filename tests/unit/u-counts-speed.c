@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a recording without a speed says to do, by what it saw of rates. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "counts/counts_report.h"
 #include "counts/counts_speed.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 /* What bursts ran of the function in the model of a processor, and this machine's cycle; cycle NULL: unknown. */
 static struct {
@@ -114,7 +110,7 @@ static struct counts_speed speed_of(const struct seen *seen, unsigned n, uint64_
 
 /* What lies between system calls ran at 3 instructions a ns: all amounts follow, as counts shows them. Rates that are
  * there weigh by how closely they know it. */
-static void segments_tell_where_no_rate_does(void **state)
+TEST(segments_tell_where_no_rate_does)
 {
 	static const struct seen rate = { FMT_CL_RATE, 20, 30 }, ratio = { FMT_CL_RATIO, 2, 30 };
 	struct fmt_segment seg[STRETCHES * CARRIED];
@@ -186,7 +182,7 @@ static struct counts_speed speed_by_model(double timed, double per_cycle, const 
 }
 
 /* A recording without a rate has amounts, within errors that say how far the model is off between programs. */
-static void a_model_tells_where_nothing_was_measured(void **state)
+TEST(a_model_tells_where_nothing_was_measured)
 {
 	double all, twice, mixed, far;
 	struct counts_speed s = speed_by_model(1e6, 2, "0.25", 0, &all), t, few;
@@ -219,7 +215,7 @@ static void a_model_tells_where_nothing_was_measured(void **state)
 
 /* The model's factor was found with programs that run for milliseconds: of one that runs for some microseconds after
  * each switch less is known, as of one whose switches are not known. */
-static void a_model_tells_less_of_what_runs_on_caches_of_others(void **state)
+TEST(a_model_tells_less_of_what_runs_on_caches_of_others)
 {
 	static const char *const often[] = { "5e-5", NULL, "nan", "-1" };
 	const char *usual = modelled.switches;
@@ -241,7 +237,7 @@ static void a_model_tells_less_of_what_runs_on_caches_of_others(void **state)
 		 sizeof((const struct seen[]){ __VA_ARGS__ }) / sizeof(struct seen), ns)
 #define TEN 10000000000ull
 
-static void test_seconds(void **state)
+TEST(test_seconds)
 {
 	struct counts_speed s = SPEED_OF(TEN, { FMT_CL_RATE, 20, 30 });
 
@@ -266,7 +262,7 @@ static void test_seconds(void **state)
 	assert_true(isinf(SPEED_OF(TEN, { FMT_CL_REPLAY, 50, 5 }).seconds));
 }
 
-static void test_note(void **state)
+TEST(test_note)
 {
 	struct counts_speed_note n;
 
@@ -280,7 +276,7 @@ static void test_note(void **state)
 }
 
 /* Objects and timelines showed amounts by a speed that is known within a factor of two, and not a word of that. */
-static void amounts_say_how_wide_they_are(void **state)
+TEST(amounts_say_how_wide_they_are)
 {
 	struct counts_speed_note n;
 
@@ -290,24 +286,11 @@ static void amounts_say_how_wide_they_are(void **state)
 }
 
 /* Calls of `main` are once, at any speed: nothing tells how often, and advise said "4e-8 to 2e15 calls a second". */
-static void what_may_be_anything_is_unknown(void **state)
+TEST(what_may_be_anything_is_unknown)
 {
 	struct counts_figure sure = counts_figure_of(10, 1), wide = counts_figure_of(10, 400);
 	struct counts_figure none = counts_figure_of(NAN, 1), open = counts_figure_of(10, INFINITY);
 
 	assert_true(counts_figure_known(&sure));
 	assert_false(counts_figure_known(&wide) || counts_figure_known(&none) || counts_figure_known(&open));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(segments_tell_where_no_rate_does),
-					    cmocka_unit_test(a_model_tells_where_nothing_was_measured),
-					    cmocka_unit_test(a_model_tells_less_of_what_runs_on_caches_of_others),
-					    cmocka_unit_test(what_may_be_anything_is_unknown),
-					    cmocka_unit_test(amounts_say_how_wide_they_are),
-					    cmocka_unit_test(test_seconds),
-					    cmocka_unit_test(test_note) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

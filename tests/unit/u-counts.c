@@ -787,6 +787,7 @@ int main(void)
 		cmocka_unit_test(test_bad_links),   cmocka_unit_test(test_planner_and_reader_agree),
 	};
 
+	/* a list, as each goes on with the random numbers of the one before it */
 	rng = 0x2545f4914f6cdd1dull;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

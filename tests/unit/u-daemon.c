@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +12,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "daemon/account.h"
 #include "daemon/said.h"
@@ -31,6 +27,7 @@
 #include "daemon/retention.h"
 #include "daemon/say.h"
 #include "daemon/watched.h"
+#include "unit/unit.h"
 #include "util/labels.h"
 
 /* ---- configuration */
@@ -60,7 +57,7 @@ static void refused(const char *text, const char *want)
 	assert_null(c.services);
 }
 
-static void defaults_are_those_of_the_example(void **state)
+TEST(defaults_are_those_of_the_example)
 {
 	struct daemon_config c = taken("services: {a: {name: x}}"), d;
 	AUTO_BUF(text);
@@ -78,7 +75,7 @@ static void defaults_are_those_of_the_example(void **state)
 	config_release(&d);
 }
 
-static void lists_and_units_are_taken(void **state)
+TEST(lists_and_units_are_taken)
 {
 	struct daemon_config c = taken("storage:\n  keep_age: 90s\n  segment_size: 100000\nlimits:\n  budget: 0.5%\n"
 				       "  scan: 250ms\nservices:\n  a-1:\n    pid: [12, 3]\n    name: 'ng*'\n"
@@ -93,7 +90,7 @@ static void lists_and_units_are_taken(void **state)
 	config_release(&c);
 }
 
-static void what_is_wrong_has_its_place(void **state)
+TEST(what_is_wrong_has_its_place)
 {
 	char deep[3000] = "services: ";
 
@@ -128,7 +125,7 @@ static void what_is_wrong_has_its_place(void **state)
 	refused(deep, "1:211: brackets are 200 deep here");
 }
 
-static void addresses_are_numbers(void **state)
+TEST(addresses_are_numbers)
 {
 	static const char *const wrong[] = {
 		"",       "127.0.0.1",      "127.0.0.1:",      "127.0.0.1:65536", "127.0.0.1:1x",
@@ -146,7 +143,7 @@ static void addresses_are_numbers(void **state)
 	assert_true(config_address("[fe80::1]:1", &at, &loopback) && !loopback);
 }
 
-static void errors_without_end_are_cut(void **state)
+TEST(errors_without_end_are_cut)
 {
 	struct daemon_config c;
 	AUTO_BUF(text);
@@ -159,7 +156,7 @@ static void errors_without_end_are_cut(void **state)
 	assert_non_null(strstr(errors.data, "and 80 more\n"));
 }
 
-static void a_service_is_the_same_by_all_its_keys(void **state)
+TEST(a_service_is_the_same_by_all_its_keys)
 {
 	struct daemon_config a = taken("services: {a: {name: [x, y]}}"), b = taken("services: {a: {name: [x, y]}}"),
 			     c = taken("services: {a: {name: [x, y], weight: 2}}"),
@@ -176,7 +173,7 @@ static void a_service_is_the_same_by_all_its_keys(void **state)
 
 /* ---- whose a process is */
 
-static void the_first_service_that_takes_it_has_it(void **state)
+TEST(the_first_service_that_takes_it_has_it)
 {
 	struct daemon_config c = taken("services:\n"
 				       "  one: {pid: 7}\n"
@@ -210,7 +207,7 @@ static struct retention all_is_well(void)
 	};
 }
 
-static void the_oldest_go_first(void **state)
+TEST(the_oldest_go_first)
 {
 	struct kept_file f[] = { { .time = 990 * S, .bytes = 600 },
 				 { .time = 950 * S, .bytes = 300 },
@@ -223,7 +220,7 @@ static void the_oldest_go_first(void **state)
 	assert_true(d.gone == 1 && d.gone_bytes == 300 && d.count == 2 && d.bytes == 800 && !d.full);
 }
 
-static void age_counts_only_with_a_clock(void **state)
+TEST(age_counts_only_with_a_clock)
 {
 	struct kept_file f[] = { { .time = 899 * S, .bytes = 1 }, { .time = 901 * S, .bytes = 1 } };
 	struct retention r = all_is_well();
@@ -239,7 +236,7 @@ static void age_counts_only_with_a_clock(void **state)
 	assert_true(!f[0].goes && !f[1].goes);
 }
 
-static void the_reserve_takes_what_is_complete(void **state)
+TEST(the_reserve_takes_what_is_complete)
 {
 	struct kept_file f[] = { { .time = 901 * S, .bytes = 100, .open = true },
 				 { .time = 902 * S, .bytes = 100 },
@@ -256,7 +253,7 @@ static void the_reserve_takes_what_is_complete(void **state)
 	assert_false(retention_choose(&(struct retention){ 0 }, NULL, 0).full);
 }
 
-static void only_our_files_are_ours(void **state)
+TEST(only_our_files_are_ours)
 {
 	assert_true(keeper_is_ours("20261125T220838Z-1234.000001"));
 	assert_true(keeper_is_ours("20261125T220838Z-1234.1000001"));
@@ -271,7 +268,7 @@ static void only_our_files_are_ours(void **state)
 /* ---- the log */
 
 /* One that begins each second, for a day: some lines an hour, though each names another process. */
-static void what_comes_each_second_is_not_said_each_second(void **state)
+TEST(what_comes_each_second_is_not_said_each_second)
 {
 	struct said slots[SAID_SLOTS] = { { 0 } };
 	unsigned lines = 0;
@@ -326,7 +323,7 @@ static double an_age(double rate, struct takes t, double *cost, double *ahead)
 	return recorded / ALL;
 }
 
-static void what_fits_is_recorded_all_the_time(void **state)
+TEST(what_fits_is_recorded_all_the_time)
 {
 	double cost, ahead;
 
@@ -335,7 +332,7 @@ static void what_fits_is_recorded_all_the_time(void **state)
 	assert_true(cost < 0.051 && ahead <= 0);
 }
 
-static void what_does_not_fit_is_recorded_by_turns(void **state)
+TEST(what_does_not_fit_is_recorded_by_turns)
 {
 	double cost, ahead, part = an_age(0.02, (struct takes){ 0.6, 0.05, 0.3 }, &cost, &ahead);
 
@@ -348,7 +345,7 @@ static void what_does_not_fit_is_recorded_by_turns(void **state)
 }
 
 /* From the first second on, not over hours alone; what is dearer than was known is seen a second later. */
-static void nothing_is_spent_before_it_is_earned(void **state)
+TEST(nothing_is_spent_before_it_is_earned)
 {
 	static const double rates[] = { 0.002, 0.02, 0.3 }, each[] = { 0.01, 0.03, 0.1 }, end[] = { 0.1, 0.5, 3 };
 
@@ -362,7 +359,7 @@ static void nothing_is_spent_before_it_is_earned(void **state)
 }
 
 /* What was assumed holds until a turn was seen: then others expect the dearest of those, each by its part. */
-static void others_turns_tell_what_one_takes(void **state)
+TEST(others_turns_tell_what_one_takes)
 {
 	struct turn_account cheap, dear, fresh, time;
 	const struct turn_account *all[] = { &cheap, &dear, &fresh, &time };
@@ -397,7 +394,7 @@ static void others_turns_tell_what_one_takes(void **state)
 }
 
 /* One that goes mad is ended by the kernel, whatever the daemon does meanwhile. */
-static void a_recorder_that_spins_is_ended(void **state)
+TEST(a_recorder_that_spins_is_ended)
 {
 	struct recorder r = { .said = -1, .cpu = 0 };
 	int status = 0;
@@ -415,7 +412,7 @@ static void a_recorder_that_spins_is_ended(void **state)
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU);
 }
 
-static void idle_time_is_saved_for_ten_minutes(void **state)
+TEST(idle_time_is_saved_for_ten_minutes)
 {
 	struct turn_account a;
 
@@ -464,7 +461,7 @@ static double days_bytes(double daily, double bytes, unsigned days, unsigned beg
 	return all;
 }
 
-static void a_days_bytes_are_kept_to(void **state)
+TEST(a_days_bytes_are_kept_to)
 {
 	static const double bytes[] = { 400, 1e3, 4e3, 20e3, 100e3 };
 	double daily = 49e6, turn = 20 * 100e3, most, all;
@@ -490,7 +487,7 @@ static int make_map(uint32_t type, uint32_t key, uint32_t value, uint32_t entrie
 }
 
 /* Maps count once, however many descriptors they have; rings are in the process's memory where it has mapped them. */
-static void maps_in_the_kernel_count(void **state)
+TEST(maps_in_the_kernel_count)
 {
 	uint64_t before = memory_in_kernel(getpid()), with;
 	int fd = make_map(BPF_MAP_TYPE_HASH, 8, 64, 20000), again, ring;
@@ -511,7 +508,7 @@ static void maps_in_the_kernel_count(void **state)
 
 /* ---- figures of a profile */
 
-static void the_top_is_ten_and_the_rest(void **state)
+TEST(the_top_is_ten_and_the_rest)
 {
 	struct figures f;
 	AUTO_BUF(text);
@@ -540,7 +537,7 @@ static int taken_by(struct figures *f, enum figures_source source, const char *j
 	return figures_take(f, source, json, strlen(json));
 }
 
-static void edges_calls_fits_and_verdicts_are_bounded(void **state)
+TEST(edges_calls_fits_and_verdicts_are_bounded)
 {
 	const struct figures_top *edges, *calls, *fits, *verdicts;
 	struct figures f;
@@ -590,7 +587,7 @@ static void edges_calls_fits_and_verdicts_are_bounded(void **state)
 	assert_true(!f.known[FIGURES_FLOW] && !f.top[FIGURES_EDGES].count && !*f.trust[FIGURES_FLOW]);
 }
 
-static void labels_and_values_are_openmetrics(void **state)
+TEST(labels_and_values_are_openmetrics)
 {
 	AUTO_BUF(out);
 
@@ -602,7 +599,7 @@ static void labels_and_values_are_openmetrics(void **state)
 
 /* ---- the log */
 
-static void a_line_is_json(void **state)
+TEST(a_line_is_json)
 {
 	AUTO_BUF(line);
 
@@ -613,7 +610,7 @@ static void a_line_is_json(void **state)
 		"\"msg\":\"a \\\"b\\\" ?[31m?c\"}\n");
 }
 
-static void a_line_is_logfmt(void **state)
+TEST(a_line_is_logfmt)
 {
 	AUTO_BUF(line);
 
@@ -628,7 +625,7 @@ static void a_line_is_logfmt(void **state)
 
 #define S_NS 1000000000ll
 
-static void moments_are_read_or_refused(void **state)
+TEST(moments_are_read_or_refused)
 {
 	static const char *const wrong[] = { "",
 					     "now+1h",
@@ -666,7 +663,7 @@ static const char *read_query(enum query_kind kind, const char *from, const char
 	return query_read(kind, args, 3, 1000000 * S_NS, q);
 }
 
-static void questions_have_times_and_no_other_words(void **state)
+TEST(questions_have_times_and_no_other_words)
 {
 	struct query_arg twice[] = { { "from", "-1h" }, { "from", "-2h" } }, odd[] = { { "base_from", "-1h" } },
 			 long_name[] = { { "service", "a-name-that-is-longer-than-any-service-may-have" } };
@@ -685,7 +682,7 @@ static void questions_have_times_and_no_other_words(void **state)
 	assert_non_null(query_read(QUERY_FLOW, long_name, 1, 1, &q));
 }
 
-static void profiles_begin_where_others_end(void **state)
+TEST(profiles_begin_where_others_end)
 {
 	static const struct query_profile all[] = {
 		{ "20251126T050000Z-7.000001", 1764133800 * S_NS, false },
@@ -698,7 +695,7 @@ static void profiles_begin_where_others_end(void **state)
 	assert_true(query_began(all, 3, 2, 600 * S_NS) == 1764133800 * S_NS); /* the one before was removed */
 }
 
-static void a_client_that_asks_too_much_waits_alone(void **state)
+TEST(a_client_that_asks_too_much_waits_alone)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = 1 }, b = a;
 	struct sockaddr_in6 six = { .sin6_family = AF_INET6 }, same = six;
@@ -727,7 +724,7 @@ static void a_client_that_asks_too_much_waits_alone(void **state)
 #define ID "3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a3f2a"
 #define UID "0a1b2c3d-1111-2222-3333-444455556666"
 
-static void a_control_group_tells_its_container(void **state)
+TEST(a_control_group_tells_its_container)
 {
 	static const struct {
 		const char *path, *unit, *id, *pod;
@@ -772,7 +769,7 @@ static void a_control_group_tells_its_container(void **state)
 	}
 }
 
-static void pods_have_the_names_of_their_logs(void **state)
+TEST(pods_have_the_names_of_their_logs)
 {
 	char folder[] = "/tmp/u-daemon.XXXXXX", pod[200], odd[200];
 	struct pods p = { 0 };
@@ -790,7 +787,7 @@ static void pods_have_the_names_of_their_logs(void **state)
 	pods_release(&p);
 }
 
-static void a_pod_and_a_container_decide_whose_it_is(void **state)
+TEST(a_pod_and_a_container_decide_whose_it_is)
 {
 	struct daemon_config c = taken("services:\n  a: {pod: 'shop/*', name: x}\n  b: {container: '3f2a*'}\n"
 				       "  c: {unit: 'ng*.service'}\n  d: {pod: " UID "}\n");
@@ -811,7 +808,7 @@ static void a_pod_and_a_container_decide_whose_it_is(void **state)
 	config_release(&c);
 }
 
-static void what_profiles_have_in_common_is_kept(void **state)
+TEST(what_profiles_have_in_common_is_kept)
 {
 	char all[LABELS_MOST] = "service=web,pod=a/b,rested=9", value[LABELS_MOST];
 
@@ -829,7 +826,7 @@ static void what_profiles_have_in_common_is_kept(void **state)
 	assert_true(labels_weight("1e30", "x.000001", 3) == 1 && labels_weight("9", "x", 3) == 1);
 }
 
-static void labels_are_words_without_commas(void **state)
+TEST(labels_are_words_without_commas)
 {
 	static const char *const good[] = { "service=web", "pod=shop/cart", "rested=1.5" },
 				 *const bad[] = { "a", "=b", "a=", "A=b", "a=b,c", "a=b\n" },
@@ -882,7 +879,7 @@ static double simulate_day(double target, double rate, double guess, double *sam
 	return recorded;
 }
 
-static void a_service_is_steered_to_its_target(void **state)
+TEST(a_service_is_steered_to_its_target)
 {
 	double samples;
 
@@ -897,7 +894,7 @@ static void a_service_is_steered_to_its_target(void **state)
 }
 
 /* Nothing runs in a child that has ended, and who would record it fails: it is not there. */
-static void what_has_ended_is_not_there(void **state)
+TEST(what_has_ended_is_not_there)
 {
 	struct daemon_config c = taken("services: {a: {name: '*'}}");
 	struct watched w = { 0 };
@@ -921,48 +918,4 @@ static void what_has_ended_is_not_there(void **state)
 	waitpid(child, NULL, 0);
 	watched_release(&w);
 	config_release(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_those_of_the_example),
-		cmocka_unit_test(lists_and_units_are_taken),
-		cmocka_unit_test(what_is_wrong_has_its_place),
-		cmocka_unit_test(addresses_are_numbers),
-		cmocka_unit_test(the_top_is_ten_and_the_rest),
-		cmocka_unit_test(edges_calls_fits_and_verdicts_are_bounded),
-		cmocka_unit_test(labels_and_values_are_openmetrics),
-		cmocka_unit_test(errors_without_end_are_cut),
-		cmocka_unit_test(a_service_is_the_same_by_all_its_keys),
-		cmocka_unit_test(the_first_service_that_takes_it_has_it),
-		cmocka_unit_test(the_oldest_go_first),
-		cmocka_unit_test(age_counts_only_with_a_clock),
-		cmocka_unit_test(the_reserve_takes_what_is_complete),
-		cmocka_unit_test(only_our_files_are_ours),
-		cmocka_unit_test(what_fits_is_recorded_all_the_time),
-		cmocka_unit_test(what_does_not_fit_is_recorded_by_turns),
-		cmocka_unit_test(nothing_is_spent_before_it_is_earned),
-		cmocka_unit_test(what_comes_each_second_is_not_said_each_second),
-		cmocka_unit_test(others_turns_tell_what_one_takes),
-		cmocka_unit_test(a_recorder_that_spins_is_ended),
-		cmocka_unit_test(idle_time_is_saved_for_ten_minutes),
-		cmocka_unit_test(a_days_bytes_are_kept_to),
-		cmocka_unit_test(maps_in_the_kernel_count),
-		cmocka_unit_test(a_line_is_logfmt),
-		cmocka_unit_test(a_line_is_json),
-		cmocka_unit_test(moments_are_read_or_refused),
-		cmocka_unit_test(questions_have_times_and_no_other_words),
-		cmocka_unit_test(profiles_begin_where_others_end),
-		cmocka_unit_test(a_client_that_asks_too_much_waits_alone),
-		cmocka_unit_test(a_control_group_tells_its_container),
-		cmocka_unit_test(pods_have_the_names_of_their_logs),
-		cmocka_unit_test(a_pod_and_a_container_decide_whose_it_is),
-		cmocka_unit_test(labels_are_words_without_commas),
-		cmocka_unit_test(what_profiles_have_in_common_is_kept),
-		cmocka_unit_test(a_service_is_steered_to_its_target),
-		cmocka_unit_test(what_has_ended_is_not_there),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

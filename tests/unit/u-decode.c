@@ -3,17 +3,13 @@
  * instructions, gather and scatter, the stack, segments; and that what does not follow from the
  * sampled registers is unknown, never guessed. Also code that changes under the reader. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "code/block.h"
 #include "format.h"
+#include "unit/unit.h"
 
 /* Never run: only read. */
 #define CODE(name, text)                                                                                               \
@@ -118,7 +114,7 @@ CODE(rep_cmps, "repe cmpsw\nret");
 CODE(rep_later, "mov $3, %ecx\nrep stosl\nmov (%rbx), %eax\nret");
 CODE(one_string, "lodsl\nmovsb\nret");
 
-static void strings(void **state)
+TEST(strings)
 {
 	before(NULL);
 	regs[WREG_CX] = 5;
@@ -169,7 +165,7 @@ CODE(gather_q, "vgatherqpd %xmm2, 8(%rax,%xmm1,8), %xmm0\nvpgatherqd %xmm2, (%ra
 CODE(scatter, "vpscatterdd %zmm0, (%rax,%zmm1,4){%k1}\nret");
 CODE(masked, "vmaskmovps %ymm0, %ymm1, (%rax)\nvmovdqu32 %zmm0, (%rbx){%k1}\nret");
 
-static void vectors(void **state)
+TEST(vectors)
 {
 	before(NULL);
 	SAMPLE(gather, 0);
@@ -202,7 +198,7 @@ CODE(push_mem, "push 16(%rbx)\npop (%rcx)\nret");
 CODE(leave_it, "leave\nret");
 CODE(aligned, "and $-32, %rsp\nmov %rax, (%rsp)\npush %rax\nret");
 
-static void stack(void **state)
+TEST(stack)
 {
 	uint64_t sp = 0x7ffe0000;
 
@@ -248,7 +244,7 @@ static void stack(void **state)
 CODE(segments, "mov %fs:0x28, %rax\nmov %fs:(%rbx), %ecx\nmov %gs:0x30, %rdx\nmov 0x40(%rip), %esi\nret");
 CODE(narrow, "mov (%eax,%ebx,2), %ecx\nret");
 
-static void segments_and_widths(void **state)
+TEST(segments_and_widths)
 {
 	before(NULL);
 	regs[WREG_FSBASE] = 0x7f0000001000;
@@ -274,7 +270,7 @@ CODE(partial, "mov $1, %al\nmov (%rax), %ecx\nmov $7, %ebx\nmov (%rbx), %edx\nre
 CODE(spill, "mov %rbx, 16(%rsp)\nmov (%rcx), %ebx\nmov 16(%rsp), %rdx\nmov (%rdx), %eax\nret");
 CODE(clobber, "mov %rbx, 16(%rsp)\nmov %al, (%rcx)\nmov 16(%rsp), %rdx\nmov (%rdx), %eax\nret");
 
-static void never_guessed(void **state)
+TEST(never_guessed)
 {
 	uint64_t stack_now[8] = { 0 };
 
@@ -334,7 +330,7 @@ static void never_guessed(void **state)
 CODE(atomic, "lock xadd %rax, (%rbx)\nxchg %rcx, (%rdx)\nlock cmpxchg %rsi, 8(%rbx)\nincl (%rdi)\nret");
 CODE(quiet, "lea 8(%rax,%rbx,4), %rcx\nnopl 8(%rax)\nprefetcht0 (%rax)\nret");
 
-static void directions(void **state)
+TEST(directions)
 {
 	before(NULL);
 	SAMPLE(atomic, 0);
@@ -350,7 +346,7 @@ static void directions(void **state)
 	assert_int_equal(res.access[0].addr, regs[WREG_SP]);
 }
 
-static void bad_bytes(void **state)
+TEST(bad_bytes)
 {
 	static const uint8_t cut[] = { 0x48, 0x8b }, wrong[] = { 0x06, 0x06 };
 	struct bytes b = { prologue, prologue_end, true };
@@ -373,7 +369,7 @@ CODE(jit_old, "mov (%rax), %ecx\nadd $8, %rax\nret");
 CODE(jit_new, "mov %ecx, (%rbx)\nadd $8, %rbx\nret");
 
 /* The first look at it is too late already: what stood there is known by its hash only. */
-static void code_that_was_other_code(void **state)
+TEST(code_that_was_other_code)
 {
 	uint64_t memory[8];
 	struct bytes b = { (uint8_t *)memory, (uint8_t *)memory + sizeof(memory), false };
@@ -407,7 +403,7 @@ static void code_that_was_other_code(void **state)
 
 /* A compiler that puts other code in the same place: a sample of the old code is not evaluated with the
  * new bytes, nor the other way round. */
-static void code_that_changes(void **state)
+TEST(code_that_changes)
 {
 	uint8_t memory[64];
 	struct bytes b = { memory, memory + sizeof(memory), false };
@@ -437,21 +433,4 @@ static void code_that_changes(void **state)
 	assert_true(block_sample(c, &code, &s, 0, &res) < 0);
 	assert_int_equal(res.count, 0);
 	block_cache_free(c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings),
-		cmocka_unit_test(vectors),
-		cmocka_unit_test(stack),
-		cmocka_unit_test(segments_and_widths),
-		cmocka_unit_test(never_guessed),
-		cmocka_unit_test(directions),
-		cmocka_unit_test(bad_bytes),
-		cmocka_unit_test(code_that_changes),
-		cmocka_unit_test(code_that_was_other_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* User time while segments are drawn: ticks that lie in the pieces of time, and what they say beside all others. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "counts/counts_windows.h"
 #include "counts/drawn_time.h"
 #include "counts/segment_rate.h"
 #include "counts/counts_speed.h"
 #include "record/stretch_ticks.h"
+#include "unit/unit.h"
 
 #define PERIOD 1000000ull /* ns of a tick */
 #define LONG (uint64_t) FMT_SEGMENT_STRETCH_NS
@@ -48,7 +44,7 @@ static struct sample tick(uint64_t time, uint32_t flags)
 
 /* Ten pieces, told before any of their samples comes; of five ticks in each one is the kernel's, one returns, one comes
  * before it and one behind it. */
-static void ticks_lie_in_their_piece(void **state)
+TEST(ticks_lie_in_their_piece)
 {
 	struct store_writer *w = writer();
 	struct stretch_ticks t = { 0 };
@@ -74,7 +70,7 @@ static void ticks_lie_in_their_piece(void **state)
 }
 
 /* Of one that was cut it is not known which ticks lie in it; of one that too many follow ticks were missed. */
-static void cut_ones_tell_nothing(void **state)
+TEST(cut_ones_tell_nothing)
 {
 	struct store_writer *w = writer();
 	struct stretch_ticks t = { 0 };
@@ -129,7 +125,7 @@ static struct segment_rate rate_where(double part, double told_part, struct segm
 }
 
 /* On a busy machine the recorder draws while it has a CPU, and the program has a quarter of what it has else. */
-static void under_load_ticks_tell(void **state)
+TEST(under_load_ticks_tell)
 {
 	struct segment_rate untold, told = rate_where(.25, .25, &untold);
 
@@ -139,7 +135,7 @@ static void under_load_ticks_tell(void **state)
 }
 
 /* It ran as ever, and three quarters of its time lie in no segment: ticks must not hide that. */
-static void what_lies_in_no_segment_stays_so(void **state)
+TEST(what_lies_in_no_segment_stays_so)
 {
 	struct segment_rate untold, told = rate_where(.25, 1, &untold);
 
@@ -148,7 +144,7 @@ static void what_lies_in_no_segment_stays_so(void **state)
 }
 
 /* What may be chance is not believed, and where next to nothing was met nothing is. */
-static void few_ticks_change_nothing(void **state)
+TEST(few_ticks_change_nothing)
 {
 	struct segment_rate untold, told = rate_where(1, .9, &untold);
 
@@ -158,7 +154,7 @@ static void few_ticks_change_nothing(void **state)
 }
 
 /* Nor is what no machine can have counted. */
-static void nonsense_is_dropped(void **state)
+TEST(nonsense_is_dropped)
 {
 	const struct fmt_segment_stretch bad[] = { { .from = 5, .until = 5, .user_ns = 1, .ticks = 1 },
 						   { .from = 9, .until = 5, .user_ns = 1, .ticks = 1 },
@@ -176,15 +172,4 @@ static void nonsense_is_dropped(void **state)
 	assert_true(r.drawn_time.stretches == 0);
 	counts_record_release(&r);
 	unlink(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ticks_lie_in_their_piece), cmocka_unit_test(cut_ones_tell_nothing),
-		cmocka_unit_test(under_load_ticks_tell),    cmocka_unit_test(what_lies_in_no_segment_stays_so),
-		cmocka_unit_test(few_ticks_change_nothing), cmocka_unit_test(nonsense_is_dropped),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

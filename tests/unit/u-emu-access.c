@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a run tells of its accesses: each once, by whom, how large, and which instruction of the run wrote there
  * last. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "emu/emu.h"
 #include "unit/fake_code.h"
+#include "unit/unit.h"
 
 static const uint8_t code[] = {
 	0x89, 0x07,                   /*  0 mov [rdi], eax */
@@ -81,7 +77,7 @@ static struct emu *new_emu(void)
 	return e;
 }
 
-static void test_accesses(void **state)
+TEST(test_accesses)
 {
 	struct emu *e = new_emu();
 
@@ -109,7 +105,7 @@ static void test_accesses(void **state)
 	emu_free(e);
 }
 
-static void test_written(void **state)
+TEST(test_written)
 {
 	struct emu *e = new_emu();
 	struct seen s = { .n = 0 }, w = { .n = 0 };
@@ -138,7 +134,7 @@ static void test_written(void **state)
 }
 
 /* One instruction to the run, and what it repeated beside it. */
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
 	struct emu *e = new_emu();
 
@@ -158,12 +154,4 @@ static void test_repeats(void **state)
 		}
 	}
 	emu_free(e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_accesses), cmocka_unit_test(test_written),
-					    cmocka_unit_test(test_repeats) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

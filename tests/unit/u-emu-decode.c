@@ -8,17 +8,13 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "code/decode.h"
 #include "emu/emu_priv.h"
+#include "unit/unit.h"
 
 struct sweep {
 	uint64_t insns, unknown, vectors, traps, addresses, wrong;
@@ -155,7 +151,7 @@ static void sweep_file(const char *path, size_t most, struct sweep *w)
 		close(fd);
 }
 
-static void of_programs(void **state)
+TEST(of_programs)
 {
 	static const char *const path[] = {
 		"/proc/self/exe",
@@ -189,7 +185,7 @@ static void of_programs(void **state)
 }
 
 /* Whatever else can be encoded: with the prefixes of vectors among it. */
-static void of_noise(void **state)
+TEST(of_noise)
 {
 	static uint8_t noise[1 << 17];
 	struct sweep w = { 0 };
@@ -205,11 +201,4 @@ static void of_noise(void **state)
 	print_message("# %lu instructions of noise, %lu without a rule, %lu of vectors, %lu traps, %lu wrong\n",
 		      w.insns, w.unknown, w.vectors, w.traps, w.wrong);
 	assert_int_equal(w.wrong, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(of_programs), cmocka_unit_test(of_noise) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A segment ends where it enters the kernel, with all that it holds there; or it is none. The code is this program's
  * own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <string.h>
 
 #include "abi.h"
 #include "emu/emu.h"
+#include "unit/unit.h"
 
 /* Sums ten words up, and writes; or exits, which ends a burst and no segment. The third calls what cannot be known. */
 __asm__(".text\n"
@@ -90,7 +85,7 @@ static uint64_t held(const struct emu *e, unsigned reg)
 	return v;
 }
 
-static void all_up_to_the_entry(void **state)
+TEST(all_up_to_the_entry)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
 	struct emu_result out;
@@ -120,7 +115,7 @@ static void all_up_to_the_entry(void **state)
 	emu_free(e);
 }
 
-static void beyond_the_horizon_is_none(void **state)
+TEST(beyond_the_horizon_is_none)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
 	struct emu_result out;
@@ -132,7 +127,7 @@ static void beyond_the_horizon_is_none(void **state)
 	emu_free(e);
 }
 
-static void nothing_is_left_early(void **state)
+TEST(nothing_is_left_early)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
 	struct emu_result out;
@@ -152,7 +147,7 @@ static void nothing_is_left_early(void **state)
 }
 
 /* Memory that was mapped just now and is gone again was 0; any other that is not there ends the run. */
-static void new_memory_is_zero(void **state)
+TEST(new_memory_is_zero)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page });
 	uint64_t regs[WREG_MAX] = { [WREG_IP] = (uintptr_t)sum_up,
@@ -181,7 +176,7 @@ static bool is_clock(void *ctx, uint64_t addr)
 }
 
 /* What reads the clock is left early, and the segment goes on; nothing else is. */
-static void the_clock_is_left(void **state)
+TEST(the_clock_is_left)
 {
 	struct emu *e = emu_new(&(struct emu_env){ .code = code, .page = page, .clock = is_clock });
 	struct emu_result out;
@@ -200,15 +195,4 @@ static void the_clock_is_left(void **state)
 	out = run(e, unknown_way, 1000, true);
 	assert_int_equal(out.end, EMU_BRANCH);
 	emu_free(e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_up_to_the_entry),   cmocka_unit_test(beyond_the_horizon_is_none),
-		cmocka_unit_test(nothing_is_left_early), cmocka_unit_test(new_memory_is_zero),
-		cmocka_unit_test(the_clock_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Memory that is read after the sample: where it has changed again by the end of a run, what rested on it is taken
  * back. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "emu/emu.h"
 #include "unit/fake_code.h"
+#include "unit/unit.h"
 
 #define FIRST 0x700000ull
 #define SECOND 0x710000ull
@@ -77,7 +73,7 @@ static void is_whole(struct memory *m, bool given)
 	assert_false(out.changed);
 }
 
-static void test_what_stays(void **state)
+TEST(test_what_stays)
 {
 	struct memory m = { .changing = 0 };
 
@@ -92,7 +88,7 @@ static void test_what_stays(void **state)
 	assert_int_equal(m.reads, 0);
 }
 
-static void test_what_changes(void **state)
+TEST(test_what_changes)
 {
 	struct memory m = { .changing = FIRST };
 	uint64_t loop;
@@ -114,7 +110,7 @@ static void test_what_changes(void **state)
 }
 
 /* Two rounds of five calls, and what is read between them changes: counted is what ran until then, calls too. */
-static void test_taken_back(void **state)
+TEST(test_taken_back)
 {
 	static const uint8_t rounds[] = {
 		0xb9, 5,    0,    0, 0, /*  0 mov ecx, 5 */
@@ -156,7 +152,7 @@ static void test_taken_back(void **state)
 
 /* What the sample's piece of stack covers is as old as the sample; what lies below the stack pointer is not, and leaf
  * functions keep theirs there. */
-static void test_stack(void **state)
+TEST(test_stack)
 {
 	static const uint8_t stack[2 * EMU_PAGE];
 	struct memory m = { .code = { bytes, sizeof(bytes) }, .changing = SP & ~(uint64_t)(EMU_PAGE - 1) };
@@ -189,7 +185,7 @@ static bool never_written(void *ctx, uint64_t addr, size_t len)
 }
 
 /* Of a sample that is old, memory that did not come with it is not looked at: unknown, where somebody can write. */
-static void test_aged(void **state)
+TEST(test_aged)
 {
 	static const uint8_t held[EMU_PAGE] = { 5 }, stack[16] = { 7 };
 	const struct sample_page page_of_first = { FIRST, held };
@@ -237,7 +233,7 @@ static const uint8_t repeating[] = {
 #define IN_A_PAGE (EMU_PAGE / 32) /* rounds */
 
 /* The repetitions of what is taken back go with it, and its time; those before stay. */
-static void test_repeats_taken_back(void **state)
+TEST(test_repeats_taken_back)
 {
 	struct memory m = { .code = { repeating, sizeof(repeating) } };
 	struct emu_env env = { .code = fake_code, .page = page, .ctx = &m };
@@ -266,15 +262,4 @@ static void test_repeats_taken_back(void **state)
 	/* five of them start a string instruction, which takes 20 cycles */
 	assert_true(each[0] > 2 * EMU_CYCLE && each[1] > 0.8 * each[0] && each[1] < 1.25 * each[0]);
 	emu_free(e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_stays), cmocka_unit_test(test_what_changes),
-		cmocka_unit_test(test_stack),      cmocka_unit_test(test_aged),
-		cmocka_unit_test(test_taken_back), cmocka_unit_test(test_repeats_taken_back)
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

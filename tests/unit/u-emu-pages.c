@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which pages the next run will touch, by those before it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "abi.h"
 #include "emu/emu_pages.h"
+#include "unit/unit.h"
 
 #define CODE 0x401000u
 #define HELD 0x10000u    /* comes with the sample */
@@ -57,7 +52,7 @@ static bool among(uint64_t what, const uint64_t *addr, uint32_t n)
 	return false;
 }
 
-static void test_likely(void **state)
+TEST(test_likely)
 {
 	const struct emu_env env = { .code = code, .page = page };
 	struct emu *e = emu_new(&env);
@@ -97,7 +92,7 @@ static bool fixed(void *ctx, uint64_t addr, size_t len)
 }
 
 /* What nobody can write to is as old as the sample whenever it is read. */
-static void test_spared(void **state)
+TEST(test_spared)
 {
 	const struct emu_env env = { .code = code, .page = page, .fixed = fixed };
 	struct emu *e = emu_new(&env);
@@ -115,7 +110,7 @@ static void test_spared(void **state)
 }
 
 /* More than are remembered: those touched by all runs stay. */
-static void test_many(void **state)
+TEST(test_many)
 {
 	const struct emu_env env = { .code = code, .page = page };
 	struct emu *e = emu_new(&env);
@@ -130,12 +125,4 @@ static void test_many(void **state)
 	assert_int_equal(addr[0], HELD);
 	emu_pages_free(p);
 	emu_free(e);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_likely), cmocka_unit_test(test_many),
-					    cmocka_unit_test(test_spared) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The model of a processor: what waits for what, on code whose speed is known from its dataflow. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "emu/emu_pipeline.h"
+#include "unit/unit.h"
 
 #define MOST 16
 
@@ -115,7 +111,7 @@ static double alone(const struct line *line, unsigned lines, uint64_t stride, bo
 		{ 0x48, 0x83, 0xc2, 0x01 }, 0, false                                                                   \
 	}
 
-static void test_dataflow(void **state)
+TEST(test_dataflow)
 {
 	static const struct line locked[] = { { { 0xf0, 0x48, 0x0f, 0xc1, 0x03 }, 0x7000, true },
 					      { { 0x31, 0xc0 }, 0, false } };
@@ -141,7 +137,7 @@ static void test_dataflow(void **state)
 	assert_true(alone(locked, 2, 64, never) > 15);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
 	static const struct line chase[] = { { { 0x48, 0x8b, 0x00 }, 0x100000, false } }; /* mov (%rax),%rax */
 	static const struct line other[] = { { { 0x48, 0x8b, 0x03 }, 0x100000, false } }; /* mov (%rbx),%rax */
@@ -172,7 +168,7 @@ static void test_memory(void **state)
 	}
 }
 
-static void test_branches(void **state)
+TEST(test_branches)
 {
 	/* test %eax,%eax; jne; three that need nothing */
 	static const struct line body[] = {
@@ -194,7 +190,7 @@ static void test_branches(void **state)
 }
 
 /* What string instructions move takes its time, and one that moves nothing its start. */
-static void test_repeats(void **state)
+TEST(test_repeats)
 {
 	static const struct line movs[] = { { { 0xf3, 0xa4 }, 0, false } };
 	struct emu_pipeline *p = emu_pipeline_new();
@@ -216,7 +212,7 @@ static void test_repeats(void **state)
 
 /* Any instruction whatever, at any address: the end never goes back, nothing is read that is not there, and short
  * lists of registers say what bits say. */
-static void test_anything(void **state)
+TEST(test_anything)
 {
 	struct emu_pipeline *p = emu_pipeline_new(), *by_bits = emu_pipeline_new();
 	uint32_t random = 1, took;
@@ -249,13 +245,4 @@ static void test_anything(void **state)
 	}
 	emu_pipeline_free(p);
 	emu_pipeline_free(by_bits);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_dataflow), cmocka_unit_test(test_memory),
-					    cmocka_unit_test(test_branches), cmocka_unit_test(test_repeats),
-					    cmocka_unit_test(test_anything) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

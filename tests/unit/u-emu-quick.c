@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Instructions carried out quickly (emu_quick.c) do what their rules do: random code, carried out both ways. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "emu/emu_priv.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 #define CODE 0x400000ull
 #define DATA 0x7f0000000000ull /* two pages; the third is not mapped */
@@ -21,9 +18,7 @@ static uint64_t seed = 1;
 
 static uint64_t rnd(void)
 {
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	return seed ^= seed << 17;
+	return xorshift(&seed);
 }
 
 static size_t code_of(void *ctx, uint64_t addr, void *buf, size_t len)
@@ -207,7 +202,7 @@ static struct told carry(struct emu *e, const uint64_t *regs, bool watched)
 	return t;
 }
 
-static void test_both_ways(void **state)
+TEST(test_both_ways)
 {
 	const struct emu_env env = { .code = code_of, .page = page_of };
 	struct emu *quick = emu_new(&env), *rules = emu_new(&env);
@@ -239,11 +234,4 @@ static void test_both_ways(void **state)
 	assert_true(accesses > 10 * ROUNDS);
 	emu_free(quick);
 	emu_free(rules);
-}
-
-int main(void)
-{
-	static const struct CMUnitTest tests[] = { cmocka_unit_test(test_both_ways) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A thread that waits for another one is not carried on: nobody writes what it waits for. The code is this program's
  * own. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <linux/futex.h>
 #include <string.h>
 
 #include "abi.h"
 #include "emu/emu.h"
+#include "unit/unit.h"
 
 /* As a lock does: wait while the word is 2, look again; then turn for long. */
 __asm__(".text\n"
@@ -62,7 +57,7 @@ static struct emu_result run(uint64_t op, uint64_t expected, uint64_t *turns)
 	return out;
 }
 
-static void who_waits_stays(void **state)
+TEST(who_waits_stays)
 {
 	struct emu_result out;
 	uint64_t turns;
@@ -81,11 +76,4 @@ static void who_waits_stays(void **state)
 	out = run(FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, &turns);
 	assert_int_equal(out.end, EMU_DONE);
 	assert_in_range(turns, 4900, 5000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(who_waits_stays) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

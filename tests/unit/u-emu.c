@@ -11,11 +11,7 @@
 #include <Zydis/Zydis.h>
 #include <cpuid.h>
 #include <elf.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,12 +21,13 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "emu/emu_priv.h"
 #include "emu_forms.h"
 #include "unit/sized.h"
 #include "unit/stepping.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 #include "util/grow.h"
 
 #define XSTATE_MAX 16384
@@ -555,7 +552,7 @@ static void check_program(char **argv)
 }
 
 #define PROGRAM(ident, ...)                                                                                            \
-	static void ident(void **state)                                                                                \
+	TEST(ident)                                                                                                    \
 	{                                                                                                              \
 		check_program((char *[]){ __VA_ARGS__, NULL });                                                        \
 	}
@@ -572,7 +569,7 @@ PROGRAM(python, (char *)"/usr/bin/python3", (char *)"-c",
 PROGRAM(perl, (char *)"/usr/bin/perl", (char *)"-e", (char *)"while(1){$h{$i%99}.=$i++;%h=() if $i%9999==0}")
 
 /* From its first instruction: the dynamic linker, then what most programs do first. */
-static void program_start(void **state)
+TEST(program_start)
 {
 	struct tally y = { 0 };
 	char *ls[] = { (char *)"/bin/ls", (char *)"-l", (char *)"/usr", NULL };
@@ -603,9 +600,7 @@ static void make_rows(void)
 
 	for (unsigned i = 0; i < ROWS; i++)
 		for (unsigned k = 0; k < EMU_FORMS_ROW; k++) {
-			x ^= x << 13;
-			x ^= x >> 7;
-			x ^= x << 17;
+			xorshift(&x);
 			rows[i][k] = k == 2  ? counts[(i * 3 + 4) % 8]
 				     : x & 3 ? special[(x >> 8) % (sizeof(special) / 8)]
 					     : x;
@@ -657,31 +652,31 @@ static void check_forms(const char *name, form_fn *fn)
 	assert_int_equal(y.ends[EMU_CODE], 1);
 }
 
-static void forms(void **state)
+TEST(forms)
 {
 	check_forms("forms", emu_forms);
 }
 
-static void forms_bmi(void **state)
+TEST(forms_bmi)
 {
 	if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
 		skip();
 	check_forms("forms_bmi", emu_forms_bmi);
 }
 
-static void forms_norule(void **state)
+TEST(forms_norule)
 {
 	check_forms("forms_norule", emu_forms_norule);
 }
 
-static void forms_norule_new(void **state)
+TEST(forms_norule_new)
 {
 	if (!__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("avx512f"))
 		skip();
 	check_forms("norule_new", emu_forms_norule_new);
 }
 
-static void forms_xsave(void **state)
+TEST(forms_xsave)
 {
 	unsigned a, b, c, d;
 
@@ -693,17 +688,6 @@ static void forms_xsave(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(forms),        cmocka_unit_test(forms_bmi),
-		cmocka_unit_test(forms_norule), cmocka_unit_test(forms_norule_new),
-		cmocka_unit_test(forms_xsave),  cmocka_unit_test(program_start),
-		cmocka_unit_test(jpeg),         cmocka_unit_test(zlib),
-		cmocka_unit_test(xml),          cmocka_unit_test(kv),
-		cmocka_unit_test(json),         cmocka_unit_test(bwt),
-		cmocka_unit_test(motion),       cmocka_unit_test(python),
-		cmocka_unit_test(perl),
-	};
-
 	elf_version(EV_CURRENT);
 	verbose = getenv("EMU_VERBOSE");
 	if (argc > 1) {
@@ -718,5 +702,5 @@ int main(int argc, char **argv)
 		print_tally(name_of(argv + 1), &y);
 		return rc || y.wrong || y.path_wrong;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return RUN_TESTS(NULL, NULL);
 }

@@ -4,16 +4,12 @@
  * never run, only read, and looked at where its label _at stands.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "emu/emu_priv.h"
+#include "unit/unit.h"
 
 #define CODE(name, text)                                                                                               \
 	__asm__(".pushsection .text\n" #name ":\n" text "\nret\n" #name "_end:\n.popsection");                         \
@@ -110,7 +106,7 @@ static void all_are(unsigned n, unsigned bytes, uint8_t value)
 	}
 }
 
-static void t_registers(void **state)
+TEST(t_registers)
 {
 	LOOK(from_register);
 	all_are(0, 16, 0x41);
@@ -119,7 +115,7 @@ static void t_registers(void **state)
 	assert_int_equal(s.v[0].known, 0);
 }
 
-static void t_nothing(void **state)
+TEST(t_nothing)
 {
 	LOOK(zero_in_loop);
 	all_are(0, 16, 0);
@@ -138,7 +134,7 @@ static void t_nothing(void **state)
 	assert_int_equal(s.v[0].known, 0);
 }
 
-static void t_memory(void **state)
+TEST(t_memory)
 {
 	LOOK(from_memory);
 	assert_true((s.v[0].known & s.v[1].known & 0xffff) == 0xffff);
@@ -158,7 +154,7 @@ static void t_memory(void **state)
 	constants = false;
 }
 
-static void t_masks(void **state)
+TEST(t_masks)
 {
 	LOOK(into_mask);
 	assert_true(s.k_known == 2 && s.k[1] == 0xffffffff);
@@ -167,16 +163,4 @@ static void t_masks(void **state)
 	all_are(20, 64, 255);
 	all_are(3, 4, 255);
 	assert_true(s.v[3].known == ~0ull && !s.v[3].b[4]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_registers),
-		cmocka_unit_test(t_nothing),
-		cmocka_unit_test(t_memory),
-		cmocka_unit_test(t_masks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

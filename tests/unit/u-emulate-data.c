@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Data that bursts saw: what the recorder adds up and writes, what is made of it, and what that does to a flow. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "record/emulate_data.h"
@@ -18,6 +13,7 @@
 #include "store/read.h"
 #include "unit/fake_code.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 /* ---- what the recorder writes ---- */
 
@@ -191,7 +187,7 @@ static void see(struct seen *s)
 	store_reader_free(r);
 }
 
-static void bursts_are_added_up(void **state)
+TEST_WITH(bursts_are_added_up, new_path, remove_path)
 {
 	struct seen s = { .rounds = ROUNDS };
 
@@ -212,7 +208,7 @@ static void bursts_are_added_up(void **state)
 	assert_int_equal(s.stores, 3); /* written over and over, left once */
 }
 
-static void what_was_taken_back_was_no_access(void **state)
+TEST_WITH(what_was_taken_back_was_no_access, new_path, remove_path)
 {
 	struct seen s = { .rounds = ROUNDS };
 
@@ -225,7 +221,7 @@ static void what_was_taken_back_was_no_access(void **state)
 }
 
 /* More than is followed at once. How often it ran and what it moved would count it as one drawn by time. */
-static void a_segment_tells_who_wrote_and_nothing_of_volume(void **state)
+TEST_WITH(a_segment_tells_who_wrote_and_nothing_of_volume, new_path, remove_path)
 {
 	enum { LONG = 10000 };
 	struct seen s = { .rounds = LONG };
@@ -242,7 +238,7 @@ static void a_segment_tells_who_wrote_and_nothing_of_volume(void **state)
 	assert_int_equal(s.stores, 2);
 }
 
-static void parts_add_up_to_all(void **state)
+TEST_WITH(parts_add_up_to_all, new_path, remove_path)
 {
 	struct seen s = { .rounds = ROUNDS };
 
@@ -268,7 +264,7 @@ static void parts_add_up_to_all(void **state)
 
 /* ---- what is made of it ---- */
 
-static void those_that_cannot_look_back_tell_nothing(void **state)
+TEST(those_that_cannot_look_back_tell_nothing)
 {
 	struct in_site sites[3] = { { .func = 7 }, { .func = 8 }, { .func = 9 } };
 	struct in_burst_site met[2] = { { .site = 0, .bursts = 9 }, { .site = 1, .bursts = 9 } };
@@ -416,7 +412,7 @@ static void load(struct flow_input *in, int bursts)
 	assert_int_equal(flow_input_load(in, path, &o, &e), 0);
 }
 
-static void bursts_know_who_wrote_just_before(void **state)
+TEST_WITH(bursts_know_who_wrote_just_before, new_path, remove_path)
 {
 	struct flow_input in;
 
@@ -453,7 +449,7 @@ static double width(int bursts, const char *producer)
 	return v;
 }
 
-static void bursts_that_differ_make_intervals_wide(void **state)
+TEST_WITH(bursts_that_differ_make_intervals_wide, new_path, remove_path)
 {
 	double alike = width(PARTS_ALIKE, "writer_b"), apart = width(PARTS_APART, "writer_b");
 
@@ -461,19 +457,4 @@ static void bursts_that_differ_make_intervals_wide(void **state)
 	assert_true(alike > 0.015 && alike < 0.045);
 	/* five parts of ten, each in or out: .63 of a share near one half; 40 refits tell that within a fifth */
 	assert_true(apart > 0.1 && apart < 0.24);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(bursts_are_added_up, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(what_was_taken_back_was_no_access, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_segment_tells_who_wrote_and_nothing_of_volume, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(parts_add_up_to_all, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(bursts_that_differ_make_intervals_wide, new_path, remove_path),
-		cmocka_unit_test(those_that_cannot_look_back_tell_nothing),
-		cmocka_unit_test_setup_teardown(bursts_know_who_wrote_just_before, new_path, remove_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

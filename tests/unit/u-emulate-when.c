@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* When bursts begin: as often as both budgets allow, and by chance. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "record/emulate_when.h"
+#include "unit/unit.h"
 
 #define PERIOD 10e6 /* ns of CPU time a sample: 100 a second, of a target that runs all the time */
 #define SECONDS 2000
@@ -50,7 +46,7 @@ static struct outcome run(int per_second, double part, double target_part, doubl
 	return o;
 }
 
-static void own_time_is_bounded(void **state)
+TEST(own_time_is_bounded)
 {
 	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3);
 
@@ -59,7 +55,7 @@ static void own_time_is_bounded(void **state)
 	assert_true(fabs(o.bursts - 10) < 0.5 && fabs(o.after - 0.1) < 0.02);
 }
 
-static void so_is_the_target_s(void **state)
+TEST(so_is_the_target_s)
 {
 	struct outcome o = run(PER_SECOND, 1, 0.002, 1e5, 100e3);
 
@@ -70,14 +66,14 @@ static void so_is_the_target_s(void **state)
 	assert_true(o.bursts * SECONDS <= 1);
 }
 
-static void where_both_suffice_every_sample_has_one(void **state)
+TEST(where_both_suffice_every_sample_has_one)
 {
 	struct outcome o = run(PER_SECOND, 1, 1, 1e5, 1e5);
 
 	assert_true(o.bursts > 0.99 * PER_SECOND);
 }
 
-static void a_target_that_mostly_sleeps_has_as_many_from_fewer_samples(void **state)
+TEST(a_target_that_mostly_sleeps_has_as_many_from_fewer_samples)
 {
 	struct outcome o = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
 
@@ -85,7 +81,7 @@ static void a_target_that_mostly_sleeps_has_as_many_from_fewer_samples(void **st
 	assert_true(fabs(o.after - 0.5) < 0.03);
 }
 
-static void the_next_one_is_awaited_for_as_long_as_it_takes(void **state)
+TEST(the_next_one_is_awaited_for_as_long_as_it_takes)
 {
 	struct outcome o = run(PER_SECOND, 0.05, 1, 5e6, 1e3), rare = run(PER_SECOND / 5, 0.05, 1, 5e6, 1e3);
 
@@ -94,25 +90,11 @@ static void the_next_one_is_awaited_for_as_long_as_it_takes(void **state)
 	assert_true(fabs(rare.wait - (1 / rare.bursts - 5.0 / PER_SECOND)) < 0.005);
 }
 
-static void both_budgets_pay(void **state)
+TEST(both_budgets_pay)
 {
 	struct emulate_when w;
 
 	emulate_when_begin(&w, .01, .002, PERIOD, 42);
 	assert_float_equal(emulate_when_paid(&w, 1e6, 1e3), 1e8, 1);
 	assert_float_equal(emulate_when_paid(&w, 1e3, 1e6), 5e8, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(both_budgets_pay),
-		cmocka_unit_test(own_time_is_bounded),
-		cmocka_unit_test(so_is_the_target_s),
-		cmocka_unit_test(where_both_suffice_every_sample_has_one),
-		cmocka_unit_test(a_target_that_mostly_sleeps_has_as_many_from_fewer_samples),
-		cmocka_unit_test(the_next_one_is_awaited_for_as_long_as_it_takes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

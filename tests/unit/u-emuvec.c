@@ -7,11 +7,7 @@
  */
 #include <Zydis/Zydis.h>
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +17,10 @@
 #include <unistd.h>
 #include <asm/prctl.h>
 #include <dlfcn.h>
-#include <cmocka.h>
 
 #include "emu/emu_vec_priv.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 #define MEM_AT 1024 /* of the operand in its page */
 #define WINDOW 128  /* bytes of memory that are compared */
@@ -90,10 +87,7 @@ static uint64_t seed = 0x9e3779b97f4a7c15;
 
 static uint64_t rnd(void)
 {
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed * 0x2545f4914f6cdd1d;
+	return xorshift(&seed) * 0x2545f4914f6cdd1d;
 }
 
 static unsigned below(unsigned n)
@@ -522,7 +516,7 @@ static struct tally try_mnemonic(ZydisMnemonic m)
 	return t;
 }
 
-static void t_forms(void **state)
+TEST(t_forms)
 {
 	struct sigaction sa = { .sa_handler = on_illegal }, before;
 	struct tally all = { 0 };
@@ -608,7 +602,7 @@ static void begin_idle(uint64_t si)
 	memset(idle.v[4].b, 0xaa, EMU_VEC_BYTES);
 }
 
-static void t_edges(void **state)
+TEST(t_edges)
 {
 	uint64_t last = (uint64_t)(uintptr_t)page + EMU_PAGE - 4, known;
 	uint8_t buf[4];
@@ -646,7 +640,7 @@ static void t_edges(void **state)
 	assert_true(idle.v[3].known == ~0xfull);
 }
 
-static void t_unknown_address(void **state)
+TEST(t_unknown_address)
 {
 	uint64_t known;
 	uint8_t buf[64];
@@ -661,7 +655,7 @@ static void t_unknown_address(void **state)
 	assert_memory_equal(buf, page, 64);
 }
 
-static void t_known_of_unknown(void **state)
+TEST(t_known_of_unknown)
 {
 	begin_idle((uint64_t)(uintptr_t)page);
 	assert_int_equal(DO(clear), EMU_OK);
@@ -723,7 +717,7 @@ static bool own_page(void *ctx, uint64_t addr, uint8_t *buf)
 	return own_code(ctx, addr, buf, EMU_PAGE) == EMU_PAGE;
 }
 
-static void t_strings(void **state)
+TEST(t_strings)
 {
 	typedef uint64_t function(void *a, uint64_t b, uint64_t n);
 	enum { NOWHERE = 0x1000 };
@@ -790,7 +784,7 @@ static bool any_page(void *ctx, uint64_t addr, uint8_t *buf)
 }
 
 /* A run that touches more pages than there is room for keeps what it has. */
-static void t_many_pages(void **state)
+TEST(t_many_pages)
 {
 	struct emu_env env = { .code = own_code, .page = any_page };
 	uint64_t regs[WREG_MAX] = { [WREG_SI] = 1ull << 40, [WREG_IP] = (uint64_t)(uintptr_t)walk };
@@ -829,11 +823,5 @@ static int teardown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(t_forms),           cmocka_unit_test(t_edges),
-		cmocka_unit_test(t_unknown_address), cmocka_unit_test(t_known_of_unknown),
-		cmocka_unit_test(t_strings),         cmocka_unit_test(t_many_pages),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return RUN_TESTS(setup, teardown);
 }

@@ -6,20 +6,17 @@
  */
 #include <link.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "flow/bursts.h"
 #include "flow/input.h"
 #include "flow/threads.h"
 #include "flow/unlocated_loads.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 #define PERIOD 1000000
 #define PID 77
@@ -241,7 +238,7 @@ static void stalled_loop(void)
 	loads(TAIL, runs_tail, TIMED);
 }
 
-static void a_stall_does_not_make_a_load_more_frequent(void **state)
+TEST(a_stall_does_not_make_a_load_more_frequent)
 {
 	struct flow_input in;
 	double head, tail;
@@ -257,7 +254,7 @@ static void a_stall_does_not_make_a_load_more_frequent(void **state)
 	flow_input_release(&in);
 }
 
-static void loads_that_no_sample_met_are_there(void **state)
+TEST(loads_that_no_sample_met_are_there)
 {
 	struct flow_input in;
 	uint64_t addr = 0;
@@ -282,7 +279,7 @@ static void loads_that_no_sample_met_are_there(void **state)
 }
 
 /* A structure of the caller, by a register that does not say so: bursts saw where it lay. */
-static void what_bursts_saw_on_the_stack_is_there(void **state)
+TEST(what_bursts_saw_on_the_stack_is_there)
 {
 	const struct fmt_burst_site seen = { .id = 1,
 					     .module = MODULE,
@@ -314,7 +311,7 @@ static void what_bursts_saw_on_the_stack_is_there(void **state)
 	flow_input_release(&in);
 }
 
-static void a_caller_runs_as_often_as_what_it_calls(void **state)
+TEST(a_caller_runs_as_often_as_what_it_calls)
 {
 	struct flow_input in;
 	double inner, outer;
@@ -329,7 +326,7 @@ static void a_caller_runs_as_often_as_what_it_calls(void **state)
 	flow_input_release(&in);
 }
 
-static void what_was_counted_or_copied_keeps_its_weight(void **state)
+TEST(what_was_counted_or_copied_keeps_its_weight)
 {
 	struct flow_input in;
 	double head = 0, other = 0;
@@ -392,7 +389,7 @@ static void counted_loop(uint32_t id, const char *from, const char *to, unsigned
 }
 
 /* Two loops that turn as often: one waits for its divisions and has more of the samples, but not more of the loads. */
-static void what_was_counted_decides_for_code_that_divides(void **state)
+TEST(what_was_counted_decides_for_code_that_divides)
 {
 	struct flow_input in;
 	double plain, divide;
@@ -432,7 +429,7 @@ static uint32_t site(const struct flow_input *in, const char *at)
 }
 
 /* Every fourth turn of the loop has a body, which no sample met: in half of the parts every other has, in half none. */
-static void bursts_tell_what_blocks_ran(void **state)
+TEST(bursts_tell_what_blocks_ran)
 {
 	static const char *const at[] = { runs_head, runs_body, runs_tail };
 	static const double runs[] = { 1000, 250, 1000 };
@@ -481,7 +478,7 @@ static void bursts_tell_what_blocks_ran(void **state)
 	flow_input_release(&in);
 }
 
-static void without_the_code_weights_stay(void **state)
+TEST(without_the_code_weights_stay)
 {
 	static const struct {
 		const char *file;
@@ -501,7 +498,7 @@ static void without_the_code_weights_stay(void **state)
 	}
 }
 
-static void without_time_samples_weights_stay(void **state)
+TEST(without_time_samples_weights_stay)
 {
 	struct flow_input in;
 
@@ -515,17 +512,5 @@ static void without_time_samples_weights_stay(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stall_does_not_make_a_load_more_frequent),
-		cmocka_unit_test(loads_that_no_sample_met_are_there),
-		cmocka_unit_test(what_bursts_saw_on_the_stack_is_there),
-		cmocka_unit_test(a_caller_runs_as_often_as_what_it_calls),
-		cmocka_unit_test(what_was_counted_or_copied_keeps_its_weight),
-		cmocka_unit_test(what_was_counted_decides_for_code_that_divides),
-		cmocka_unit_test(bursts_tell_what_blocks_ran),
-		cmocka_unit_test(without_the_code_weights_stay),
-		cmocka_unit_test(without_time_samples_weights_stay),
-	};
-
-	return cmocka_run_group_tests(tests, set_up, clear_up);
+	return RUN_TESTS(set_up, clear_up);
 }

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The driver's side of the exact engine: what an instruction is, streams that are damaged, logs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +12,9 @@
 #include "exact/dumplog.h"
 #include "exact/kelog.h"
 #include "store/read.h"
+#include "unit/unit.h"
 
-static void kinds(void **state)
+TEST(kinds)
 {
 	static const struct {
 		const char *text;
@@ -102,7 +98,7 @@ static unsigned cost(const char *code, size_t len)
 }
 
 /* Division and root are what makes code slow, however they are encoded; an approximate root is not. */
-static void costs(void **state)
+TEST(costs)
 {
 	unsigned add = cost("\x48\x01\xc8", 3), wide = cost("\x48\xf7\xf1", 3), narrow = cost("\xf7\xf1", 2);
 	unsigned divps = cost("\x0f\x5e\xc1", 3), addps = cost("\x0f\x58\xc1", 3);
@@ -208,7 +204,7 @@ static int convert(size_t n, struct exact_result *res, uint64_t *bytes, char *na
 	return err;
 }
 
-static void last_snapshot_counts(void **state)
+TEST(last_snapshot_counts)
 {
 	struct exact_result res;
 	uint64_t bytes;
@@ -222,7 +218,7 @@ static void last_snapshot_counts(void **state)
 	assert_string_equal(name, "hot");
 }
 
-static void every_cut(void **state)
+TEST(every_cut)
 {
 	struct exact_result res;
 	uint64_t bytes;
@@ -242,7 +238,7 @@ static void every_cut(void **state)
 	assert_true(checkpoint);
 }
 
-static void every_flip(void **state)
+TEST(every_flip)
 {
 	struct exact_result res;
 	uint64_t bytes;
@@ -257,7 +253,7 @@ static void every_flip(void **state)
 	}
 }
 
-static void logs(void **state)
+TEST(logs)
 {
 	struct ke_head h = { KE_MAGIC, KE_VERSION, KE_XFERS, 4, 24 };
 	struct ke_xfer x[2] = { { 3, 1, 16384 }, { 3, 2, 7 } };
@@ -295,7 +291,7 @@ static __attribute__((noinline)) int with_locals(int n)
 	return planted_array[0];
 }
 
-static void frame_variables(void **state)
+TEST(frame_variables)
 {
 	struct locals *l = locals_open("/proc/self/exe");
 	struct frame_local v[16];
@@ -313,15 +309,4 @@ static void frame_variables(void **state)
 #ifndef __SANITIZE_ADDRESS__ /* which moves arrays away from the frame */
 	assert_true(found);
 #endif
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kinds),           cmocka_unit_test(costs),      cmocka_unit_test(last_snapshot_counts),
-		cmocka_unit_test(every_cut),       cmocka_unit_test(every_flip), cmocka_unit_test(logs),
-		cmocka_unit_test(frame_variables),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

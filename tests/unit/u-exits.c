@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a function of a file begins, as asked of places that a target names: of this program's own file. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "kmod-free/elfsym.h"
 #include "offload/exits.h"
+#include "unit/unit.h"
 
 int planted_function(int x);
 __attribute__((noinline)) int planted_function(int x)
@@ -25,7 +21,7 @@ static int on_symbol(void *ctx, const struct elfsym *s)
 	return 0;
 }
 
-static void only_its_first_byte_begins_a_function(void **state)
+TEST(only_its_first_byte_begins_a_function)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct exits_file *f = exits_open(fd, NULL);
@@ -45,11 +41,4 @@ static void only_its_first_byte_begins_a_function(void **state)
 	assert_false(exits_begins(f, 1ull << 40));
 	exits_close(f);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(only_its_first_byte_begins_a_function) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

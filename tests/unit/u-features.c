@@ -5,7 +5,7 @@
 #include "unit/temp_folder.h"
 
 /* sysfs names a PMU type that no kernel has, so nothing opens: the encoding is shown, with what to do. */
-static void skylake_without_a_pmu(void **state)
+TEST_WITH(skylake_without_a_pmu, new_root, remove_root)
 {
 	struct feature f = { .name = "pebs" };
 	const struct pmu_cpu cpu = { .arch = PMU_X86_INTEL, .family = 6, .model = 85 };
@@ -20,7 +20,7 @@ static void skylake_without_a_pmu(void **state)
 	assert_true(*f.means && *f.enable);
 }
 
-static void ibs_by_its_sysfs_type(void **state)
+TEST_WITH(ibs_by_its_sysfs_type, new_root, remove_root)
 {
 	struct feature f = { .name = "ibs" };
 	const struct pmu_cpu cpu = { .arch = PMU_X86_AMD, .family = 0x19, .model = 1 };
@@ -38,7 +38,7 @@ static void ibs_by_its_sysfs_type(void **state)
 	assert_true(*f.enable);
 }
 
-static void another_vendor(void **state)
+TEST_WITH(another_vendor, new_root, remove_root)
 {
 	struct feature f = { .name = "spe" };
 	const struct pmu_cpu cpu = { .arch = PMU_X86_AMD, .family = 0x19, .model = 1 };
@@ -49,7 +49,7 @@ static void another_vendor(void **state)
 	assert_int_equal(*f.enable, 0);
 }
 
-static void names_are_unique_and_states_have_words(void **state)
+TEST(names_are_unique_and_states_have_words)
 {
 	struct features f;
 
@@ -64,15 +64,4 @@ static void names_are_unique_and_states_have_words(void **state)
 		for (int t = FEATURE_UNKNOWN; t < s; t++)
 			assert_string_not_equal(feature_state_str((enum feature_state)s),
 						feature_state_str((enum feature_state)t));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(skylake_without_a_pmu, new_root, remove_root),
-		cmocka_unit_test_setup_teardown(ibs_by_its_sysfs_type, new_root, remove_root),
-		cmocka_unit_test_setup_teardown(another_vendor, new_root, remove_root),
-		cmocka_unit_test(names_are_unique_and_states_have_words),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where in a structure an instruction reads or writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "code/field.h"
 #include "format.h"
+#include "unit/unit.h"
 
 static int32_t field_of_bytes(const uint8_t *bytes, size_t n)
 {
@@ -19,7 +14,7 @@ static int32_t field_of_bytes(const uint8_t *bytes, size_t n)
 
 #define FIELD(...) field_of_bytes((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
 
-static void the_distance_from_a_pointer(void **state)
+TEST(the_distance_from_a_pointer)
 {
 	assert_int_equal(FIELD(0x48, 0x8b, 0x48, 0x10),
 			 0x10 * FMT_FIELD_BYTE + FMT_FIELD_KNOWN);                          /* mov rcx, [rax+16] */
@@ -32,7 +27,7 @@ static void the_distance_from_a_pointer(void **state)
 			 8 * FMT_FIELD_BYTE + FMT_FIELD_INDEXED + FMT_FIELD_KNOWN);
 }
 
-static void what_is_of_no_structure(void **state)
+TEST(what_is_of_no_structure)
 {
 	assert_int_equal(FIELD(0x48, 0x8b, 0x44, 0x24, 0x08), 0);             /* mov rax, [rsp+8] */
 	assert_int_equal(FIELD(0x48, 0x8b, 0x05, 0x00, 0x01, 0x00, 0x00), 0); /* mov rax, [rip+256] */
@@ -41,14 +36,4 @@ static void what_is_of_no_structure(void **state)
 	assert_int_equal(FIELD(0x48, 0x01, 0xc8), 0);                         /* add rax, rcx */
 	assert_int_equal(FIELD(0x48, 0x8b, 0x80, 0x00, 0x00, 0x00, 0x7f), 0); /* mov rax, [rax+0x7f000000] */
 	assert_int_equal(FIELD(0x8b, 0x04, 0x25, 0x00, 0x10, 0x00, 0x00), 0); /* mov eax, [0x1000] */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_distance_from_a_pointer),
-		cmocka_unit_test(what_is_of_no_structure),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,14 @@
  * The fit against planted truth: 22 sizes, 5 calls each, noise, wild outliers, a fixed host cost.
  * scripts/logca-synthetic runs the same with 200 draws (LOGCA_DRAWS=200) and prints the table.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model/fit.h"
 #include "unit/sized.h"
+#include "unit/unit.h"
 #include "unit/xorshift.h"
 
 static double between(double lo, double hi)
@@ -239,7 +234,7 @@ static void within_row(const struct row *r, double slack, double C, double fixed
 	assert_true(r->A_far <= .074 * slack);
 }
 
-static void synthetic_table(void **state)
+TEST(synthetic_table)
 {
 	int n = draws();
 	struct row even = synthetic(n, .20, EVEN, false, 20260101),
@@ -287,7 +282,7 @@ static void synthetic_table(void **state)
 /* A line-speed device: 2 us and 0.3 ns/B before it computes 31 times faster; beta within the rule. */
 static const struct logca worker = { .o = 2000, .L = .3, .C = 1.58, .A = 31, .beta = 1.011, .kind = LOGCA_DEP };
 
-static void zero_work_separates(void **state)
+TEST(zero_work_separates)
 {
 	struct points pts;
 	struct fit f;
@@ -311,7 +306,7 @@ static void zero_work_separates(void **state)
 	points_release(&pts);
 }
 
-static void submit_separates(void **state)
+TEST(submit_separates)
 {
 	struct logca p = { .o = 140, .L = 20150, .C = 1.58, .A = 31, .beta = 1.011 };
 	struct points pts;
@@ -332,7 +327,7 @@ static void submit_separates(void **state)
 }
 
 /* A submission that copies grows with the size like the offload itself: its time is not o. */
-static void blocking_submit(void **state)
+TEST(blocking_submit)
 {
 	struct logca p = { .o = 5000, .L = .2, .C = 2, .A = 20, .beta = 1.3, .kind = LOGCA_DEP };
 	struct points pts;
@@ -354,7 +349,7 @@ static void blocking_submit(void **state)
 }
 
 /* Intervals hold the truth about as often as they say; fixed seeds, so no flicker. */
-static void coverage(void **state)
+TEST(coverage)
 {
 	struct fit_opts opts = fit_defaults;
 	int held_A = 0, held_g1 = 0, held_fixed = 0, n = SIZED(20, 5);
@@ -383,7 +378,7 @@ static void coverage(void **state)
 	assert_in_range(held_fixed, n * 6 / 10, n);
 }
 
-static void unbounded(void **state)
+TEST(unbounded)
 {
 	struct logca p = { .o = 5000, .C = .02, .A = INFINITY, .beta = 1.2 };
 	int open = 0, n = SIZED(10, 3);
@@ -403,7 +398,7 @@ static void unbounded(void **state)
 	assert_in_range(open, n * 7 / 10, n);
 }
 
-static void segments(void **state)
+TEST(segments)
 {
 	struct fit_segment seg[FIT_STRETCHES];
 	struct points pts = { .unit = "ns" };
@@ -438,7 +433,7 @@ static void segments(void **state)
 }
 
 /* Every eighth call 30 times too long: preempted calls that nobody flagged. */
-static void wild_calls(void **state)
+TEST(wild_calls)
 {
 	struct logca p = { .o = 5000, .C = 2, .A = 20, .beta = 1.3 };
 	struct points pts = { .unit = "ns" };
@@ -467,7 +462,7 @@ static int parse(const char *csv, struct points *pts, struct err *e)
 	return points_parse_csv(pts, csv, strlen(csv), e);
 }
 
-static void csv(void **state)
+TEST(csv)
 {
 	static const char *const bad[] = {
 		"",
@@ -514,7 +509,7 @@ static void csv(void **state)
 	points_release(&pts);
 }
 
-static void refusals(void **state)
+TEST(refusals)
 {
 	struct points pts;
 	struct fit f;
@@ -552,7 +547,7 @@ static void refusals(void **state)
 	points_release(&pts);
 }
 
-static void padding(void **state)
+TEST(padding)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
@@ -579,21 +574,7 @@ static void padding(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(synthetic_table),
-		cmocka_unit_test(zero_work_separates),
-		cmocka_unit_test(submit_separates),
-		cmocka_unit_test(blocking_submit),
-		cmocka_unit_test(coverage),
-		cmocka_unit_test(unbounded),
-		cmocka_unit_test(wild_calls),
-		cmocka_unit_test(segments),
-		cmocka_unit_test(csv),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(padding),
-	};
-
 	if (argc > 1) /* scripts/logca-synthetic: the table alone */
 		cmocka_set_test_filter("synthetic_table");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return RUN_TESTS(NULL, NULL);
 }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Rows of a profile for ClickHouse, what its server answers, and what changed between two times of a fleet. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "daemon/clickhouse.h"
 #include "daemon/fleet.h"
+#include "unit/unit.h"
 
-static void urls_are_read_or_refused(void **state)
+TEST(urls_are_read_or_refused)
 {
 	static const char *const wrong[] = { "",
 					     "https://a:1",
@@ -52,7 +49,7 @@ static unsigned status_of(const char *text, char *body)
 	return status;
 }
 
-static void answers_are_taken_apart(void **state)
+TEST(answers_are_taken_apart)
 {
 	char body[400];
 
@@ -84,7 +81,7 @@ static void rows_of(const char *report, const char *flow, const char *offload, c
 		buf_addch(&rows[t], 0);
 }
 
-static void a_profile_becomes_rows(void **state)
+TEST(a_profile_becomes_rows)
 {
 	static const char report[] =
 		"{\"duration_ns\": 100000000000, \"samples\": 500, \"lost\": null, "
@@ -116,7 +113,7 @@ static void a_profile_becomes_rows(void **state)
 }
 
 /* Of a candidate its best option, as what would be saved; of stacks the largest, and the rest as one. */
-static void rows_are_inserted_by_names_of_columns(void **state)
+TEST(rows_are_inserted_by_names_of_columns)
 {
 	AUTO_BUF(all);
 
@@ -138,7 +135,7 @@ static void rows_are_inserted_by_names_of_columns(void **state)
 	assert_non_null(strstr(all.data, "producer, consumer, bytes, low, high, share) "));
 }
 
-static void advice_and_stacks_become_rows(void **state)
+TEST(advice_and_stacks_become_rows)
 {
 	static const char advice[] =
 		"{\"candidates\": [{\"name\": \"f\", \"options\": [{\"accelerator\": \"soc/f\", \"verdict\": \"offload\", "
@@ -171,7 +168,7 @@ static void advice_and_stacks_become_rows(void **state)
 }
 
 /* Nine hosts alike but for one; a function that one host alone has; one that all have differently. */
-static void hosts_that_differ_are_found(void **state)
+TEST(hosts_that_differ_are_found)
 {
 	struct fleet_function at[] = {
 		{ .function = "f", .object = "o", .host = "a", .share = 0.10 },
@@ -275,7 +272,7 @@ static void regressions_found(double drift, unsigned *alarms_cnt, unsigned *find
 	*finds_cnt = finds;
 }
 
-static void a_regression_is_found_and_equal_fleets_are_equal(void **state)
+TEST(a_regression_is_found_and_equal_fleets_are_equal)
 {
 	unsigned alarms, finds;
 
@@ -288,7 +285,7 @@ static void a_regression_is_found_and_equal_fleets_are_equal(void **state)
 	assert_true(finds >= 130);
 }
 
-static void time_that_moved_within_an_object_is_no_gain(void **state)
+TEST(time_that_moved_within_an_object_is_no_gain)
 {
 	struct fleet_functions f = compare(0, 0.004, 0);
 
@@ -300,7 +297,7 @@ static void time_that_moved_within_an_object_is_no_gain(void **state)
 	fleet_release(&f);
 }
 
-static void one_host_tells_no_change(void **state)
+TEST(one_host_tells_no_change)
 {
 	struct fleet_functions f = { .hosts = 1, .count = 1 };
 
@@ -311,21 +308,4 @@ static void one_host_tells_no_change(void **state)
 	fleet_judge(&f);
 	assert_int_equal(f.at->verdict, FLEET_NOISE);
 	fleet_release(&f);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(urls_are_read_or_refused),
-		cmocka_unit_test(answers_are_taken_apart),
-		cmocka_unit_test(a_profile_becomes_rows),
-		cmocka_unit_test(rows_are_inserted_by_names_of_columns),
-		cmocka_unit_test(hosts_that_differ_are_found),
-		cmocka_unit_test(advice_and_stacks_become_rows),
-		cmocka_unit_test(a_regression_is_found_and_equal_fleets_are_equal),
-		cmocka_unit_test(time_that_moved_within_an_object_is_no_gain),
-		cmocka_unit_test(one_host_tells_no_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Executions from the time of blocks: the laws of flow hold, a stall does not spread, nonsense is refused. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "unit/sized.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 #include "volume/flow_balance.h"
 
 #define PERIOD 1e6
@@ -22,7 +19,7 @@ static void about(double value, double want, double tolerance)
 }
 
 /* Entry, loop of a header and a body, exit; the body's load takes all of the loop's samples. */
-static void a_loop_runs_as_one(void **state)
+TEST(a_loop_runs_as_one)
 {
 	struct flow_balance_node node[] = { { 10e6, 10, 0 }, { 0, 6, 0 }, { 120e6, 6, 0 }, { 10e6, 10, 0 } };
 	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 2, 2, 0 }, { 3, 2, 0 }, { 1, 3, 0 } };
@@ -37,7 +34,7 @@ static void a_loop_runs_as_one(void **state)
 }
 
 /* A caller without a sample runs as often as what it calls. */
-static void calls_tie_functions(void **state)
+TEST(calls_tie_functions)
 {
 	struct flow_balance_node node[] = { { 0, 8, 0 }, { 100e6, 5, 0 } };
 	struct flow_balance_edge edge[] = { { 0, 0, 0 }, { 1, 1, 0 }, { 1, 2, 100 } };
@@ -50,7 +47,7 @@ static void calls_tie_functions(void **state)
 }
 
 /* Two ways of which only one has samples: nothing may flow backwards on the other. */
-static void nothing_runs_less_than_never(void **state)
+TEST(nothing_runs_less_than_never)
 {
 	struct flow_balance_node node[] = { { 1e6, 10, 0 }, { 0, 1, 0 }, { 300e6, 2, 0 }, { 2e6, 7, 0 } };
 	struct flow_balance_edge edge[] = {
@@ -67,7 +64,7 @@ static void nothing_runs_less_than_never(void **state)
 	assert_true(node[2].runs > 5 * node[0].runs);
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	struct flow_balance_node node[] = { { 1, 1, 0 } };
 	struct flow_balance_edge edge[] = { { 0, 0, 0 } };
@@ -89,7 +86,7 @@ static void nonsense_is_refused(void **state)
 }
 
 /* Any graph: an answer without NaN or negative counts. */
-static void any_graph_has_an_answer(void **state)
+TEST(any_graph_has_an_answer)
 {
 	uint64_t x = 88172645463325252ull;
 
@@ -101,17 +98,17 @@ static void any_graph_has_an_answer(void **state)
 		double sum = 0;
 
 		for (int i = 0; i < 40; i++) {
-			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			xorshift(&x);
 			node[i] = (struct flow_balance_node){ x % 3 ? (double)(x % 1000) * 1e6 : 0,
 							      (double)(x >> 20 & 15), 0 };
 			sum += node[i].time;
 		}
 		for (int i = 0; i < 60; i++) {
-			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			xorshift(&x);
 			group[i].from = x % 10 ? (uint32_t)(x >> 8) % 40 : SMOOTH_NONE;
 		}
 		for (int i = 0; i < 120; i++) {
-			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			xorshift(&x);
 			edge[i] = (struct flow_balance_edge){ (uint32_t)(x % 40), (uint32_t)(x >> 20) % 60,
 							      (double)(x >> 40 & 3) };
 		}
@@ -140,7 +137,7 @@ static double cpu_of(uint32_t functions)
 		};
 
 		for (uint32_t b = 0; b < 4; b++) {
-			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			xorshift(&x);
 			node[n + b] = (struct flow_balance_node){ x % 3 ? 0 : (double)(x >> 8 & 31) * PERIOD, 6, 0 };
 			group[g + 1 + b].from = n + b;
 		}
@@ -149,7 +146,7 @@ static double cpu_of(uint32_t functions)
 		group[g + 4].from = n + 2;
 		memcpy(&edge[8 * f], own, sizeof(own));
 		for (uint32_t c = 0; c < 3; c++) {
-			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			xorshift(&x);
 			edge[8 * f + 5 + c] = (struct flow_balance_edge){ 4 * (uint32_t)(x % functions), g + 4, 0 };
 		}
 	}
@@ -168,7 +165,7 @@ static double cpu_of(uint32_t functions)
 
 /* The number of steps has a bound and a step passes each edge once: ten times as much code, 50,000 functions, takes at
  * most twenty times as long (caches, other load), where a solver that is quadratic would take a hundred. */
-static void time_grows_with_the_code(void **state)
+TEST(time_grows_with_the_code)
 {
 	double small = cpu_of(FEW), large = cpu_of(10 * FEW);
 
@@ -178,15 +175,4 @@ static void time_grows_with_the_code(void **state)
 		large = fmin(large, cpu_of(10 * FEW));
 	if (large > 20 * small)
 		fail_msg("%d functions take %.2f s, %d %.2f s", 10 * FEW, large, FEW, small);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_loop_runs_as_one),           cmocka_unit_test(calls_tie_functions),
-		cmocka_unit_test(nothing_runs_less_than_never), cmocka_unit_test(nonsense_is_refused),
-		cmocka_unit_test(any_graph_has_an_answer),      cmocka_unit_test(time_grows_with_the_code),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

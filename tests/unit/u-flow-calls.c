@@ -7,7 +7,7 @@
 #include "unit/planted.h"
 #include "util/random.h"
 
-static void a_read_by_the_kernel_has_its_producer(void **state)
+TEST(a_read_by_the_kernel_has_its_producer)
 {
 	struct plant p;
 	struct fmt_sysio out = {
@@ -38,7 +38,7 @@ static void a_read_by_the_kernel_has_its_producer(void **state)
 }
 
 /* A call filled memory once that a function writes all the time since: each fill is seen, and of its stores a few. */
-static void what_a_call_filled_long_ago_others_have_written(void **state)
+TEST(what_a_call_filled_long_ago_others_have_written)
 {
 	struct fmt_sysio fill = {
 		.addr = 0x60000, .len = 65536, .weight = 1, .pid = 1, .tid = 1, .nr = 0, .dir = FMT_IO_KERNEL_WRITES
@@ -66,7 +66,7 @@ static void what_a_call_filled_long_ago_others_have_written(void **state)
 
 /* Four of eight stretches met calls; the kernel counted ten times what they saw. That nobody was seen to write half
  * of it is not "(outside)". */
-static void calls_stand_for_what_the_kernel_counted(void **state)
+TEST(calls_stand_for_what_the_kernel_counted)
 {
 	struct plant p;
 	const struct flow_edge *e;
@@ -114,7 +114,7 @@ static void calls_stand_for_what_the_kernel_counted(void **state)
 
 /* Sockets' calls, which the kernel does not count, of a target that ran in half of the stretches and a tenth of the
  * time: what it did for each nanosecond that it ran, a ninth of which went into being observed. */
-static void calls_of_sockets_stand_for_cpu_time(void **state)
+TEST(calls_of_sockets_stand_for_cpu_time)
 {
 	const double truth = 4 * 4096 * (8 * 10e6 - 4 * 0.1e6) / (4 * 0.9e6);
 	struct plant p;
@@ -169,7 +169,7 @@ static void put_call(struct plant *p, const struct fmt_sysio_stretch *b, uint32_
 
 /* A server: for each request it receives 64 bytes and reads 4 KB, and waits once in a ms. Stretches of as much CPU time
  * held two to six requests, and as it happened a tenth fewer than the rest: what the kernel counted as read tells. */
-static void what_comes_with_reads_goes_by_reads(void **state)
+TEST(what_comes_with_reads_goes_by_reads)
 {
 	double requests = 0;
 	struct plant p;
@@ -214,7 +214,7 @@ static void what_comes_with_reads_goes_by_reads(void **state)
 }
 
 /* The kernel counted, and no stretch met a call: the bytes are there, and nobody is said to have written them. */
-static void bytes_of_calls_that_nobody_saw_are_there(void **state)
+TEST(bytes_of_calls_that_nobody_saw_are_there)
 {
 	struct fmt_sysio_stretch b = { .begin = 1,
 				       .end = 3000000,
@@ -275,14 +275,14 @@ static void counted_late(uint64_t ran_ns, double within)
 /* Bytes were counted from a twentieth after the recording's begin to a twentieth after its end: as long as it lasted,
  * but not in the same time, so what it moved is known within a tenth; within a fifth where it ran for a third of the
  * time only. */
-static void counted_late_and_for_longer_is_not_exact(void **state)
+TEST(counted_late_and_for_longer_is_not_exact)
 {
 	counted_late(0, 100000);
 	counted_late(333333333, 200000);
 }
 
 /* Of a range of 2 GB one is kept, and the rest is told. */
-static void what_is_cut_of_ranges_is_counted(void **state)
+TEST(what_is_cut_of_ranges_is_counted)
 {
 	struct plant p;
 
@@ -307,16 +307,5 @@ static void what_is_cut_of_ranges_is_counted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_read_by_the_kernel_has_its_producer),
-		cmocka_unit_test(what_a_call_filled_long_ago_others_have_written),
-		cmocka_unit_test(calls_stand_for_what_the_kernel_counted),
-		cmocka_unit_test(calls_of_sockets_stand_for_cpu_time),
-		cmocka_unit_test(what_comes_with_reads_goes_by_reads),
-		cmocka_unit_test(bytes_of_calls_that_nobody_saw_are_there),
-		cmocka_unit_test(counted_late_and_for_longer_is_not_exact),
-		cmocka_unit_test(what_is_cut_of_ranges_is_counted),
-	};
-
-	return cmocka_run_group_tests(tests, new_path, remove_path);
+	return RUN_TESTS(new_path, remove_path);
 }

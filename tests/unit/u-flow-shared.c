@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <glob.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -15,6 +12,7 @@
 #include "flow/estimators.h"
 #include "flow/objects.h"
 #include "flow/shared.h"
+#include "unit/unit.h"
 
 static const double levels[] = { 0.95, 0.9, 0 };
 
@@ -93,7 +91,7 @@ static void compare_one(const char *path, bool inclusive, double level)
 	flow_share_end();
 }
 
-static void as_it_would_be_read(void **state)
+TEST(as_it_would_be_read)
 {
 	glob_t found;
 
@@ -118,7 +116,7 @@ static void objects_of(const char *path, bool ready, struct flow_input *in, stru
 }
 
 /* A page reads a profile once, for its objects, too. */
-static void objects_as_they_would_be_read(void **state)
+TEST(objects_as_they_would_be_read)
 {
 	static const char *const paths[] = { "tests/golden/live-pipeline.prof", "tests/golden/live-kv.prof",
 					     "tests/golden/live-zlib.prof" };
@@ -145,7 +143,7 @@ static void objects_as_they_would_be_read(void **state)
 }
 
 /* The counts' solution that an input holds makes the report that they make by themselves. */
-static void counts_solved_once(void **state)
+TEST(counts_solved_once)
 {
 	static const char path[] = "tests/golden/live-counts.prof";
 	const struct flow_input_opts io = { .bytes = true };
@@ -178,7 +176,7 @@ static void counts_solved_once(void **state)
 }
 
 /* A part of a profile, library code as its callers', another estimator's figures: none of these is what is shared. */
-static void not_what_was_asked_for(void **state)
+TEST(not_what_was_asked_for)
 {
 	static const char path[] = "tests/golden/live-threads.prof";
 	const struct flow_input_opts others[] = { { .main_image = true }, { .tid = 1 } };
@@ -195,14 +193,4 @@ static void not_what_was_asked_for(void **state)
 	}
 	assert_int_equal(flow_share_estimate("/nowhere", levels, &e), -ENOENT);
 	flow_share_end();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(as_it_would_be_read),
-					    cmocka_unit_test(objects_as_they_would_be_read),
-					    cmocka_unit_test(counts_solved_once),
-					    cmocka_unit_test(not_what_was_asked_for) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

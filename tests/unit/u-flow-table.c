@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The table of functions and edges. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "flow/diff.h"
 #include "flow/estimators.h"
 #include "flow/flow.h"
+#include "unit/unit.h"
 #include "util/normal.h"
 #include "util/random.h"
 
-static void table_adds_up(void **state)
+TEST(table_adds_up)
 {
 	struct flow f;
 	uint32_t a, b, again;
@@ -43,7 +39,7 @@ static void table_adds_up(void **state)
 #define DRAWN 200 /* chances to be sampled: of accesses, and of computation */
 
 /* Nineteen intervals of twenty hold what samples were drawn of. */
-static void ops_a_byte_have_an_interval(void **state)
+TEST(ops_a_byte_have_an_interval)
 {
 	static const double sizes[] = { 1, 4, 8, 32 };
 	struct flow f = { .engine = FLOW_SOFT };
@@ -87,7 +83,7 @@ static void ops_a_byte_have_an_interval(void **state)
 }
 
 /* No fewer distinct bytes than were met, no more than were read. */
-static void distinct_bytes_have_bounds(void **state)
+TEST(distinct_bytes_have_bounds)
 {
 	struct flow f;
 	struct flow_edge *e;
@@ -114,7 +110,7 @@ static void distinct_bytes_have_bounds(void **state)
 }
 
 /* What system calls took was counted; bytes of code go with its speed. */
-static void shares_of_both_kinds_go_with_the_speed(void **state)
+TEST(shares_of_both_kinds_go_with_the_speed)
 {
 	static const struct {
 		double low, high;         /* of the speed; NaN: not measured */
@@ -169,7 +165,7 @@ static void shares_of_both_kinds_go_with_the_speed(void **state)
 
 /* What a system call took was counted, bytes of code go with its speed: where one recording knows it and the other does
  * not, their shares differ for that alone. */
-static void differences_of_speed_are_none(void **state)
+TEST(differences_of_speed_are_none)
 {
 	static const struct {
 		double speed[2];
@@ -213,15 +209,4 @@ static void differences_of_speed_are_none(void **state)
 		flow_release(&f[0]);
 		flow_release(&f[1]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(table_adds_up),
-					    cmocka_unit_test(ops_a_byte_have_an_interval),
-					    cmocka_unit_test(distinct_bytes_have_bounds),
-					    cmocka_unit_test(shares_of_both_kinds_go_with_the_speed),
-					    cmocka_unit_test(differences_of_speed_are_none) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Records of edges, the estimators on planted accesses, differences. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "flow/cache.h"
 #include "flow/diff.h"
@@ -16,6 +12,7 @@
 #include "flow/overwrite.h"
 #include "flow/timeline.h"
 #include "unit/planted.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 /* ---- results ---- */
@@ -37,7 +34,7 @@ static struct flow two_edges(double x, double y, double sd)
 	return f;
 }
 
-static void merging_adds_bytes_and_squares_of_errors(void **state)
+TEST(merging_adds_bytes_and_squares_of_errors)
 {
 	struct flow f = two_edges(100, 10, 3), g = two_edges(100, 30, 4);
 	const struct flow_edge *e;
@@ -52,7 +49,7 @@ static void merging_adds_bytes_and_squares_of_errors(void **state)
 	flow_release(&g);
 }
 
-static void results_survive_the_file(void **state)
+TEST(results_survive_the_file)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
@@ -86,7 +83,7 @@ static void results_survive_the_file(void **state)
 
 /* ---- planted accesses ---- */
 
-static void newest_store_in_the_granule_produces(void **state)
+TEST(newest_store_in_the_granule_produces)
 {
 	struct plant p;
 
@@ -107,7 +104,7 @@ static void newest_store_in_the_granule_produces(void **state)
 }
 
 /* Half of the time each, which says little of how much each read; and two windows' worth of who wrote it. */
-static void what_rests_on_time_may_be_off(void **state)
+TEST(what_rests_on_time_may_be_off)
 {
 	struct plant p;
 	const struct flow_edge *e;
@@ -126,7 +123,7 @@ static void what_rests_on_time_may_be_off(void **state)
 	plant_release(&p);
 }
 
-static void attached_late_means_before_attach(void **state)
+TEST(attached_late_means_before_attach)
 {
 	struct plant p;
 
@@ -137,7 +134,7 @@ static void attached_late_means_before_attach(void **state)
 	plant_release(&p);
 }
 
-static void census_finds_write_once_data(void **state)
+TEST(census_finds_write_once_data)
 {
 	struct plant p;
 
@@ -158,7 +155,7 @@ static void census_finds_write_once_data(void **state)
 }
 
 /* What a census saw in full wrote nothing else, also not what lies between; what went on after it may have. */
-static void a_complete_census_wrote_nothing_else(void **state)
+TEST(a_complete_census_wrote_nothing_else)
 {
 	static const char *const limits[] = { "16", "8" };
 
@@ -189,7 +186,7 @@ static void a_complete_census_wrote_nothing_else(void **state)
 }
 
 /* One instruction knows whom it reads from; another of the same function has nothing but a poor guess. */
-static void instructions_alike_help_each_other(void **state)
+TEST(instructions_alike_help_each_other)
 {
 	struct plant p;
 
@@ -216,7 +213,7 @@ static void instructions_alike_help_each_other(void **state)
 
 /* Two functions write a buffer in turn; the reader comes after b. Sampled stores alone are older than
  * the last pass nearly always, so the overwrite test has to tell. */
-static void overwritten_buffers_belong_to_the_last_pass(void **state)
+TEST(overwritten_buffers_belong_to_the_last_pass)
 {
 	struct plant p;
 	uint64_t x = 88172645463325252ull;
@@ -285,7 +282,7 @@ static double told_by_windows(const char *estimator, int windows)
 /* Places tell that it is either, however many samples they have, and windows which: all that places tell weighs as much
  * as one of them, so of n that agree (n + 1/2) of (n + 1). Two that agree are not surer than 5 of 6: were it a coin,
  * every fourth recording would have two. */
-static void old_passes_tell_little(void **state)
+TEST(old_passes_tell_little)
 {
 	static const int windows[] = { 1, 2, 4, 20, 100 };
 	double part;
@@ -301,7 +298,7 @@ static void old_passes_tell_little(void **state)
 
 /* One reads, long after, what only the overwrite test knows a writer of: the newest record around is of one who cannot
  * have written there. Its bytes have a producer all the same, old as the passes are. */
-static void old_passes_lose_nothing(void **state)
+TEST(old_passes_lose_nothing)
 {
 	const uint64_t block = 0x41800; /* of 256 bytes */
 	struct plant p;
@@ -328,7 +325,7 @@ static void old_passes_lose_nothing(void **state)
 }
 
 /* Store records say a, windows at the load say b: with enough windows b wins, and the edge is marked. */
-static void windows_overrule_records(void **state)
+TEST(windows_overrule_records)
 {
 	struct plant p;
 	double half;
@@ -382,7 +379,7 @@ static void windows_overrule_records(void **state)
 
 /* Attached late, and a window sees who writes only if it does so meanwhile: whoever it was counts for the
  * windows that were too short, too, but not for memory that long windows saw nobody write. */
-static void a_window_without_a_write_may_have_been_too_short(void **state)
+TEST(a_window_without_a_write_may_have_been_too_short)
 {
 	struct plant p;
 	double missed, before, unknown;
@@ -405,7 +402,7 @@ static void a_window_without_a_write_may_have_been_too_short(void **state)
 	plant_release(&p);
 }
 
-static void variants_of_string_functions_are_one(void **state)
+TEST(variants_of_string_functions_are_one)
 {
 	struct plant p;
 	uint32_t a;
@@ -423,7 +420,7 @@ static void variants_of_string_functions_are_one(void **state)
 	flow_input_release(&p.in);
 }
 
-static void no_accesses_is_an_error(void **state)
+TEST(no_accesses_is_an_error)
 {
 	struct err e = { 0 };
 	struct plant p;
@@ -436,7 +433,7 @@ static void no_accesses_is_an_error(void **state)
 	flow_input_release(&p.in);
 }
 
-static void chao1_bounds_the_unseen(void **state)
+TEST(chao1_bounds_the_unseen)
 {
 	assert_true(chao1(10, 0, 0) == 10);
 	assert_true(chao1(10, 4, 2) == 12);
@@ -455,7 +452,7 @@ static double chance_of(uint64_t base, uint64_t of_base, uint64_t other, uint64_
 }
 
 /* Two samples of one function and two of another are a coin's throws. Fisher's tables. */
-static void few_samples_are_judged_exactly(void **state)
+TEST(few_samples_are_judged_exactly)
 {
 	assert_true(fabs(chance_of(2, 2, 0, 2) - 1.0 / 3) < 1e-9);
 	assert_true(fabs(chance_of(3, 3, 0, 3) - 0.1) < 1e-9);
@@ -467,7 +464,7 @@ static void few_samples_are_judged_exactly(void **state)
 	assert_true(chance_of(7, 7, 7, 7) == 1);
 }
 
-static void differences_have_a_statistic(void **state)
+TEST(differences_have_a_statistic)
 {
 	struct flow f = two_edges(50, 50, 1), g = two_edges(52, 48, 1), h = two_edges(80, 20, 1);
 	struct flow_input empty = { 0 };
@@ -491,7 +488,7 @@ static void differences_have_a_statistic(void **state)
 	flow_release(&h);
 }
 
-static void time_and_objects_of_planted_accesses(void **state)
+TEST(time_and_objects_of_planted_accesses)
 {
 	struct plant p;
 	struct timeline t;
@@ -529,27 +526,5 @@ static void time_and_objects_of_planted_accesses(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merging_adds_bytes_and_squares_of_errors),
-		cmocka_unit_test(results_survive_the_file),
-		cmocka_unit_test(newest_store_in_the_granule_produces),
-		cmocka_unit_test(what_rests_on_time_may_be_off),
-		cmocka_unit_test(attached_late_means_before_attach),
-		cmocka_unit_test(census_finds_write_once_data),
-		cmocka_unit_test(a_complete_census_wrote_nothing_else),
-		cmocka_unit_test(instructions_alike_help_each_other),
-		cmocka_unit_test(overwritten_buffers_belong_to_the_last_pass),
-		cmocka_unit_test(old_passes_tell_little),
-		cmocka_unit_test(old_passes_lose_nothing),
-		cmocka_unit_test(windows_overrule_records),
-		cmocka_unit_test(a_window_without_a_write_may_have_been_too_short),
-		cmocka_unit_test(variants_of_string_functions_are_one),
-		cmocka_unit_test(no_accesses_is_an_error),
-		cmocka_unit_test(chao1_bounds_the_unseen),
-		cmocka_unit_test(few_samples_are_judged_exactly),
-		cmocka_unit_test(differences_have_a_statistic),
-		cmocka_unit_test(time_and_objects_of_planted_accesses),
-	};
-
-	return cmocka_run_group_tests(tests, new_path, remove_path);
+	return RUN_TESTS(new_path, remove_path);
 }

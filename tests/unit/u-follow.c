@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A recording that is read on, piece by piece, is the one that is read at once: each live golden profile, cut at many
  * places, also within a chunk. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <glob.h>
 
 #include "profile/follow.h"
@@ -17,6 +12,7 @@
 #include "profile/time_shares.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 #include "view/top.h"
 
 #define GROUPS (PROFILE_SAMPLES | PROFILE_ORDER)
@@ -117,7 +113,7 @@ static void in_pieces(const char *file)
 	fclose(to);
 }
 
-static void every_live_profile(void **state)
+TEST_WITH(every_live_profile, new_path, remove_path)
 {
 	glob_t found;
 
@@ -130,7 +126,7 @@ static void every_live_profile(void **state)
 }
 
 /* What is there already is not unpacked again: it may even be gone. */
-static void only_what_is_new(void **state)
+TEST_WITH(only_what_is_new, new_path, remove_path)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
@@ -156,13 +152,4 @@ static void only_what_is_new(void **state)
 	assert_int_equal(profile_read_on(p, GROUPS, &e), 0);
 	assert_int_equal(p->samples[PROFILE_TIME], 2);
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(every_live_profile, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(only_what_is_new, new_path, remove_path),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

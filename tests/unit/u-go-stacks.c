@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where a goroutine's stack ends: by the bounds that R14 points to, by nothing else, and read again as it moves. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "record/go_stacks.h"
+#include "unit/unit.h"
 
 #define PID 7
 #define G 0xc000002340
@@ -27,7 +23,7 @@ static size_t read_word_pair(uint32_t pid, uint64_t addr, void *buf, size_t len)
 	return len;
 }
 
-static void bounds_of_the_running_one(void **state)
+TEST(bounds_of_the_running_one)
 {
 	struct go_stacks s = { 0 };
 
@@ -45,7 +41,7 @@ static void bounds_of_the_running_one(void **state)
 	assert_int_equal(reads, 2);
 }
 
-static void what_is_none(void **state)
+TEST(what_is_none)
 {
 	struct go_stacks s = { 0 };
 
@@ -68,14 +64,4 @@ static void what_is_none(void **state)
 	assert_int_equal(go_stacks_end(&s, PID, G + 1, LO + 100, read_word_pair), 0);
 	assert_int_equal(go_stacks_end(&s, PID, UINT64_MAX - 7, LO + 100, read_word_pair), 0);
 	assert_int_equal(reads, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bounds_of_the_running_one),
-		cmocka_unit_test(what_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,15 @@
  * recordings differ by more than resampling single reads says. No change is called real but a planted one.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "flow/diff.h"
 #include "flow/estimators.h"
 #include "flow/halves.h"
 #include "unit/sized.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define WRITERS 8u
@@ -150,7 +146,7 @@ static void compare(const double *one, const double *other, uint64_t seed, bool 
 
 #define SEEDS SIZED(40, 8)
 
-static void what_did_not_change_is_noise(void **state)
+TEST(what_did_not_change_is_noise)
 {
 	struct verdicts halves = { 0 }, reads = { 0 };
 
@@ -174,7 +170,7 @@ static void what_did_not_change_is_noise(void **state)
 	assert_true(20 * reads.real > 3 * reads.edges);
 }
 
-static void what_doubled_is_real(void **state)
+TEST(what_doubled_is_real)
 {
 	unsigned found = 0;
 
@@ -213,7 +209,7 @@ static unsigned changed(const double *one, const double *other, uint64_t seed)
 	return real;
 }
 
-static void a_fifth_more_of_three_percent_is_found(void **state)
+TEST(a_fifth_more_of_three_percent_is_found)
 {
 	unsigned found = 0, wrong = 0, of = SIZED(2, 1), quiet = of == 1;
 
@@ -230,7 +226,7 @@ static void a_fifth_more_of_three_percent_is_found(void **state)
 	assert_true(found == of && !wrong && quiet);
 }
 
-static void errors_are_those_of_spells(void **state)
+TEST(errors_are_those_of_spells)
 {
 	double sum = 0;
 
@@ -251,7 +247,7 @@ static void errors_are_those_of_spells(void **state)
 	assert_true(sum > 0.7 * .3 * .7 / SPELLS && sum < 1.4 * .3 * .7 / SPELLS);
 }
 
-static void one_side_of_a_recording_without_reads_tells_nothing(void **state)
+TEST(one_side_of_a_recording_without_reads_tells_nothing)
 {
 	struct flow_input in;
 	struct flow f;
@@ -263,17 +259,4 @@ static void one_side_of_a_recording_without_reads_tells_nothing(void **state)
 	assert_true(isnan(f.edges[0].sd));
 	flow_release(&f);
 	flow_input_release(&in);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_did_not_change_is_noise),
-		cmocka_unit_test(what_doubled_is_real),
-		cmocka_unit_test(a_fifth_more_of_three_percent_is_found),
-		cmocka_unit_test(errors_are_those_of_spells),
-		cmocka_unit_test(one_side_of_a_recording_without_reads_tells_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,14 @@
 /* Allocations seen in turns: sites, rates, lives, and how long a block is trusted. */
 /* harm: damaged records of allocations | 10 made by hand */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "flow/input.h"
 #include "flow/objects.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 #define PID 7
 #define MS 1000000ull
@@ -133,7 +128,7 @@ static const char *owner(const struct flow_input *in, uint64_t addr, uint64_t ti
 }
 
 /* A site is the caller that is no wrapper; a stack without one is counted, and no site is made of it. */
-static void sites_are_callers(void **state)
+TEST(sites_are_callers)
 {
 	struct made m = { 0 };
 	struct flow_input in;
@@ -153,7 +148,7 @@ static void sites_are_callers(void **state)
 }
 
 /* A block stands for one over its chance; a rate is the mean of the turns', however long each was. */
-static void rates_are_means_of_turns(void **state)
+TEST(rates_are_means_of_turns)
 {
 	const double weight = 1 / -expm1(-1.0);
 	struct made m = { 0 };
@@ -178,7 +173,7 @@ static void rates_are_means_of_turns(void **state)
 }
 
 /* While it is seen a block is known until its end; unseen, no longer than blocks of its site use to live. */
-static void unseen_blocks_are_not_trusted(void **state)
+TEST(unseen_blocks_are_not_trusted)
 {
 	struct made m = { 0 };
 	struct flow_input in;
@@ -214,7 +209,7 @@ static void unseen_blocks_are_not_trusted(void **state)
 	flow_input_release(&in);
 }
 
-static void a_newer_block_ends_an_older_one(void **state)
+TEST(a_newer_block_ends_an_older_one)
 {
 	struct made m = { 0 };
 	struct flow_input in;
@@ -231,7 +226,7 @@ static void a_newer_block_ends_an_older_one(void **state)
 }
 
 /* By who had the address, else by who lies in its page; never for sure, and other processes say nothing. */
-static void neighbours_speak_for_a_site(void **state)
+TEST(neighbours_speak_for_a_site)
 {
 	struct made m = { 0 };
 	struct heap_guess g;
@@ -262,7 +257,7 @@ static void neighbours_speak_for_a_site(void **state)
 }
 
 /* Known, inferred and unknown are all there is of the heap, and a block's site has its readers. */
-static void accesses_are_of_sites(void **state)
+TEST(accesses_are_of_sites)
 {
 	struct made m = { 0 };
 	struct flow_input in;
@@ -301,7 +296,7 @@ static void accesses_are_of_sites(void **state)
 }
 
 /* Whatever the records say: no wrap, no endless search. */
-static void damaged_records_do_no_harm(void **state)
+TEST(damaged_records_do_no_harm)
 {
 	struct made m = { 0 };
 	struct flow_input in;
@@ -322,19 +317,4 @@ static void damaged_records_do_no_harm(void **state)
 	for (size_t i = 0; i < in.heap.block_count; i++)
 		assert_true(in.heap.block[i].end > in.heap.block[i].addr);
 	flow_input_release(&in);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sites_are_callers),
-		cmocka_unit_test(rates_are_means_of_turns),
-		cmocka_unit_test(unseen_blocks_are_not_trusted),
-		cmocka_unit_test(a_newer_block_ends_an_older_one),
-		cmocka_unit_test(neighbours_speak_for_a_site),
-		cmocka_unit_test(accesses_are_of_sites),
-		cmocka_unit_test(damaged_records_do_no_harm),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

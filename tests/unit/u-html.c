@@ -2,17 +2,13 @@
 /* The page of `report --html`: how its data is packed, and what a build without its script says. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "html/bundle.h"
 #include "html/pack.h"
 #include "html/page.h"
 #include "html/stack_diff.h"
+#include "unit/unit.h"
 
 /* As in a build without the packages; the one of this build stays in the library. */
 const struct html_bundle html_bundle = { (const unsigned char *)"", (const unsigned char *)"", 0, 0, "", "" };
@@ -34,14 +30,14 @@ static void expect(const char *text, const char *want)
 	assert_string_equal(packed(text, &out), want);
 }
 
-static void values_stay(void **state)
+TEST(values_stay)
 {
 	expect("[1,-2,0.25,0.123456789012,true,false,null,\"x\",{}]",
 	       "[1,-2,0.25,0.123456789012,true,false,null,\"x\",{}]");
 	expect("{\"a\":{\"b\":[9007199254740991]}}", "{\"a\":{\"b\":[9007199254740991]}}");
 }
 
-static void lists_become_columns(void **state)
+TEST(lists_become_columns)
 {
 	expect("[{\"n\":\"f\",\"v\":1},{\"n\":\"g\",\"v\":null},{\"n\":\"f\",\"v\":1}]",
 	       "{\"$keys\":[\"n\",\"v\"],\"$rows\":3,\"$columns\":[{\"$texts\":[\"f\",\"g\"],\"$at\":[0,1,0]},[1,null,1]]}");
@@ -52,7 +48,7 @@ static void lists_become_columns(void **state)
 	expect("[{},{},{}]", "[{},{},{}]");
 }
 
-static void no_text_ends_the_element(void **state)
+TEST(no_text_ends_the_element)
 {
 	expect("[\"</script><!--\",\"\\u202e\\u0007\"]", "[\"\\u003c/script>\\u003c!--\",\"\\u202e\\u0007\"]");
 	expect("{\"<\":1}", "{\"\\u003c\":1}");
@@ -60,7 +56,7 @@ static void no_text_ends_the_element(void **state)
 	       "{\"$keys\":[\"n\"],\"$rows\":3,\"$columns\":[{\"$texts\":[\"\\u003c\",\"\\u003c\\u003c\",\"\"],\"$at\":[0,1,2]}]}");
 }
 
-static void bottomless_is_refused(void **state)
+TEST(bottomless_is_refused)
 {
 	AUTO_BUF(out);
 	json_t *v = json_array();
@@ -75,7 +71,7 @@ static void bottomless_is_refused(void **state)
 	json_decref(v);
 }
 
-static void without_a_script_it_says_so(void **state)
+TEST(without_a_script_it_says_so)
 {
 	struct html_part part = { .name = "report", .json = "{}", .len = 2, .note = "" };
 	struct err e = { 0 };
@@ -119,7 +115,7 @@ static const char *verdict_of(const json_t *diff, const char *name, double *base
 	return "absent";
 }
 
-static void stacks_are_laid_over_each_other(void **state)
+TEST(stacks_are_laid_over_each_other)
 {
 	json_t *x = stacks_of("ns", 600, 380, "c", 20), *y = stacks_of("ns", 300, 685, "d", 15), *d;
 	json_t *small = stacks_of("ns", 300, 685, "(small)", 15), *other = stacks_of("instructions", 1, 1, "c", 1);
@@ -159,7 +155,7 @@ static json_int_t left_out(const json_t *parts, const char *part, const char *li
 	return json_integer_value(json_object_get(json_object_get(json_object_get(parts, part), "left_out"), list));
 }
 
-static void the_longest_lists_end(void **state)
+TEST(the_longest_lists_end)
 {
 	json_t *parts = json_pack("{s:{s:{s:[],s:[],s:{s:i}}},s:{s:{s:[]}},s:{s:n}}", "flow", "data", "edges",
 				  "functions", "left_out", "edges", 5, "objects", "data", "objects", "diff", "data");
@@ -183,19 +179,4 @@ static void the_longest_lists_end(void **state)
 	assert_int_equal(left_out(parts, "flow", "functions"), 0);
 	assert_null(json_object_get(json_object_get(parts, "objects"), "left_out"));
 	json_decref(parts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_stay),
-		cmocka_unit_test(lists_become_columns),
-		cmocka_unit_test(no_text_ends_the_element),
-		cmocka_unit_test(bottomless_is_refused),
-		cmocka_unit_test(without_a_script_it_says_so),
-		cmocka_unit_test(the_longest_lists_end),
-		cmocka_unit_test(stacks_are_laid_over_each_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

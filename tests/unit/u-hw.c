@@ -2,20 +2,16 @@
 /* Hardware sources without the hardware: SPE records made by hand, the plumbing of hw.c over a clock
  * event, and what is said where nothing of the kind is here. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "kmod-free/hw.h"
 #include "record/sources.h"
 #include "kmod-free/spe_decode.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 struct got {
@@ -63,7 +59,7 @@ static size_t record(uint8_t *b, uint64_t pc, uint64_t addr, uint8_t op, bool lo
 	return n;
 }
 
-static void spe_records(void **state)
+TEST(spe_records)
 {
 	uint8_t b[1024];
 	struct sample base = { .pid = 7, .tid = 8 };
@@ -121,7 +117,7 @@ static int count(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static void plumbing(void **state)
+TEST(plumbing)
 {
 	struct pmu_event ev = { .pmu = "clock", .what = PMU_INSTRUCTIONS };
 	struct hw_filter f = { 0 };
@@ -234,7 +230,7 @@ static int forced(unsigned model, struct pmu_event *ev, uint64_t period)
 }
 
 /* shape: one scenario. */
-static void random_loads(void **state)
+TEST(random_loads)
 {
 	static struct fake_ring ring[2];
 	struct fake_counters c = { .loads = { 0 }, .enabled = 1000, .running = 1000 };
@@ -332,7 +328,7 @@ static void random_loads(void **state)
 }
 
 /* Batches where nobody waits for a record, prompt ones where somebody does. */
-static void batches(void **state)
+TEST(batches)
 {
 	const struct pmu_cpu cpu = { .arch = PMU_X86_INTEL, .family = 6, .model = 0x55 };
 	struct pmu_opts o = { .batch = true };
@@ -375,7 +371,7 @@ static void burn(uint64_t ns)
 }
 
 /* The kernel's clock becomes CLOCK_MONOTONIC, and a new rate takes hold. */
-static void clocks_and_rates(void **state)
+TEST(clocks_and_rates)
 {
 	struct pmu_event ev = { .pmu = "clock", .what = PMU_INSTRUCTIONS };
 	struct hw_filter f = { 0 };
@@ -429,7 +425,7 @@ static void clocks_and_rates(void **state)
 	hw_close(s);
 }
 
-static void sentences(void **state)
+TEST(sentences)
 {
 	const struct source_row *row;
 	struct err e = { 0 };
@@ -456,14 +452,4 @@ static void sentences(void **state)
 		for (unsigned i = 0; (row = sources_row(i)); i++)
 			assert_true(!row->source->driver || strstr(e.text, row->source->name));
 	assert_null(source_find("nonsense"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spe_records), cmocka_unit_test(plumbing),         cmocka_unit_test(random_loads),
-		cmocka_unit_test(batches),     cmocka_unit_test(clocks_and_rates), cmocka_unit_test(sentences),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

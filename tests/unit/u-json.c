@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The writer of JSON: lists that end after so many items. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "unit/unit.h"
 #include "util/json.h"
 
-static void lists_end_as_they_are_written(void **state)
+TEST(lists_end_as_they_are_written)
 {
 	AUTO_BUF(out);
 	struct json j = { .out = &out };
@@ -38,13 +33,4 @@ static void lists_end_as_they_are_written(void **state)
 	assert_string_equal(out.data,
 			    "{\"rows\":[{\"inner\":[0,1,2]},{\"inner\":[0,1,2]}],\"few\":[\"a\",\"b\"],\"n\":1,"
 			    "\"left_out\":{\"rows\":3}}");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_end_as_they_are_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,17 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
 #include "kmod-free/sysio.h"
 #include "sysio.skel.h"
+#include "unit/unit.h"
 #include "util/buf.h"
 
 static const struct btf_type *plain_type(const struct btf *b, uint32_t id)
@@ -48,7 +44,7 @@ static bool same_struct(const struct btf *a, const struct btf_type *x, const str
 	return true;
 }
 
-static void test_picked_is_the_same(void **state)
+TEST(test_picked_is_the_same)
 {
 	struct btf *all = btf__load_vmlinux_btf(), *picked;
 	struct sysio_bpf *o = sysio_bpf__open();
@@ -112,7 +108,7 @@ static int pick_of(const void *all, uint32_t size)
 	return err;
 }
 
-static void test_what_is_cut_short_is_refused(void **state)
+TEST(test_what_is_cut_short_is_refused)
 {
 	uint32_t size;
 	const void *raw;
@@ -124,7 +120,7 @@ static void test_what_is_cut_short_is_refused(void **state)
 }
 
 /* The types end within one; they have all the rest of the file, and no strings. */
-static void test_a_type_that_is_cut_is_refused(void **state)
+TEST(test_a_type_that_is_cut_is_refused)
 {
 	const uint32_t whole[] = { 0, sizeof(struct btf_type) + 4, 2 * sizeof(struct btf_type) + 4 + 12 };
 	char text[256] = { 0 };
@@ -162,7 +158,7 @@ static uint64_t bytes_read(void)
 }
 
 /* It calls kernel functions, reads fields, and iterates: all for which libbpf reads the kernel's types. */
-static void test_nothing_reads_them_again(void **state)
+TEST(test_nothing_reads_them_again)
 {
 	struct err e = { 0 };
 	struct sysio *first = sysio_new(NULL, &e), *second;
@@ -185,16 +181,4 @@ static void test_nothing_reads_them_again(void **state)
 	assert_non_null(first);
 	sysio_free(first);
 	kernel_btf_release();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_picked_is_the_same),
-		cmocka_unit_test(test_what_is_cut_short_is_refused),
-		cmocka_unit_test(test_a_type_that_is_cut_is_refused),
-		cmocka_unit_test(test_nothing_reads_them_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

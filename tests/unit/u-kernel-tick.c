@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is read of /proc/kallsyms: the tick's function under either name, the timer interrupt's entry and its end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "kmod-free/kernel_tick.h"
+#include "unit/unit.h"
 
 static bool reads(const char *text, struct kernel_tick_code *code)
 {
@@ -24,7 +20,7 @@ static bool reads(const char *text, struct kernel_tick_code *code)
 #define ENTRY "ffffffff81000df0 T asm_sysvec_apic_timer_interrupt\n"
 #define NEXT "ffffffff81000e10 T asm_sysvec_spurious\n"
 
-static void either_name(void **state)
+TEST(either_name)
 {
 	struct kernel_tick_code code;
 
@@ -36,7 +32,7 @@ static void either_name(void **state)
 }
 
 /* The next address is its end, whatever stands at its own a second time. */
-static void one_place_two_names(void **state)
+TEST(one_place_two_names)
 {
 	struct kernel_tick_code code;
 
@@ -45,7 +41,7 @@ static void one_place_two_names(void **state)
 	assert_true(code.entry_end == 0xffffffff81000e10);
 }
 
-static void what_is_missing_is_not_made_up(void **state)
+TEST(what_is_missing_is_not_made_up)
 {
 	struct kernel_tick_code code;
 	char text[1024];
@@ -64,15 +60,4 @@ static void what_is_missing_is_not_made_up(void **state)
 	snprintf(text + 600, sizeof(text) - 600, "\n" ENTRY NEXT "ffffffff814352e0 t tick_nohz_handler\n");
 	assert_true(reads(text, &code));
 	assert_true(code.entry == 0xffffffff81000df0 && code.handler == 0xffffffff814352e0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(either_name),
-		cmocka_unit_test(one_place_two_names),
-		cmocka_unit_test(what_is_missing_is_not_made_up),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who wrote what a load reads, by store records alone: planted stores, loads, ranges and windows with known writers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "flow/last_writer.h"
+#include "unit/unit.h"
 
 enum { OUTSIDE, BEFORE, KERNEL, F, G, H, READER, FUNCS };
 enum { PID = 7, OTHER = 8 };
@@ -107,7 +104,7 @@ static void is(struct planted *p, uint32_t producer, enum near near)
 	assert_int_equal(a.near, near);
 }
 
-static void the_newest_store_of_the_granule_wins(void **state)
+TEST(the_newest_store_of_the_granule_wins)
 {
 	struct planted p;
 	struct last_written a;
@@ -125,7 +122,7 @@ static void the_newest_store_of_the_granule_wins(void **state)
 	assert_int_equal(a.addr, BASE);
 }
 
-static void nearer_evidence_goes_before_newer(void **state)
+TEST(nearer_evidence_goes_before_newer)
 {
 	const struct {
 		uint64_t at;
@@ -147,7 +144,7 @@ static void nearer_evidence_goes_before_newer(void **state)
 	is(&p, F, NEAR_LINE);
 }
 
-static void neighbours_of_another_object_tell_nothing(void **state)
+TEST(neighbours_of_another_object_tell_nothing)
 {
 	struct planted p;
 
@@ -159,7 +156,7 @@ static void neighbours_of_another_object_tell_nothing(void **state)
 	is(&p, BEFORE, NEAR_NONE);
 }
 
-static void what_nobody_wrote_was_there_before(void **state)
+TEST(what_nobody_wrote_was_there_before)
 {
 	struct planted p;
 
@@ -175,7 +172,7 @@ static void what_nobody_wrote_was_there_before(void **state)
 	is(&p, OUTSIDE, NEAR_CONSTANT);
 }
 
-static void processes_are_told_apart(void **state)
+TEST(processes_are_told_apart)
 {
 	struct planted p;
 
@@ -185,7 +182,7 @@ static void processes_are_told_apart(void **state)
 	is(&p, BEFORE, NEAR_NONE);
 }
 
-static void a_wide_load_may_have_several_writers(void **state)
+TEST(a_wide_load_may_have_several_writers)
 {
 	struct planted p;
 	double bytes[FUNCS] = { 0 };
@@ -213,7 +210,7 @@ static struct in_sysio *sysio(struct planted *p, uint64_t time, uint32_t dir, ui
 	return &p->sysio[p->in.sysio_count++];
 }
 
-static void system_calls_fill_ranges(void **state)
+TEST(system_calls_fill_ranges)
 {
 	struct planted p;
 
@@ -244,7 +241,7 @@ static void system_calls_fill_ranges(void **state)
 	is(&p, OUTSIDE, NEAR_GRANULE);
 }
 
-static void what_the_kernel_reads_has_writers_and_a_site(void **state)
+TEST(what_the_kernel_reads_has_writers_and_a_site)
 {
 	struct planted p;
 	double bytes[FUNCS] = { 0 };
@@ -264,7 +261,7 @@ static void what_the_kernel_reads_has_writers_and_a_site(void **state)
 	last_writer_release(&p.c);
 }
 
-static void ranges_that_are_cut_are_counted(void **state)
+TEST(ranges_that_are_cut_are_counted)
 {
 	struct planted p;
 
@@ -276,7 +273,7 @@ static void ranges_that_are_cut_are_counted(void **state)
 	last_writer_release(&p.c);
 }
 
-static void the_stack_counts_only_if_asked_for(void **state)
+TEST(the_stack_counts_only_if_asked_for)
 {
 	struct planted p;
 
@@ -290,7 +287,7 @@ static void the_stack_counts_only_if_asked_for(void **state)
 	is(&p, F, NEAR_GRANULE);
 }
 
-static void the_census_counts_only_if_asked_for(void **state)
+TEST(the_census_counts_only_if_asked_for)
 {
 	struct planted p;
 
@@ -316,7 +313,7 @@ static void plant_window(struct planted *p)
 	p->in.window_count = p->in.hit_count = 1;
 }
 
-static void writes_seen_by_windows_are_stores(void **state)
+TEST(writes_seen_by_windows_are_stores)
 {
 	struct planted p;
 
@@ -334,7 +331,7 @@ static void writes_seen_by_windows_are_stores(void **state)
 	is(&p, F, NEAR_GRANULE);
 }
 
-static void a_burst_reads_before_it_writes(void **state)
+TEST(a_burst_reads_before_it_writes)
 {
 	struct planted p;
 
@@ -356,7 +353,7 @@ static void a_burst_reads_before_it_writes(void **state)
 }
 
 /* F wrote the word once; of G, which goes over all around it since, one store in a hundred was sampled: it is G's. */
-static void who_passed_since_has_overwritten(void **state)
+TEST(who_passed_since_has_overwritten)
 {
 	struct planted p;
 	struct last_written a;
@@ -376,7 +373,7 @@ static void who_passed_since_has_overwritten(void **state)
 
 /* The dynamic linker fills such a region before anything is seen, and the same in the next one, unless it waits for
  * the first call. */
-static void relocated_regions_have_the_writer_that_was_seen_in_them(void **state)
+TEST(relocated_regions_have_the_writer_that_was_seen_in_them)
 {
 	for (unsigned lazy = 0; lazy < 2; lazy++) {
 		struct planted p;
@@ -394,27 +391,4 @@ static void relocated_regions_have_the_writer_that_was_seen_in_them(void **state
 		p.access[1].addr = BASE + 0x1800;
 		is(&p, lazy ? BEFORE : F, NEAR_CONSTANT);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_newest_store_of_the_granule_wins),
-		cmocka_unit_test(nearer_evidence_goes_before_newer),
-		cmocka_unit_test(neighbours_of_another_object_tell_nothing),
-		cmocka_unit_test(what_nobody_wrote_was_there_before),
-		cmocka_unit_test(processes_are_told_apart),
-		cmocka_unit_test(a_wide_load_may_have_several_writers),
-		cmocka_unit_test(system_calls_fill_ranges),
-		cmocka_unit_test(what_the_kernel_reads_has_writers_and_a_site),
-		cmocka_unit_test(ranges_that_are_cut_are_counted),
-		cmocka_unit_test(the_stack_counts_only_if_asked_for),
-		cmocka_unit_test(the_census_counts_only_if_asked_for),
-		cmocka_unit_test(writes_seen_by_windows_are_stores),
-		cmocka_unit_test(a_burst_reads_before_it_writes),
-		cmocka_unit_test(who_passed_since_has_overwritten),
-		cmocka_unit_test(relocated_regions_have_the_writer_that_was_seen_in_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,26 +2,15 @@
 /* The ledger in a simulated target: whatever the sources would like to do, the budget holds, and what they spent shows
  * once. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "measure/cost_watch.h"
 #include "measure/price_table.h"
 #include "record/effort.h"
 #include "record/ledger.h"
 #include "record/syscall_stretch.h"
-
-static uint64_t x = 88172645463325252ull;
-
-static double uniform(void)
-{
-	x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-	return (double)(x >> 11) / 9007199254740992.0;
-}
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 static void open_with(struct ledger *l, double budget, const enum account *used, unsigned n)
 {
@@ -89,7 +78,7 @@ static struct outcome simulate(double budget, double string_share, double kernel
 	return o;
 }
 
-static void budget_holds(void **state)
+TEST(budget_holds)
 {
 	static const double budgets[] = { 0.005, 0.01, 0.05 }, strings[] = { 0, 0.01, 0.3 },
 			    kernels[] = { 0, 0.1, 0.9 };
@@ -105,7 +94,7 @@ static void budget_holds(void **state)
 				}
 }
 
-static void armed_time_follows_string_use(void **state)
+TEST(armed_time_follows_string_use)
 {
 	struct outcome none = simulate(0.01, 0, 0, 16), some = simulate(0.01, 0.01, 0, 16),
 		       heavy = simulate(0.01, 0.3, 0, 16);
@@ -119,13 +108,13 @@ static void armed_time_follows_string_use(void **state)
 	assert_true(heavy.armed_share < 0.01);
 }
 
-static void effort_buys_windows(void **state)
+TEST(effort_buys_windows)
 {
 	assert_true(simulate(0.05, 0, 0, 16).windows > 2 * simulate(0.01, 0, 0, 16).windows);
 	assert_true(simulate(0.005, 0, 0, 16).windows >= 8);
 }
 
-static void accounts(void **state)
+TEST(accounts)
 {
 	struct ledger g;
 	struct cost_watch c;
@@ -149,7 +138,7 @@ static void accounts(void **state)
 }
 
 /* The shares that recordings have: of the whole, of what probes and counts leave, by weight of that. */
-static void shares_add_up(void **state)
+TEST(shares_add_up)
 {
 	static const enum account pooled[] = { ACCOUNT_TIMER, ACCOUNT_WATCH, ACCOUNT_ARMED, ACCOUNT_SYSCALLS,
 					       ACCOUNT_HARDWARE };
@@ -180,7 +169,7 @@ static void shares_add_up(void **state)
 	}
 }
 
-static void limits_are_of_the_account_above(void **state)
+TEST(limits_are_of_the_account_above)
 {
 	struct ledger g;
 
@@ -203,7 +192,7 @@ static void limits_are_of_the_account_above(void **state)
 }
 
 /* Booked in a leaf, a spending shows once in each account above, and nowhere else. */
-static void a_spending_shows_once(void **state)
+TEST(a_spending_shows_once)
 {
 	static const enum account up[ACCOUNTS] = {
 		[ACCOUNT_OFFLOAD] = ACCOUNT_APART,   [ACCOUNT_COUNTS] = ACCOUNT_APART,
@@ -245,7 +234,7 @@ static void a_spending_shows_once(void **state)
 }
 
 /* Whoever books below is refused when the account that has the share is empty; the timer never is. */
-static void what_is_spent_is_refused(void **state)
+TEST(what_is_spent_is_refused)
 {
 	static const enum account refused[] = { ACCOUNT_WATCH,   ACCOUNT_ARMED,   ACCOUNT_SYSCALLS, ACCOUNT_HARDWARE,
 						ACCOUNT_OFFLOAD, ACCOUNT_COUNTS,  ACCOUNT_HEAP,     ACCOUNT_WINDOWS,
@@ -273,7 +262,7 @@ static void what_is_spent_is_refused(void **state)
 }
 
 /* What one source leaves, another spends: a cheap timer and no string instructions mean more windows. */
-static void nothing_lies_idle(void **state)
+TEST(nothing_lies_idle)
 {
 #define USED ACCOUNT_TIMER, ACCOUNT_WATCH, ACCOUNT_ARMED, ACCOUNT_SYSCALLS
 
@@ -328,7 +317,7 @@ static void nothing_lies_idle(void **state)
 }
 
 /* At low effort, in a program that is all copies, a window costs more than the account can ever hold. */
-static void dear_windows_are_rare_not_none(void **state)
+TEST(dear_windows_are_rare_not_none)
 {
 	struct outcome o = simulate(0.002, 0.5, 0, 4);
 
@@ -338,7 +327,7 @@ static void dear_windows_are_rare_not_none(void **state)
 	assert_true(o.spent <= 0.002 * 1.2 + 0.0005);
 }
 
-static void measured_costs(void **state)
+TEST(measured_costs)
 {
 	struct cost_watch c;
 
@@ -353,7 +342,7 @@ static void measured_costs(void **state)
 }
 
 /* Ten hits in two phases: each phase interrupts who runs, and at its end one hit wakes us. */
-static void a_window_is_charged_for_waking_us(void **state)
+TEST(a_window_is_charged_for_waking_us)
 {
 	struct cost_watch c;
 	struct ledger g;
@@ -370,7 +359,7 @@ static void a_window_is_charged_for_waking_us(void **state)
 }
 
 /* A timer that was asked for is not refused, so execution counts have what it leaves. */
-static void what_a_timer_leaves(void **state)
+TEST(what_a_timer_leaves)
 {
 	assert_true(ledger_left_by_timer(0.1, 0.3) == 1);
 	assert_true(ledger_left_by_timer(0.3, 0.3) == 1);
@@ -382,7 +371,7 @@ static void what_a_timer_leaves(void **state)
 }
 
 /* A target that switches threads all the time loses by armed slots without any string instruction. */
-static void switches_cost(void **state)
+TEST(switches_cost)
 {
 	struct cost_watch c;
 
@@ -403,7 +392,7 @@ static void switches_cost(void **state)
 }
 
 /* Windows may save for long and take what is spare: system calls are observed again and again all the same. */
-static void bursts_go_on(void **state)
+TEST(bursts_go_on)
 {
 	static const double budget[] = { 0.005, 0.01, 0.05 };
 
@@ -432,7 +421,7 @@ static void bursts_go_on(void **state)
 	}
 }
 
-static void readers_take_what_the_recorder_leaves(void **state)
+TEST(readers_take_what_the_recorder_leaves)
 {
 	static const char *const names[] = { "low", "default", "high" };
 	double alone[3];
@@ -445,28 +434,4 @@ static void readers_take_what_the_recorder_leaves(void **state)
 	for (unsigned i = 0; i < 3; i++)
 		assert_float_equal(effort_bursts(names[i]) + effort_segments(names[i]) + effort_readers(names[i]),
 				   alone[i], 1e-12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(budget_holds),
-		cmocka_unit_test(armed_time_follows_string_use),
-		cmocka_unit_test(effort_buys_windows),
-		cmocka_unit_test(accounts),
-		cmocka_unit_test(shares_add_up),
-		cmocka_unit_test(limits_are_of_the_account_above),
-		cmocka_unit_test(a_spending_shows_once),
-		cmocka_unit_test(what_is_spent_is_refused),
-		cmocka_unit_test(nothing_lies_idle),
-		cmocka_unit_test(dear_windows_are_rare_not_none),
-		cmocka_unit_test(measured_costs),
-		cmocka_unit_test(what_a_timer_leaves),
-		cmocka_unit_test(a_window_is_charged_for_waking_us),
-		cmocka_unit_test(switches_cost),
-		cmocka_unit_test(bursts_go_on),
-		cmocka_unit_test(readers_take_what_the_recorder_leaves), /* the last: it stays told */
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

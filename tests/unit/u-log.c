@@ -2,15 +2,12 @@
 /* What is said while something takes long. */
 #include <fcntl.h>
 #include <pty.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "unit/unit.h"
 #include "util/log.h"
 
 static void wait_ms(long ms)
@@ -46,12 +43,12 @@ static const char *said(int terminal, long ms, bool message)
 	return text;
 }
 
-static void what_is_quick_says_nothing(void **state)
+TEST(what_is_quick_says_nothing)
 {
 	assert_string_equal(said(1, 100, false), "");
 }
 
-static void what_takes_long_says_so_and_clears_its_line(void **state)
+TEST(what_takes_long_says_so_and_clears_its_line)
 {
 	const char *text = said(1, 1400, false), *line = strstr(text, "accperf: reading a?[2Jb: 1 s");
 
@@ -61,21 +58,10 @@ static void what_takes_long_says_so_and_clears_its_line(void **state)
 	assert_string_equal(said(0, 1400, false), "");
 }
 
-static void a_message_ends_it(void **state)
+TEST(a_message_ends_it)
 {
 	const char *text = said(1, 1300, true), *line = strstr(text, ": 1 s\r\033[K");
 
 	assert_non_null(line);
 	assert_non_null(strstr(line, "accperf: warning: odd"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_quick_says_nothing),
-		cmocka_unit_test(what_takes_long_says_so_and_clears_its_line),
-		cmocka_unit_test(a_message_ends_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

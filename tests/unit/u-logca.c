@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* LogCA's equations against every vector of golden.json and every claim of claims.json. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <math.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "model/limits.h"
 #include "model/logca.h"
 #include "shared_json.h"
+#include "unit/unit.h"
 
 static void near_rel(double got, double want, double tolerance, const char *what, size_t i)
 {
@@ -42,7 +38,7 @@ static struct logca params(json_t *o, const char *kind_key)
 			       .kind = strcmp(kind, "dep") ? LOGCA_INDEP : LOGCA_DEP };
 }
 
-static void golden(void **state)
+TEST(golden)
 {
 	json_t *all = load("golden.json"), *v;
 	size_t i;
@@ -141,7 +137,7 @@ static double claim(const struct logca *p, const char *q)
 	return NAN;
 }
 
-static void claims(void **state)
+TEST(claims)
 {
 	json_t *all = load("claims.json"), *v;
 	size_t i;
@@ -171,7 +167,7 @@ static void claims(void **state)
 }
 
 /* With t0 every answer comes from the curves: check them on the curves. */
-static void host_offset(void **state)
+TEST(host_offset)
 {
 	unsigned seed = 7;
 
@@ -210,7 +206,7 @@ static void host_offset(void **state)
 	}
 }
 
-static void payoff(void **state)
+TEST(payoff)
 {
 	struct logca p = { .o = 29000, .L = 1500, .C = 90, .A = 19, .beta = 1.01 };
 	struct logca_payoff out;
@@ -240,7 +236,7 @@ static void payoff(void **state)
 	assert_true(out.from > out.to && logca_speedup(&p, sqrt(out.from * out.to)) < 1);
 }
 
-static void batching(void **state)
+TEST(batching)
 {
 	struct logca p = { .o = 29000, .L = 1500, .C = 90, .A = 19, .beta = 1.01 };
 	double n = logca_batch(&p, 64);
@@ -251,7 +247,7 @@ static void batching(void **state)
 	assert_true(isnan(logca_batch(&p, 64)));
 }
 
-static void parsing(void **state)
+TEST(parsing)
 {
 	struct logca p;
 	struct err e;
@@ -277,7 +273,7 @@ static void parsing(void **state)
 	}
 }
 
-static void accelerometer(void **state)
+TEST(accelerometer)
 {
 	struct acm a = { .C = 1e9, .alpha = .2, .n = 1e5, .o0 = 100, .Q = 50, .L = 200, .o1 = 300, .A = 10 };
 	static const double want[] = { 16.9591, 15.6069, 19.7605 };
@@ -295,14 +291,4 @@ static void accelerometer(void **state)
 		assert_true(fabs(acm_speedup(&at, (enum acm_design)d) - 1) < 1e-9);
 	}
 	assert_true(fabs(amdahl(.5, INFINITY) - 2) < 1e-12 && fabs(amdahl(.5, 2) - 4. / 3) < 1e-12);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden),        cmocka_unit_test(claims),   cmocka_unit_test(host_offset),
-		cmocka_unit_test(payoff),        cmocka_unit_test(batching), cmocka_unit_test(parsing),
-		cmocka_unit_test(accelerometer),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

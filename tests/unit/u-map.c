@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* util/map.h against a list that is looked through: any keys, those that the table keeps apart among them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 #include "util/map.h"
 
 #define KEYS 600
@@ -17,13 +13,6 @@ struct known {
 	uint64_t key, value;
 	bool there;
 };
-
-static uint64_t next_of(uint64_t *seed)
-{
-	*seed ^= *seed << 13;
-	*seed ^= *seed >> 7;
-	return *seed ^= *seed << 17;
-}
 
 static void same_as_list(const struct map *m, const struct known *k)
 {
@@ -49,7 +38,7 @@ static void same_as_list(const struct map *m, const struct known *k)
 	assert_int_equal(m->used, there);
 }
 
-static void any_order(void **state)
+TEST(any_order)
 {
 	static struct known k[KEYS];
 	struct map m = { 0 };
@@ -61,10 +50,10 @@ static void any_order(void **state)
 			   : i < 32       ? UINT64_MAX - (i - 16)
 			   : i < 48       ? 0x5bd1e9955bd1e995ull ^ (i - 32)
 			   : i < KEYS / 2 ? i << 12
-					  : next_of(&seed) | 1ull << 62;
+					  : xorshift(&seed) | 1ull << 62;
 	for (size_t turn = 0; turn < TURNS; turn++) {
-		struct known *one = &k[next_of(&seed) % KEYS];
-		bool added, add = next_of(&seed) % 5 < 3;
+		struct known *one = &k[xorshift(&seed) % KEYS];
+		bool added, add = xorshift(&seed) % 5 < 3;
 
 		if (add) {
 			uint64_t *v = map_put(&m, one->key, &added);
@@ -73,7 +62,7 @@ static void any_order(void **state)
 			assert_int_equal(added, !one->there);
 			assert_true(*v == (one->there ? one->value : 0));
 			one->there = true;
-			*v = one->value = next_of(&seed);
+			*v = one->value = xorshift(&seed);
 		} else {
 			assert_int_equal(map_del(&m, one->key), one->there);
 			one->there = false;
@@ -84,11 +73,4 @@ static void any_order(void **state)
 	same_as_list(&m, k);
 	map_release(&m);
 	assert_null(map_get(&m, k[0].key));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(any_order) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Where names come from: JIT maps, symbol tables, DWARF, system call numbers, the cache. */
 /* harm: a perf map that grows for weeks | one that grows | the older half of what is too much */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
@@ -13,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "symbol/demangle.h"
 #include "symbol/dwfl.h"
@@ -21,6 +16,7 @@
 #include "symbol/symcache.h"
 #include "symbol/symtab.h"
 #include "proc/syscalls.h"
+#include "unit/unit.h"
 
 /* Assembly as it is often written: without sizes, and without call frame information. */
 __asm__(".pushsection .text.nosize, \"ax\", @progbits\n"
@@ -28,7 +24,7 @@ __asm__(".pushsection .text.nosize, \"ax\", @progbits\n"
 	".p2align 4, 0xcc\n.Lplanted_unnamed: inc %eax\nret\n"
 	".popsection\n");
 
-static void jit_text(void **state)
+TEST(jit_text)
 {
 	static const char text[] = "1000 100 first\n0x1100 0x10 second one\nrubbish\n1000 0 empty\n1080 20 newer\n"
 				   "ffffffffffffffff 10 overflow\n2000 10 ctrl\001x\n";
@@ -48,7 +44,7 @@ static void jit_text(void **state)
 	jitmap_free(j);
 }
 
-static void jit_reused_memory(void **state)
+TEST(jit_reused_memory)
 {
 	/* the same place compiled three times, and a big one over two small ones */
 	static const char text[] = "1000 40 a\n1040 40 b\n1000 40 c\n1000 80 big\n3000 10 old\n3000 10 new\n";
@@ -62,7 +58,7 @@ static void jit_reused_memory(void **state)
 }
 
 /* A runtime that compiles for weeks into the same memory: what lies there now has its name, however much there was. */
-static void jit_is_pruned(void **state)
+TEST(jit_is_pruned)
 {
 	static char text[200000];
 	struct jitmap *j;
@@ -101,7 +97,7 @@ static int open_own_map(char *path, size_t size)
 }
 
 /* Of all that is too much the newer half is kept, with what came after. */
-static void jit_is_full(void **state)
+TEST(jit_is_full)
 {
 	char path[64], line[64];
 	int fd = open_own_map(path, sizeof(path));
@@ -126,7 +122,7 @@ static void jit_is_full(void **state)
 }
 
 /* It has grown to more than could ever be kept: what is added still counts. */
-static void jit_is_not_deaf(void **state)
+TEST(jit_is_not_deaf)
 {
 	char path[64];
 	int fd = open_own_map(path, sizeof(path));
@@ -145,7 +141,7 @@ static void jit_is_not_deaf(void **state)
 	unlink(path);
 }
 
-static void jit_foreign_owner_is_refused(void **state)
+TEST(jit_foreign_owner_is_refused)
 {
 	char path[64];
 	struct err e = { 0 };
@@ -173,7 +169,7 @@ static void jit_foreign_owner_is_refused(void **state)
 	unlink(path);
 }
 
-static void syscalls(void **state)
+TEST(syscalls)
 {
 	assert_string_equal(syscall_name("x86_64", 0), "read");
 	assert_string_equal(syscall_name("aarch64", 63), "read");
@@ -182,7 +178,7 @@ static void syscalls(void **state)
 	assert_null(syscall_name("x86_64", -1));
 }
 
-static void demangled(void **state)
+TEST(demangled)
 {
 	char out[200], *longname = malloc(100001);
 
@@ -200,7 +196,7 @@ static void demangled(void **state)
 	free(longname);
 }
 
-static void rust_names(void **state)
+TEST(rust_names)
 {
 	static const struct {
 		const char *mangled, *name;
@@ -276,7 +272,7 @@ static void on_chain(void *ctx, size_t i, const struct dwfl_frame *f, unsigned n
 		s->lines += f[k].file && strstr(f[k].file, "u-names.c") && f[k].line > 0;
 }
 
-static void own_dwarf(void **state)
+TEST(own_dwarf)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct symtab t = { 0 };
@@ -326,7 +322,7 @@ static void chain_as_text(void *ctx, size_t i, const struct dwfl_frame *f, unsig
 }
 
 /* Of a function that one address asked for: all of it, and each piece has the chain of each of its addresses. */
-static void pieces_have_one_chain(void **state)
+TEST(pieces_have_one_chain)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct symtab t = { 0 };
@@ -380,7 +376,7 @@ static void pieces_have_one_chain(void **state)
 }
 
 /* What lies around main in a stripped file belongs to no function of .eh_frame, and has a name all the same. */
-static void stripped_ends(void **state)
+TEST(stripped_ends)
 {
 	char dir[] = "/tmp/accperf-u-names-XXXXXX", command[200], path[100];
 	struct symtab t = { 0 };
@@ -422,7 +418,7 @@ static void stripped_ends(void **state)
 	rmdir(dir);
 }
 
-static void cache_round_trip(void **state)
+TEST(cache_round_trip)
 {
 	char dir[] = "/tmp/accperf-u-cache-XXXXXX", file[200];
 	uint8_t id[20] = { 0xab, 0xcd, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
@@ -535,7 +531,7 @@ static uint64_t own_symbol(const char *name, uint64_t *text_end)
 }
 
 /* Its name reaches as far as what it leads to; what lies behind has a name of its own, one for all of it. */
-static void a_symbol_without_size_ends(void **state)
+TEST(a_symbol_without_size_ends)
 {
 	struct symbols *s = symbols_new(false, true);
 	struct module *m = module_open_path("/proc/self/exe", NULL, 0, NULL);
@@ -557,7 +553,7 @@ static void a_symbol_without_size_ends(void **state)
 }
 
 /* What debug information does not name it need not be read for again. */
-static void nameless_is_remembered(void **state)
+TEST(nameless_is_remembered)
 {
 	char dir[] = "/tmp/accperf-u-nameless-XXXXXX", rm[64];
 	struct symbols *s[2] = { symbols_new(true, true), symbols_new(true, true) };
@@ -587,26 +583,4 @@ static void nameless_is_remembered(void **state)
 	symbols_free(s[1]);
 	snprintf(rm, sizeof(rm), "rm -rf %s", dir);
 	assert_int_equal(system(rm), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jit_text),
-		cmocka_unit_test(jit_reused_memory),
-		cmocka_unit_test(jit_is_pruned),
-		cmocka_unit_test(jit_is_full),
-		cmocka_unit_test(jit_is_not_deaf),
-		cmocka_unit_test(jit_foreign_owner_is_refused),
-		cmocka_unit_test(syscalls),
-		cmocka_unit_test(demangled),
-		cmocka_unit_test(rust_names),
-		cmocka_unit_test(own_dwarf),
-		cmocka_unit_test(pieces_have_one_chain),
-		cmocka_unit_test(stripped_ends),
-		cmocka_unit_test(cache_round_trip),
-		cmocka_unit_test(nameless_is_remembered),
-		cmocka_unit_test(a_symbol_without_size_ends),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

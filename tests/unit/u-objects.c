@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which ranges of nameless memory are one object. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "flow/objects.h"
 #include "store/write.h"
+#include "unit/unit.h"
 
 #define MB (1ull << 20)
 #define AT 0x7f0000000000ull
@@ -66,7 +61,7 @@ static void drop(struct planted *p)
 }
 
 /* Amounts by time rest on a speed, and are no surer than that. */
-static void amounts_are_as_wide_as_the_speed(void **state)
+TEST(amounts_are_as_wide_as_the_speed)
 {
 	for (int known = 0; known < 2; known++) {
 		struct planted p = { 0 };
@@ -90,7 +85,7 @@ static void array(struct planted *p, uint32_t pid, uint64_t at)
 		touch(p, pid, READER, at + block * MB - MB / 2);
 }
 
-static void use_over_time_adds_up(void **state)
+TEST(use_over_time_adds_up)
 {
 	struct planted p = { 0 };
 	const struct object_row *r;
@@ -113,7 +108,7 @@ static void use_over_time_adds_up(void **state)
 	drop(&p);
 }
 
-static void a_sparse_array_is_one(void **state)
+TEST(a_sparse_array_is_one)
 {
 	struct planted p = { 0 };
 
@@ -128,7 +123,7 @@ static void a_sparse_array_is_one(void **state)
 }
 
 /* Their samples lie between each other, which once cut them into as many ranges as there are samples. */
-static void what_processes_inherit_is_one(void **state)
+TEST(what_processes_inherit_is_one)
 {
 	struct planted p = { 0 };
 
@@ -142,7 +137,7 @@ static void what_processes_inherit_is_one(void **state)
 	drop(&p);
 }
 
-static void other_users_are_another_object(void **state)
+TEST(other_users_are_another_object)
 {
 	struct planted p = { 0 };
 
@@ -157,7 +152,7 @@ static void other_users_are_another_object(void **state)
 	drop(&p);
 }
 
-static void crumbs_are_the_rest_of_their_mapping(void **state)
+TEST(crumbs_are_the_rest_of_their_mapping)
 {
 	struct planted p = { 0 };
 
@@ -176,7 +171,7 @@ static void crumbs_are_the_rest_of_their_mapping(void **state)
 	drop(&p);
 }
 
-static void mappings_of_one_name_are_one_in_a_program(void **state)
+TEST(mappings_of_one_name_are_one_in_a_program)
 {
 	struct planted p = { 0 };
 	const char *names[] = { "[heap]", "[heap]", "/var/data" };
@@ -197,7 +192,7 @@ static void mappings_of_one_name_are_one_in_a_program(void **state)
 }
 
 /* Too few samples to show its users, of a process whose sibling shows them at the same addresses. */
-static void a_few_samples_belong_to_the_same_place_elsewhere(void **state)
+TEST(a_few_samples_belong_to_the_same_place_elsewhere)
 {
 	struct planted p = { 0 };
 
@@ -235,7 +230,7 @@ static struct profile *named(const char *const comm[3])
 }
 
 /* Three do the same at the same addresses, and one of them is another program. */
-static void another_program_has_another_object(void **state)
+TEST(another_program_has_another_object)
 {
 	struct planted p = { 0 };
 	struct profile *profile = named((const char *const[]){ "server", "client", "server" });
@@ -248,21 +243,4 @@ static void another_program_has_another_object(void **state)
 	assert_true(p.o.rows[0].processes == 2 && p.o.rows[1].processes == 1);
 	drop(&p);
 	profile_free(profile);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(amounts_are_as_wide_as_the_speed),
-		cmocka_unit_test(use_over_time_adds_up),
-		cmocka_unit_test(a_sparse_array_is_one),
-		cmocka_unit_test(what_processes_inherit_is_one),
-		cmocka_unit_test(other_users_are_another_object),
-		cmocka_unit_test(crumbs_are_the_rest_of_their_mapping),
-		cmocka_unit_test(mappings_of_one_name_are_one_in_a_program),
-		cmocka_unit_test(a_few_samples_belong_to_the_same_place_elsewhere),
-		cmocka_unit_test(another_program_has_another_object),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

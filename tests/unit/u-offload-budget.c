@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What probes of hot and of quiet libraries may take, and when: budget.c over an engine and a clock of our own. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "offload/session_internal.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 #define BUDGET 3.3e-3 /* what the ledger gives offload probes of 1 % */
@@ -165,7 +161,7 @@ static void spent_by(const double *rates, double *mean_ns, unsigned cnt)
 }
 
 /* No more by any second than was earned until then and each may owe at first: .3 s of earnings. */
-static void hot_from_the_start(void **state)
+TEST(hot_from_the_start)
 {
 	const double rates[LIBS] = { .8 / HIT_NS, .3 / HIT_NS, .1 / HIT_NS };
 	double mean_ns[5] = { 0 };
@@ -183,7 +179,7 @@ static void hot_from_the_start(void **state)
 }
 
 /* A library that costs less than it earns is never let go, though all its calls may come at once. */
-static void quiet_ones_stay(void **state)
+TEST(quiet_ones_stay)
 {
 	const double rates[LIBS] = { .2 * BUDGET / HIT_NS, 0, .2 * BUDGET / HIT_NS };
 	struct offload_session *s = begun(rates, 1);
@@ -200,7 +196,7 @@ static void quiet_ones_stay(void **state)
 
 /* A service that uses a thirtieth of a CPU, and whose calls are a tenth of it: what the first stretch owes is paid back
  * soon enough for others. One or two tell nothing of the rest. */
-static void who_sleeps_is_looked_at_more_than_once(void **state)
+TEST(who_sleeps_is_looked_at_more_than_once)
 {
 	const double rates[LIBS] = { .006 / HIT_NS };
 	double mean = 0;
@@ -219,15 +215,4 @@ static void who_sleeps_is_looked_at_more_than_once(void **state)
 	cpus = 0;
 	print_message("%.1f stretches in the mean\n", mean);
 	assert_true(mean >= 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hot_from_the_start),
-		cmocka_unit_test(quiet_ones_stay),
-		cmocka_unit_test(who_sleeps_is_looked_at_more_than_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The share of the CPU time that offload calls take: by samples, and where their stacks end early. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 
+#include "unit/unit.h"
 #include "view/offload.h"
 
 #define NAME "encrypt"
@@ -47,7 +42,7 @@ static struct offload_share share_of(double shown, double cut)
 }
 
 /* Four samples stand for a second, which may have been .3 or more than 2: that calls took 800 ms says little. */
-static void few_samples_hardly_tell_the_whole(void **state)
+TEST(few_samples_hardly_tell_the_whole)
 {
 	struct offload_share s = share_of_few(.5, 0, 4);
 
@@ -55,7 +50,7 @@ static void few_samples_hardly_tell_the_whole(void **state)
 	assert_true(s.low > .2 && s.low < .4 && s.high == 1);
 }
 
-static void stacks_that_end_early_may_hide_it(void **state)
+TEST(stacks_that_end_early_may_hide_it)
 {
 	struct offload_share s = share_of(.8, 0);
 
@@ -71,14 +66,4 @@ static void stacks_that_end_early_may_hide_it(void **state)
 	/* most stacks end before they could show it: the calls tell */
 	s = share_of(.17, .8);
 	assert_true(!s.sampled && fabs(s.value - .8) < 1e-9 && s.low < .8 && s.high > .8);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stacks_that_end_early_may_hide_it),
-		cmocka_unit_test(few_samples_hardly_tell_the_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

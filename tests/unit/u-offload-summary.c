@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What a profile's offload sections are folded to, on recordings made up here whose truth is known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <errno.h>
-#include <cmocka.h>
 
 #include "model/fit.h"
 #include "offload/operation.h"
@@ -19,6 +14,7 @@
 #include "store/write.h"
 #include "unit/sized.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 #define MS 1000000u
 #define PER_SIZE SIZED(40u, 10u) /* calls */
@@ -62,7 +58,7 @@ static struct offload_summary *end(struct store_writer *w)
 }
 
 /* More calls than wait for the record that names their function, more places than are told apart: all are told of. */
-static void test_losses(void **state)
+TEST_WITH(test_losses, new_path, remove_path)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -116,7 +112,7 @@ static struct offload_summary *end_at(struct store_writer *w, uint32_t library, 
  * measured at start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a
  * second apart.
  */
-static void test_paced(void **state)
+TEST_WITH(test_paced, new_path, remove_path)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -159,7 +155,7 @@ static void test_paced(void **state)
 
 /* The same, polled every half millisecond and seen for 2 ms at a time: each hit takes 23 us, so that 31 of the 42 calls
  * of such a stretch are made before it ends. By the clock they are 14,700 a second, which was told. */
-static void test_put_off(void **state)
+TEST_WITH(test_put_off, new_path, remove_path)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -234,7 +230,7 @@ static void batches(const uint64_t *calls, uint64_t length, double least)
 }
 
 /* Nor is what seems to have been probed all the time: how many calls it makes without cannot be told. */
-static void test_paced_in_batches(void **state)
+TEST_WITH(test_paced_in_batches, new_path, remove_path)
 {
 	static const uint64_t apart[] = { 1, 90, 2 }, alike[] = { 200, 201, 202 };
 
@@ -246,7 +242,7 @@ static void test_paced_in_batches(void **state)
  * A service that calls as fast as it can, every 500 ns of its CPU time, and gets the CPU half the time: others want it,
  * too. A hit takes twice what was measured at start, which is nearly all that a stretch does.
  */
-static void test_starved(void **state)
+TEST_WITH(test_starved, new_path, remove_path)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -363,7 +359,7 @@ static double added_at_most(double ns, double line_ns, double *least)
 }
 
 /* Code goes on cold behind a hit, but no call is longer by more than it took. */
-static void test_cold(void **state)
+TEST_WITH(test_cold, new_path, remove_path)
 {
 	double least, quick = added_at_most(500, 150, &least), slow = added_at_most(50000, 150, &least);
 
@@ -428,7 +424,7 @@ static double told(const struct offload_summary *s, struct logca_payoff *p)
 }
 
 /* Times far above the probe's: told, and right. */
-static void test_long_calls(void **state)
+TEST_WITH(test_long_calls, new_path, remove_path)
 {
 	struct logca_payoff p;
 	struct offload_summary *s = pair(200, 100, 1000000, 10, 500, 1000);
@@ -443,7 +439,7 @@ static void test_long_calls(void **state)
  * A byte-wise checksum against a faster one that costs 1 us more: the accelerator pays from 630 B, where a call takes
  * a tenth of what the probe does. A fit to the calls that are left says that it always pays.
  */
-static void test_short_calls(void **state)
+TEST_WITH(test_short_calls, new_path, remove_path)
 {
 	struct offload_summary *s = pair(0, 1.9, 1000, .3, 0, 8000);
 	struct logca_payoff p;
@@ -462,7 +458,7 @@ static void test_short_calls(void **state)
 }
 
 /* All that is censored together leaves no fit, with a reason. */
-static void test_nothing_left(void **state)
+TEST_WITH(test_nothing_left, new_path, remove_path)
 {
 	uint32_t library;
 	struct store_writer *w = begin(&library);
@@ -490,7 +486,7 @@ static void test_nothing_left(void **state)
 }
 
 /* Only what does the same is compared. */
-static void test_operations(void **state)
+TEST(test_operations)
 {
 	const struct operation *deflate = operation_of(NULL, "deflate-isal/zlib");
 
@@ -505,22 +501,4 @@ static void test_operations(void **state)
 	assert_true(operation_of("openssl", "EVP_DigestSign") != operation_of("openssl", "EVP_DigestUpdate"));
 	assert_true(operation_of("openssl", "EVP_EncryptUpdate")->open);
 	assert_null(operation_of("own", "encode"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_losses, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_cold, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_paced, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_put_off, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_paced_in_batches, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_starved, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_long_calls, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_short_calls, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(test_nothing_left, new_path, remove_path),
-		cmocka_unit_test(test_operations),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

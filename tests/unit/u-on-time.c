@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A recorder that is late asks for CPUs before others, and no longer than it has to; who may not ask stays as it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/on_time.h"
+#include "unit/unit.h"
 
 #define MS 1000000ull
 #define MINUTE (60000 * MS)
@@ -77,24 +72,14 @@ static int may_not(void)
 	return nice_now() == usual ? 0 : 2;
 }
 
-static void late_ones_ask(void **unused)
+TEST(late_ones_ask)
 {
 	if (geteuid())
 		skip();
 	assert_int_equal(in_child(asks_while_late), 0);
 }
 
-static void others_stay(void **unused)
+TEST(others_stay)
 {
 	assert_int_equal(in_child(may_not), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(late_ones_ask),
-		cmocka_unit_test(others_stay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Operations per byte where counts, time and accesses are in three units: the unit must not matter. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "flow/estimators.h"
 #include "flow/input_priv.h"
+#include "unit/unit.h"
 
 static const struct {
 	const char *name;
@@ -60,7 +56,7 @@ static void plant(struct flow_input *in, double unit, double trust, bool rate)
 	input_one_scale(in);
 }
 
-static void operations_per_byte_need_no_unit(void **state)
+TEST(operations_per_byte_need_no_unit)
 {
 	static const double units[] = { 0.02, 1, 40 };
 	struct est_opts o = EST_OPTS_DEFAULT;
@@ -85,11 +81,4 @@ static void operations_per_byte_need_no_unit(void **state)
 			flow_release(&f);
 			flow_input_release(&in);
 		}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(operations_per_byte_need_no_unit) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

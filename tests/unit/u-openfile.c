@@ -4,12 +4,6 @@
  * harm: a debug link, a profile that names a device
  * harm: a target's root with absolute links to a host's folder | 1 folder, 2 files
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +15,7 @@
 #include <unistd.h>
 
 #include "kmod-free/libs.h"
+#include "unit/unit.h"
 #include "util/openfile.h"
 #include "unit/temp_folder.h"
 
@@ -43,7 +38,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-static void test_regular(void **state)
+TEST(test_regular)
 {
 	struct stat st;
 	int fd;
@@ -72,7 +67,7 @@ static void test_regular(void **state)
 	close(fd);
 }
 
-static void test_remembered(void **state)
+TEST(test_remembered)
 {
 	struct stat st;
 	uint64_t one, two;
@@ -114,7 +109,7 @@ static int count_file(void *ctx, struct lib_file *f)
 }
 
 /* A process whose root has an absolute link: there it leads to its own folder, here it would lead to ours. */
-static void test_other_root(void **state)
+TEST(test_other_root)
 {
 	unsigned seen[2] = { 0 };
 	char target[128];
@@ -158,12 +153,6 @@ static void test_other_root(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_regular),
-		cmocka_unit_test(test_remembered),
-		cmocka_unit_test(test_other_root),
-	};
-
 	umask(022);
-	return cmocka_run_group_tests(tests, new_root, remove_root);
+	return RUN_TESTS(new_root, remove_root);
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which store has gone over an address since its last recorded writer: planted sweeps over memory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "flow/overwrite.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 enum { INIT, WORK, HIT, SITES };
@@ -69,7 +66,7 @@ static void end(struct planted *p)
 	free(p->access);
 }
 
-static void a_sweep_since_then_has_gone_over_it(void **state)
+TEST(a_sweep_since_then_has_gone_over_it)
 {
 	struct planted p;
 	uint64_t pass = 0, t;
@@ -87,7 +84,7 @@ static void a_sweep_since_then_has_gone_over_it(void **state)
 
 /* One store in eight is sampled of eight passes over all words but those of 4 KB in the middle: most words are met, and
  * what lies between two that were is written, too; beyond a half of NEIGHBOUR from either it is not. */
-static void what_lies_between_is_written_unless_it_is_far_from_both(void **state)
+TEST(what_lies_between_is_written_unless_it_is_far_from_both)
 {
 	enum { FROM = 1000, TO = FROM + 4096 / 8, ALL = 2000 };
 	struct planted p;
@@ -113,7 +110,7 @@ static void what_lies_between_is_written_unless_it_is_far_from_both(void **state
 	end(&p);
 }
 
-static void who_wrote_last_itself_is_not_replaced(void **state)
+TEST(who_wrote_last_itself_is_not_replaced)
 {
 	struct planted p;
 	uint64_t pass, t;
@@ -136,7 +133,7 @@ static uint64_t part(struct planted *p, uint64_t time, uint32_t site, unsigned f
 	return time;
 }
 
-static void half_a_pass_of_another_is_doubt(void **state)
+TEST(half_a_pass_of_another_is_doubt)
 {
 	struct planted p;
 	uint64_t pass, t0, t;
@@ -151,7 +148,7 @@ static void half_a_pass_of_another_is_doubt(void **state)
 	end(&p);
 }
 
-static void a_quarter_of_a_pass_is_no_candidate(void **state)
+TEST(a_quarter_of_a_pass_is_no_candidate)
 {
 	struct planted p;
 	uint64_t pass, t0, t;
@@ -165,7 +162,7 @@ static void a_quarter_of_a_pass_is_no_candidate(void **state)
 	end(&p);
 }
 
-static void less_than_a_pass_since_then_is_not_enough(void **state)
+TEST(less_than_a_pass_since_then_is_not_enough)
 {
 	struct planted p;
 	uint64_t pass, t = 4 * WORDS;
@@ -179,7 +176,7 @@ static void less_than_a_pass_since_then_is_not_enough(void **state)
 	end(&p);
 }
 
-static void memory_that_it_does_not_sweep_is_untouched(void **state)
+TEST(memory_that_it_does_not_sweep_is_untouched)
 {
 	struct planted p;
 	uint64_t pass;
@@ -192,7 +189,7 @@ static void memory_that_it_does_not_sweep_is_untouched(void **state)
 	end(&p);
 }
 
-static void of_several_the_latest_pass_counts(void **state)
+TEST(of_several_the_latest_pass_counts)
 {
 	struct planted p;
 	uint64_t pass, t;
@@ -205,7 +202,7 @@ static void of_several_the_latest_pass_counts(void **state)
 	end(&p);
 }
 
-static void few_words_are_no_sweep(void **state)
+TEST(few_words_are_no_sweep)
 {
 	struct planted p;
 	uint64_t pass;
@@ -218,7 +215,7 @@ static void few_words_are_no_sweep(void **state)
 	end(&p);
 }
 
-static void stack_and_census_count_as_asked_for(void **state)
+TEST(stack_and_census_count_as_asked_for)
 {
 	struct planted p;
 	uint64_t pass;
@@ -238,7 +235,7 @@ static void stack_and_census_count_as_asked_for(void **state)
 	end(&p);
 }
 
-static void what_was_not_seen_may_still_be_written(void **state)
+TEST(what_was_not_seen_may_still_be_written)
 {
 	struct planted p;
 
@@ -254,7 +251,7 @@ static void what_was_not_seen_may_still_be_written(void **state)
 	end(&p);
 }
 
-static void a_complete_census_leaves_nothing_unseen(void **state)
+TEST(a_complete_census_leaves_nothing_unseen)
 {
 	struct planted p;
 
@@ -264,24 +261,4 @@ static void a_complete_census_leaves_nothing_unseen(void **state)
 	run(&p);
 	assert_false(overwrite_plausible(p.ow, WORK, PID, 0xdead0000));
 	end(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sweep_since_then_has_gone_over_it),
-		cmocka_unit_test(what_lies_between_is_written_unless_it_is_far_from_both),
-		cmocka_unit_test(who_wrote_last_itself_is_not_replaced),
-		cmocka_unit_test(half_a_pass_of_another_is_doubt),
-		cmocka_unit_test(a_quarter_of_a_pass_is_no_candidate),
-		cmocka_unit_test(less_than_a_pass_since_then_is_not_enough),
-		cmocka_unit_test(memory_that_it_does_not_sweep_is_untouched),
-		cmocka_unit_test(of_several_the_latest_pass_counts),
-		cmocka_unit_test(few_words_are_no_sweep),
-		cmocka_unit_test(stack_and_census_count_as_asked_for),
-		cmocka_unit_test(what_was_not_seen_may_still_be_written),
-		cmocka_unit_test(a_complete_census_leaves_nothing_unseen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The recorder's own CPU time: what bursts and segments keep of their share. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/own_budget.h"
+#include "unit/unit.h"
 
 #define SECOND 1000000000ull
 
@@ -24,7 +19,7 @@ static double run_for(struct own_budget *b, uint64_t *now, double *spent, unsign
 	return (*spent - before) / (double)SECOND;
 }
 
-static void within(void **state)
+TEST(within)
 {
 	struct own_budget b;
 	uint64_t now = 7 * SECOND;
@@ -36,7 +31,7 @@ static void within(void **state)
 	assert_int_equal(b.cut_seconds, 0);
 }
 
-static void first_seconds_are_dear(void **state)
+TEST(first_seconds_are_dear)
 {
 	struct own_budget b;
 	uint64_t now = SECOND;
@@ -47,7 +42,7 @@ static void first_seconds_are_dear(void **state)
 	assert_int_equal(b.cut_seconds, 0);
 }
 
-static void gives_way(void **state)
+TEST(gives_way)
 {
 	struct own_budget b;
 	uint64_t now = SECOND;
@@ -64,7 +59,7 @@ static void gives_way(void **state)
 	assert_true(b.share == 1);
 }
 
-static void never_nothing(void **state)
+TEST(never_nothing)
 {
 	struct own_budget b;
 	uint64_t now = SECOND;
@@ -76,7 +71,7 @@ static void never_nothing(void **state)
 }
 
 /* An hour of rest buys no minute at full speed. */
-static void saves_nothing(void **state)
+TEST(saves_nothing)
 {
 	struct own_budget b;
 	uint64_t now = SECOND;
@@ -87,7 +82,7 @@ static void saves_nothing(void **state)
 	assert_true(run_for(&b, &now, &spent, 300, .02, .08) < 300 * .03 + 2.1);
 }
 
-static void unbounded(void **state)
+TEST(unbounded)
 {
 	struct own_budget b;
 	uint64_t now = SECOND;
@@ -96,14 +91,4 @@ static void unbounded(void **state)
 	own_budget_begin(&b, 0, now, 0);
 	run_for(&b, &now, &spent, 600, 1, 1);
 	assert_true(b.share == 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(within),        cmocka_unit_test(first_seconds_are_dear), cmocka_unit_test(gives_way),
-		cmocka_unit_test(never_nothing), cmocka_unit_test(saves_nothing),          cmocka_unit_test(unbounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which pages are worth their copies: the threshold by which most comes of the budgets, also after a change. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "record/pages_choice.h"
+#include "unit/unit.h"
 
 /* Bursts of a program: what comes of each by the chance that pages must have. */
 struct program {
@@ -36,7 +32,7 @@ static void run(struct pages_choice *c, const struct program *p, int bursts, int
 	}
 }
 
-static void each_is_tried(void **state)
+TEST(each_is_tried)
 {
 	struct pages_choice c = { 0 };
 	int by[PAGES_CHOICES];
@@ -45,7 +41,7 @@ static void each_is_tried(void **state)
 	assert_true(by[0] == 4 && by[1] == 4 && by[2] == 4);
 }
 
-static void the_best_is_taken(void **state)
+TEST(the_best_is_taken)
 {
 	struct pages_choice c = { 0 }, d = { 0 };
 	int by[PAGES_CHOICES];
@@ -56,7 +52,7 @@ static void the_best_is_taken(void **state)
 	assert_true(by[1] > 150 && by[0] >= 4 && by[2] >= 4);
 }
 
-static void programs_change(void **state)
+TEST(programs_change)
 {
 	struct pages_choice c = { 0 };
 	int by[PAGES_CHOICES];
@@ -65,15 +61,4 @@ static void programs_change(void **state)
 	run(&c, &spares, 100, by);
 	run(&c, &spares, 100, by);
 	assert_true(by[1] > 80);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_is_tried),
-		cmocka_unit_test(the_best_is_taken),
-		cmocka_unit_test(programs_change),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,16 @@
 /* perf.data: a real recording against what perf itself printed of it; the same recording turned into a
  * pipe file and a compressed one; files cut and bent everywhere. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
-#include <cmocka.h>
 
 #include "kmod-free/queue.h"
 #include "store/perfdata.h"
 #include "unit/sized.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 #include "util/buf.h"
 
 struct line {
@@ -134,7 +131,7 @@ static void check(const void *data, size_t size, struct script *x)
 	perfdata_free(p);
 }
 
-static void as_perf_prints(void **state)
+TEST(as_perf_prints)
 {
 	struct script x;
 	struct perfdata *p;
@@ -208,7 +205,7 @@ out:
 	ZSTD_freeCStream(z);
 }
 
-static void pipe_and_compressed(void **state)
+TEST(pipe_and_compressed)
 {
 	struct script x;
 	size_t size;
@@ -232,7 +229,7 @@ static int ignore(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static void damaged(void **state)
+TEST(damaged)
 {
 	size_t size;
 	char *data = load(RECORDING, &size), *copy;
@@ -252,12 +249,12 @@ static void damaged(void **state)
 		struct perfdata *p;
 
 		memcpy(copy, data, size);
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		xorshift(&x);
 		if (i % 2)
 			n = x % size;
 		else
 			for (int k = 0; k < 20; k++) {
-				x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+				xorshift(&x);
 				copy[i % 4 ? x % 4096 : x % size] = (char)(x >> 32);
 			}
 		p = perfdata_from(copy, n, &e);
@@ -305,7 +302,7 @@ static void squeezed(struct buf *out, unsigned count)
 }
 
 /* What one read of the decoder does not give is asked for; what no recorder can have written is refused. */
-static void squeezed_records(void **state)
+TEST(squeezed_records)
 {
 	static const unsigned many[] = { 100000, 30000000 };
 
@@ -335,7 +332,7 @@ static int in_order(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static void halves_of_a_queue(void **state)
+TEST(halves_of_a_queue)
 {
 	struct queue *q = queue_new();
 	struct sample s = { 0 };
@@ -353,14 +350,4 @@ static void halves_of_a_queue(void **state)
 	assert_int_equal(last, 7);
 	assert_int_equal(queue_bytes(q), 0);
 	queue_free(q);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(as_perf_prints),   cmocka_unit_test(pipe_and_compressed), cmocka_unit_test(damaged),
-		cmocka_unit_test(squeezed_records), cmocka_unit_test(halves_of_a_queue),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

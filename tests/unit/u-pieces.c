@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Code that no table divides: where a piece of it begins and ends, and that what is no code does no harm. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "code/pieces.h"
+#include "unit/unit.h"
 
 #define BASE 0x4000u
 
@@ -67,7 +63,7 @@ static const uint8_t three[] = {
 	0xc3,                                     /* 43: the fourth */
 };
 
-static void pieces_end_where_nothing_leads_on(void **state)
+TEST(pieces_end_where_nothing_leads_on)
 {
 	struct image m = { three, sizeof(three), 0 };
 	struct code_pieces p = over(&m);
@@ -91,7 +87,7 @@ static void pieces_end_where_nothing_leads_on(void **state)
 }
 
 /* From another place on, as a table has it, with the same reader. */
-static void other_bounds_begin_anew(void **state)
+TEST(other_bounds_begin_anew)
 {
 	struct image m = { three, sizeof(three), 0 };
 	struct code_pieces p = over(&m);
@@ -104,7 +100,7 @@ static void other_bounds_begin_anew(void **state)
 	code_pieces_release(&p);
 }
 
-static void what_is_no_code_is_passed(void **state)
+TEST(what_is_no_code_is_passed)
 {
 	uint8_t byte[4096];
 	struct image m = { byte, sizeof(byte), 0 };
@@ -126,7 +122,7 @@ static void what_is_no_code_is_passed(void **state)
 	}
 }
 
-static void too_much_is_left_undivided(void **state)
+TEST(too_much_is_left_undivided)
 {
 	struct image m = { three, sizeof(three), 0 };
 	struct code_pieces p = over(&m);
@@ -143,16 +139,4 @@ static void too_much_is_left_undivided(void **state)
 	p.from--;
 	assert_false(code_piece(&p, BASE, &from, &to));
 	code_pieces_release(&p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_end_where_nothing_leads_on),
-		cmocka_unit_test(other_bounds_begin_anew),
-		cmocka_unit_test(what_is_no_code_is_passed),
-		cmocka_unit_test(too_much_is_left_undivided),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

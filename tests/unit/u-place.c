@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Who wrote what is read, told from stores that were seen near it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "flow/place.h"
 #include "format.h"
+#include "unit/unit.h"
 
 enum { F, G, READER, BEFORE, OUTSIDE, UNKNOWN, CALL, FUNCS };
 
@@ -96,7 +92,7 @@ static double part(struct planted *p, uint32_t who)
 
 static const struct last_written none = { .near = NEAR_NONE, .producer = BEFORE, .site = FLOW_NONE };
 
-static void the_nearer_a_store_the_more_it_tells(void **state)
+TEST(the_nearer_a_store_the_more_it_tells)
 {
 	struct planted p;
 
@@ -118,7 +114,7 @@ static void the_nearer_a_store_the_more_it_tells(void **state)
 
 /* Headers of G stand between values of F in one page. Who reads values, where a writer was seen, had them of F: so
  * those whose writer was missed are likely to be F's, too, however many stores of G are near. */
-static void what_an_instruction_reads_is_of_whom_it_reads_elsewhere(void **state)
+TEST(what_an_instruction_reads_is_of_whom_it_reads_elsewhere)
 {
 	struct planted p;
 	double by_place;
@@ -164,7 +160,7 @@ static void leaves(struct planted *p, uint32_t who, uint64_t addr, unsigned kind
 
 /* A heap's words are used again and again: G's stores at the very word are of another object. What is read there is an
  * address of code, as only F writes. */
-static void who_writes_such_values_wrote_it(void **state)
+TEST(who_writes_such_values_wrote_it)
 {
 	struct planted p;
 
@@ -190,7 +186,7 @@ static void who_writes_such_values_wrote_it(void **state)
 	assert_true(part(&p, F) > 0.9);
 }
 
-static void who_writes_that_field_wrote_it(void **state)
+TEST(who_writes_that_field_wrote_it)
 {
 	struct planted p;
 	struct in_burst_pair known = { .reader = 0, .writer = 1, .bin = 3, .bytes = 1000 };
@@ -213,7 +209,7 @@ static void who_writes_that_field_wrote_it(void **state)
 	site[0].field = site[1].field = site[2].field = 0;
 }
 
-static void of_one_word_each_as_often_as_it_was_seen(void **state)
+TEST(of_one_word_each_as_often_as_it_was_seen)
 {
 	struct planted p;
 
@@ -226,7 +222,7 @@ static void of_one_word_each_as_often_as_it_was_seen(void **state)
 }
 
 /* 400 words of a page were seen written, three times each; what is read beside them never was. */
-static void what_is_never_seen_written_where_all_else_is_stays(void **state)
+TEST(what_is_never_seen_written_where_all_else_is_stays)
 {
 	struct planted p;
 
@@ -239,7 +235,7 @@ static void what_is_never_seen_written_where_all_else_is_stays(void **state)
 }
 
 /* Of so many words that are written only one in ten was seen. */
-static void what_is_seldom_seen_written_may_have_been_missed(void **state)
+TEST(what_is_seldom_seen_written_may_have_been_missed)
 {
 	struct planted p;
 
@@ -251,7 +247,7 @@ static void what_is_seldom_seen_written_may_have_been_missed(void **state)
 	assert_true(part(&p, F) > 0.8);
 }
 
-static void what_changes_later_is_not_from_before(void **state)
+TEST(what_changes_later_is_not_from_before)
 {
 	struct planted p;
 
@@ -264,7 +260,7 @@ static void what_changes_later_is_not_from_before(void **state)
 	assert_true(part(&p, BEFORE) < 1e-6);
 }
 
-static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
+TEST(a_call_that_filled_is_one_of_those_who_wrote_since)
 {
 	struct last_written filled = { .near = NEAR_GRANULE, .producer = CALL, .site = FLOW_NONE, .age = 1 };
 	struct call_stretch stretch = { .begin = 1, .end = 1000000 };
@@ -297,7 +293,7 @@ static void a_call_that_filled_is_one_of_those_who_wrote_since(void **state)
 }
 
 /* One word of a line is little beside all that is around it. */
-static void a_wider_place_has_one_vote(void **state)
+TEST(a_wider_place_has_one_vote)
 {
 	struct planted p;
 
@@ -311,7 +307,7 @@ static void a_wider_place_has_one_vote(void **state)
 	assert_true(part(&p, G) > 0.4);
 }
 
-static void stores_on_the_stack_are_left_out(void **state)
+TEST(stores_on_the_stack_are_left_out)
 {
 	struct planted p;
 
@@ -324,7 +320,7 @@ static void stores_on_the_stack_are_left_out(void **state)
 }
 
 /* A word that is read all the time says no more of what its reader reads than one that is read once. */
-static void a_line_tells_once(void **state)
+TEST(a_line_tells_once)
 {
 	struct planted p;
 
@@ -339,7 +335,7 @@ static void a_line_tells_once(void **state)
 }
 
 /* Nobody was seen to write the very words that a program hands to the kernel, and hardly any beside them. */
-static void what_the_kernel_takes_was_made(void **state)
+TEST(what_the_kernel_takes_was_made)
 {
 	struct planted p;
 
@@ -354,7 +350,7 @@ static void what_the_kernel_takes_was_made(void **state)
 	assert_true(part(&p, F) > 0.999);
 }
 
-static void constants_and_reads_without_an_address(void **state)
+TEST(constants_and_reads_without_an_address)
 {
 	struct planted p;
 
@@ -364,26 +360,4 @@ static void constants_and_reads_without_an_address(void **state)
 	assert_true(part(&p, OUTSIDE) > 0.999);
 	reads(&p, 0, (struct last_written){ .near = NEAR_BLIND, .producer = UNKNOWN, .site = FLOW_NONE });
 	assert_true(part(&p, UNKNOWN) == 0); /* nothing is said */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_nearer_a_store_the_more_it_tells),
-		cmocka_unit_test(what_an_instruction_reads_is_of_whom_it_reads_elsewhere),
-		cmocka_unit_test(who_writes_such_values_wrote_it),
-		cmocka_unit_test(who_writes_that_field_wrote_it),
-		cmocka_unit_test(of_one_word_each_as_often_as_it_was_seen),
-		cmocka_unit_test(what_is_never_seen_written_where_all_else_is_stays),
-		cmocka_unit_test(what_is_seldom_seen_written_may_have_been_missed),
-		cmocka_unit_test(what_changes_later_is_not_from_before),
-		cmocka_unit_test(a_call_that_filled_is_one_of_those_who_wrote_since),
-		cmocka_unit_test(a_wider_place_has_one_vote),
-		cmocka_unit_test(stores_on_the_stack_are_left_out),
-		cmocka_unit_test(a_line_tells_once),
-		cmocka_unit_test(what_the_kernel_takes_was_made),
-		cmocka_unit_test(constants_and_reads_without_an_address),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Functions under the machine's roof: planted ones, and what is not known of them; the roof as text and back. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "advise/placed.h"
+#include "unit/unit.h"
 #include "util/normal.h"
 
 /* 1e9 operations a second; from 8e9 bytes a second in the nearest cache to 1e9 in memory. */
@@ -34,7 +30,7 @@ static struct flow_func func(const char *name, double ops, double bytes, double 
 				   .self_ns = ns };
 }
 
-static void functions_are_placed(void **state)
+TEST(functions_are_placed)
 {
 	struct flow_func funcs[] = { func("streams", 1e6, 1e8, 1e7), func("computes", 4e6, 1e6, 8e6),
 				     func("between", 1e6, 2e6, 2e6), func("timeless", 1e6, 2e6, NAN),
@@ -80,7 +76,7 @@ static void functions_are_placed(void **state)
 	free(p);
 }
 
-static void a_roof_is_kept(void **state)
+TEST(a_roof_is_kept)
 {
 	struct roofline back;
 	AUTO_BUF(text);
@@ -114,7 +110,7 @@ static void a_roof_is_kept(void **state)
 			      &back));
 }
 
-static void a_machine_has_a_roof(void **state)
+TEST(a_machine_has_a_roof)
 {
 	struct roofline r;
 
@@ -123,15 +119,4 @@ static void a_machine_has_a_roof(void **state)
 	for (int l = 0; l < ROOFLINE_LEVELS; l++)
 		assert_true(r.level[l].bytes_per_s > 1e7 && r.level[l].bytes_per_s < 1e14 &&
 			    r.level[l].usual_bytes <= r.level[l].bytes_per_s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_are_placed),
-		cmocka_unit_test(a_roof_is_kept),
-		cmocka_unit_test(a_machine_has_a_roof),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

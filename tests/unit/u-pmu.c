@@ -96,7 +96,7 @@ static void compare(const struct golden *g, enum pmu_what what, const char *cons
 	}
 }
 
-static void intel_table(void **state)
+TEST(intel_table)
 {
 	for (size_t i = 0; i < sizeof(golden) / sizeof(golden[0]); i++) {
 		intel_fresh(golden[i].kind);
@@ -106,7 +106,7 @@ static void intel_table(void **state)
 }
 
 /* The kernel's own strings win over the table, whatever they say. */
-static void sysfs_strings(void **state)
+TEST(sysfs_strings)
 {
 	struct pmu_cpu cpu = { .arch = PMU_X86_INTEL, .family = 6, .model = 0x8f };
 	struct pmu_event ev[2];
@@ -145,7 +145,7 @@ static void sysfs_strings(void **state)
 	assert_true(pmu_encode(&cpu, root, PMU_LOADS, &o, ev, 2, NULL) < 0);
 }
 
-static void amd_ibs(void **state)
+TEST(amd_ibs)
 {
 	struct pmu_cpu cpu = { .arch = PMU_X86_AMD, .family = 0x19, .model = 0x11 };
 	struct pmu_event ev[2];
@@ -172,7 +172,7 @@ static void amd_ibs(void **state)
 	assert_int_equal(ev[0].attr.config, 0x129);
 }
 
-static void arm_and_power(void **state)
+TEST(arm_and_power)
 {
 	struct pmu_cpu cpu = { .arch = PMU_ARM64 };
 	struct pmu_event ev[2];
@@ -206,7 +206,7 @@ static void arm_and_power(void **state)
 	assert_int_equal(ev[0].attr.config, 0x353c0401e0);
 }
 
-static void cpuinfo(void **state)
+TEST(cpuinfo)
 {
 	struct pmu_cpu c;
 
@@ -229,7 +229,7 @@ static void cpuinfo(void **state)
 }
 
 /* The second opinion. */
-static void against_libpfm(void **state)
+TEST(against_libpfm)
 {
 	static const struct {
 		const char *event;
@@ -277,10 +277,5 @@ static void against_libpfm(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intel_table),   cmocka_unit_test(sysfs_strings), cmocka_unit_test(amd_ibs),
-		cmocka_unit_test(arm_and_power), cmocka_unit_test(cpuinfo),       cmocka_unit_test(against_libpfm),
-	};
-
-	return cmocka_run_group_tests(tests, new_root, remove_root);
+	return RUN_TESTS(new_root, remove_root);
 }

@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How often a recorder looks and for which samples, how long things took, and when prices are known well enough. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "record/tick_forecast.h"
 #include "record/poll_interval.h"
 #include "measure/price.h"
+#include "unit/unit.h"
 
-static void nobody_waits(void **state)
+TEST(nobody_waits)
 {
 	assert_int_equal(poll_interval_ms(0, 0), PACE_IDLE_MS);
 	assert_int_equal(poll_interval_ms(0, 1000), PACE_IDLE_MS);
 }
 
 /* Looks become rarer, never more frequent, while no sample comes; one sample and they are frequent again. */
-static void less_often_where_nothing_comes(void **state)
+TEST(less_often_where_nothing_comes)
 {
 	static const unsigned soon[] = { 1, 3, 8, 100 };
 
@@ -44,7 +40,7 @@ static void less_often_where_nothing_comes(void **state)
 }
 
 /* Timers of two CPUs, a period of 1000 each, the second 400 later. */
-static void ticks_are_foreseen(void **state)
+TEST(ticks_are_foreseen)
 {
 	struct tick_forecast b = { 0 };
 
@@ -73,7 +69,7 @@ static void ticks_are_foreseen(void **state)
 }
 
 /* More timers than there is room for: the ones that ticked last are known. */
-static void many_timers(void **state)
+TEST(many_timers)
 {
 	struct tick_forecast b = { 0 };
 	unsigned known = 0;
@@ -87,7 +83,7 @@ static void many_timers(void **state)
 	assert_int_equal(tick_forecast_next(&b, 1000 + 3 * BEAT_TIMERS), 2000 + 2 * BEAT_TIMERS);
 }
 
-static void old_samples_are_passed_over(void **state)
+TEST(old_samples_are_passed_over)
 {
 	unsigned passed = 0, taken = 0;
 
@@ -105,7 +101,7 @@ static void old_samples_are_passed_over(void **state)
 	assert_true(poll_interval_prompt(&passed, 2999999, 3000000));
 }
 
-static void prices_settle(void **state)
+TEST(prices_settle)
 {
 	double narrow[] = { 100, 103, 97, 101, 99, 100, 5000, 102, 98, 2 },
 	       wide[] = { 50, 60, 70, 80, 100, 120, 130, 140, 150 }, nothing[] = { -9, -3, 1, 4, 8, -5, 2, -2, 0, 6 };
@@ -116,15 +112,4 @@ static void prices_settle(void **state)
 	assert_false(price_settled(wide, 9));
 	/* nor is that settled which may be nothing */
 	assert_false(price_settled(nothing, 10));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nobody_waits),  cmocka_unit_test(less_often_where_nothing_comes),
-		cmocka_unit_test(prices_settle), cmocka_unit_test(ticks_are_foreseen),
-		cmocka_unit_test(many_timers),   cmocka_unit_test(old_samples_are_passed_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

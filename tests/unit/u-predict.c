@@ -3,22 +3,18 @@
  * Predictions against LogCA's vectors, Accelerometer's golden figures, published whole-application times and sums done
  * by hand; the queue against a simulation; intervals against planted inputs. All by fixed seeds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "advise/predict.h"
 #include "model/limits.h"
 #include "shared_json.h"
+#include "unit/unit.h"
 #include "unit/xorshift.h"
 #include "util/normal.h"
 
@@ -95,7 +91,7 @@ static struct predict_option one(const struct predict_work *w, const struct pred
 }
 
 /* Where host and device are LogCA's, predict() says what LogCA says: speed-ups, crossings, half peaks, batches. */
-static void golden(void **state)
+TEST(golden)
 {
 	json_t *all = load("golden.json"), *v, *s;
 	size_t i, crossings = 0;
@@ -153,7 +149,7 @@ static void golden(void **state)
 }
 
 /* Sriraman and Dhanotia: C 1e9, alpha 0.2, n 1e5, o0 100, Q 50, L 200, o1 300, A 10. Their Q is spent by the caller. */
-static void accelerometer(void **state)
+TEST(accelerometer)
 {
 	static const double want[CATALOGUE_DESIGNS] = { 1.169591, 1.156069, 1.197605 };
 	struct catalogue_entry a = given((struct logca){ .o = 150, .L = 200, .C = 2000, .A = 10, .kind = LOGCA_INDEP });
@@ -185,7 +181,7 @@ static void accelerometer(void **state)
  * device 12.4, transfers 220.7; measured 425.7 s in all. Kept there: 29.1 and 1.3; measured 220.3 s. One call
  * stands for all here.
  */
-static void residency(void **state)
+TEST(residency)
 {
 	struct catalogue_entry a = { .name = (char *)"gpu",
 				     .has_terms = true,
@@ -256,7 +252,7 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void queue(void **state)
+TEST(queue)
 {
 	static const struct served kind[] = {
 		{ "always the same", 0, .08, always },
@@ -296,7 +292,7 @@ static void queue(void **state)
 }
 
 /* A shared device: two engines, calls from one thread, four, and others' load beside. */
-static void shared(void **state)
+TEST(shared)
 {
 	struct catalogue_entry a = given((struct logca){ .o = 100, .C = 10, .A = 10, .beta = 1, .kind = LOGCA_DEP });
 	struct predict_size size[2] = { { 1000, 1, NAN }, { 3000, 1, NAN } };
@@ -334,7 +330,7 @@ static void shared(void **state)
 }
 
 /* Inputs drawn around a truth, their intervals given: the predicted intervals hold the true speed-up and break-even. */
-static void coverage(void **state)
+TEST(coverage)
 {
 	struct logca truth = { .t0 = 50, .o = 2000, .L = 0.5, .C = 4, .A = 20, .beta = 1, .kind = LOGCA_DEP };
 	struct predict_size size[3] = { { 500, 5, NAN }, { 2000, 3, NAN }, { 30000, 2, NAN } };
@@ -380,7 +376,7 @@ static void coverage(void **state)
 }
 
 /* A device measured as calibrate does, its curve bent by a cache: the medians say more than the fitted curve. */
-static void measured(void **state)
+TEST(measured)
 {
 	struct logca truth = { .t0 = 40, .o = 1500, .L = 0, .C = 3, .A = 12, .beta = 1, .kind = LOGCA_INDEP };
 	struct predict_size size[3] = { { 96, 6, NAN }, { 3000, 3, NAN }, { 400000, 1, NAN } };
@@ -426,7 +422,7 @@ static void measured(void **state)
  * Calls as short as what a probe adds to them: the break-even holds what the probe may have left in all their times
  * alike, and is a bound where that is much. Sizes seen tell more of a call's time than a curve through all does.
  */
-static void short_calls(void **state)
+TEST(short_calls)
 {
 	struct logca device = { .o = 1000, .C = 1, .A = INFINITY, .beta = 1, .kind = LOGCA_INDEP };
 	struct predict_size size[8];
@@ -480,7 +476,7 @@ static void short_calls(void **state)
 }
 
 /* Cycles of another machine are no nanoseconds: its ratio to its own host is what carries over. */
-static void other_clock(void **state)
+TEST(other_clock)
 {
 	struct catalogue_entry a =
 		given((struct logca){ .L = 1500, .o = 29000, .C = 90, .A = 19, .beta = 1.01, .kind = LOGCA_INDEP });
@@ -503,7 +499,7 @@ static void other_clock(void **state)
 }
 
 /* What is not known is not told, and the clause says what it was. */
-static void missing(void **state)
+TEST(missing)
 {
 	struct catalogue_entry a = { .name = (char *)"unknown", .has_terms = true, .unit = (char *)"ns" };
 	struct predict_work w = nothing_known();
@@ -577,7 +573,7 @@ static void missing(void **state)
 }
 
 /* The host's fixed cost is known between nothing and twice what the device's is: whether all sizes pay is not. */
-static void whether_all_sizes_pay(void **state)
+TEST(whether_all_sizes_pay)
 {
 	static const struct predict_size size[] = { { 64, .5, NAN }, { 4096, .5, NAN } };
 	const struct logca quick = { .o = 100, .C = 1, .A = 100, .beta = 1, .kind = LOGCA_INDEP };
@@ -598,7 +594,7 @@ static void whether_all_sizes_pay(void **state)
 }
 
 /* Nothing tells the sizes of single calls, and their mean only roughly: a device that takes its time for bytes, too. */
-static void mean_size_as_it_is_known(void **state)
+TEST(mean_size_as_it_is_known)
 {
 	const struct logca slow_bus = { .L = 1, .o = 100, .C = 10, .A = 20, .beta = 1, .kind = LOGCA_DEP };
 	struct catalogue_entry a = given(slow_bus);
@@ -620,7 +616,7 @@ static void mean_size_as_it_is_known(void **state)
 	predict_device_release(&d);
 }
 
-static void bounds(void **state)
+TEST(bounds)
 {
 	struct predict_size size = { 1000, 1, 10000 };
 	struct predict_work w = nothing_known();
@@ -655,25 +651,4 @@ static void bounds(void **state)
 	for (int b = 0; b < PREDICT_BOUNDS; b++)
 		assert_string_not_equal(predict_bound_str((enum predict_bound)b), "unknown");
 	assert_string_equal(predict_bound_str(PREDICT_BOUNDS), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden),
-		cmocka_unit_test(accelerometer),
-		cmocka_unit_test(residency),
-		cmocka_unit_test(queue),
-		cmocka_unit_test(mean_size_as_it_is_known),
-		cmocka_unit_test(whether_all_sizes_pay),
-		cmocka_unit_test(shared),
-		cmocka_unit_test(coverage),
-		cmocka_unit_test(measured),
-		cmocka_unit_test(short_calls),
-		cmocka_unit_test(other_clock),
-		cmocka_unit_test(missing),
-		cmocka_unit_test(bounds),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Prices kept from one recording to the next. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "kmod-free/uprobe.h"
 #include "kmod-free/uprobe_self.h"
 #include "measure/prices.h"
 #include "offload/kept_price.h"
+#include "unit/unit.h"
 
 #define SECOND 1000000000ull
 #define NOW (100000 * SECOND)
 #define ME "accperf prices 1 here"
 
-static void nothing_is_known_at_first(void **state)
+TEST(nothing_is_known_at_first)
 {
 	struct prices p;
 	double v[3] = { 1, 2, 3 };
@@ -32,7 +27,7 @@ static void nothing_is_known_at_first(void **state)
 	assert_false(prices_known(&p, "tick", v, 1));
 }
 
-static void three_measurements_are_enough_and_their_median_counts(void **state)
+TEST(three_measurements_are_enough_and_their_median_counts)
 {
 	struct prices p;
 	double v;
@@ -59,7 +54,7 @@ static void three_measurements_are_enough_and_their_median_counts(void **state)
 	assert_true(v == 50);
 }
 
-static void what_cannot_be_measured_is_not_kept_as_a_price(void **state)
+TEST(what_cannot_be_measured_is_not_kept_as_a_price)
 {
 	struct prices p;
 	double v[2] = { NAN, NAN };
@@ -79,7 +74,7 @@ static void what_cannot_be_measured_is_not_kept_as_a_price(void **state)
 #define LINES(name, at, value)                                                                                         \
 	name " " at " " value " nan nan\n" name " " at " " value " nan nan\n" name " " at " " value " nan nan\n"
 
-static void only_the_same_machine_and_program_count(void **state)
+TEST(only_the_same_machine_and_program_count)
 {
 	struct prices p;
 	double v;
@@ -92,7 +87,7 @@ static void only_the_same_machine_and_program_count(void **state)
 	assert_false(prices_known(&p, "tick", &v, 1));
 }
 
-static void one_is_measured_again_the_oldest(void **state)
+TEST(one_is_measured_again_the_oldest)
 {
 	struct prices p;
 	double v;
@@ -110,7 +105,7 @@ static void one_is_measured_again_the_oldest(void **state)
 	assert_int_equal(p.count, 1);
 }
 
-static void odd_lines_are_left_out(void **state)
+TEST(odd_lines_are_left_out)
 {
 	struct prices p;
 	double v;
@@ -126,7 +121,7 @@ static void odd_lines_are_left_out(void **state)
 		assert_true(strcmp(p.of[i].name, "tick") || (p.of[i].count == 1 && p.of[i].value[0][0] == 8));
 }
 
-static void more_names_than_there_is_room_for(void **state)
+TEST(more_names_than_there_is_room_for)
 {
 	char text[8192] = ME "\n";
 	struct prices p;
@@ -140,7 +135,7 @@ static void more_names_than_there_is_room_for(void **state)
 	assert_false(prices_known(&p, "another", &v, 1));
 }
 
-static void the_file_brings_them_to_the_next(void **state)
+TEST(the_file_brings_them_to_the_next)
 {
 	char dir[] = "/tmp/u-prices.XXXXXX", clean[64];
 	struct prices p, q;
@@ -168,7 +163,7 @@ static void the_file_brings_them_to_the_next(void **state)
 	assert_int_equal(system(clean), 0);
 }
 
-static void every_price_has_a_row(void **state)
+TEST(every_price_has_a_row)
 {
 	for (unsigned i = 0; i < PRICE_IDS; i++) {
 		const struct price_row *row = price_row(i), *before = i ? price_row(i - 1) : NULL;
@@ -184,7 +179,7 @@ static void every_price_has_a_row(void **state)
 }
 
 /* Measured by earlier recordings, so that nothing is measured here. */
-static void a_price_is_measured_or_assumed(void **state)
+TEST(a_price_is_measured_or_assumed)
 {
 	struct prices p;
 
@@ -220,7 +215,7 @@ static struct uprobe_cost probe_cost(double call, enum fmt_probe_class endbr)
 	return c;
 }
 
-static void what_a_probe_costs_is_kept_whole(void **state)
+TEST(what_a_probe_costs_is_kept_whole)
 {
 	const double calls[] = { 4000, 9000, 5000 };
 	struct uprobe_cost c, known = { 0 };
@@ -246,23 +241,4 @@ static void what_a_probe_costs_is_kept_whole(void **state)
 	}
 	assert_true(kept_price_known(&p, &known));
 	assert_int_equal(known.class_of[SELF_ENDBR], FMT_PROBE_UNKNOWN);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_known_at_first),
-		cmocka_unit_test(three_measurements_are_enough_and_their_median_counts),
-		cmocka_unit_test(what_cannot_be_measured_is_not_kept_as_a_price),
-		cmocka_unit_test(only_the_same_machine_and_program_count),
-		cmocka_unit_test(one_is_measured_again_the_oldest),
-		cmocka_unit_test(odd_lines_are_left_out),
-		cmocka_unit_test(more_names_than_there_is_room_for),
-		cmocka_unit_test(the_file_brings_them_to_the_next),
-		cmocka_unit_test(every_price_has_a_row),
-		cmocka_unit_test(a_price_is_measured_or_assumed),
-		cmocka_unit_test(what_a_probe_costs_is_kept_whole),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

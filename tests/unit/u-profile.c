@@ -2,15 +2,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "proc/module.h"
 #include "profile/names_kept.h"
@@ -20,6 +15,7 @@
 #include "profile/walk.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 static void put_stack(struct store_writer *w, uint32_t id, unsigned n, const struct fmt_frame *f)
 {
@@ -43,7 +39,7 @@ static void put_rate(struct store_writer *w, const char *source, double per_seco
 }
 
 /* Beside the samples stand those that were lost, not waits, hits or blocks; the counters tell of these. */
-static void lost_are_samples(void **state)
+TEST_WITH(lost_are_samples, new_path, remove_path)
 {
 	static const struct {
 		const char *name;
@@ -88,7 +84,7 @@ static void lost_are_samples(void **state)
 
 /* Windows and bursts have rates of their own; the timer's is what the report states, as last set. And
  * accesses count as samples only where there is nothing else. */
-static void rates_and_units(void **state)
+TEST_WITH(rates_and_units, new_path, remove_path)
 {
 	struct fmt_access a = { .time = 5, .pid = 1, .tid = 1, .stack = 3, .weight = 7, .flags = FMT_A_LOAD };
 	struct err e = { 0 };
@@ -126,7 +122,7 @@ static int count_sample(void *samples, const void *rec, size_t size)
 }
 
 /* What was shared is had once, without its file; others' rows are then read from it, ids known. */
-static void shared_is_read_once(void **state)
+TEST_WITH(shared_is_read_once, new_path, remove_path)
 {
 	static const struct section_row rows[] = { { FMT_SAMPLE, sizeof(struct fmt_sample), count_sample, NULL } };
 	struct err e = { 0 };
@@ -162,7 +158,7 @@ static void shared_is_read_once(void **state)
 }
 
 /* Uses before definitions, two ids for one function, an id that nothing defines. */
-static void order_does_not_matter(void **state)
+TEST_WITH(order_does_not_matter, new_path, remove_path)
 {
 	struct err e = { 0 };
 	struct store_writer *w = store_create(path, 0, &e);
@@ -213,7 +209,7 @@ static void order_does_not_matter(void **state)
 }
 
 /* The processor's variants of one string function are one, wherever debug information places them. */
-static void variants_are_one(void **state)
+TEST_WITH(variants_are_one, new_path, remove_path)
 {
 	static const char *const names[] = { "__memmove_avx_unaligned_erms", "__memmove_evex_unaligned", "memmove",
 					     "__digest_avx2" };
@@ -249,7 +245,7 @@ static void variants_are_one(void **state)
 }
 
 /* Values from the closed form, worked by hand for 0/20, 5/10 and 20/20. */
-static void wilson(void **state)
+TEST(wilson)
 {
 	double low, high;
 
@@ -267,7 +263,7 @@ static void wilson(void **state)
 }
 
 /* The interval must hold the truth in about 95 of 100 runs. */
-static void wilson_covers(void **state)
+TEST(wilson_covers)
 {
 	const double truth = 0.03;
 	unsigned inside = 0, runs = 4000;
@@ -342,7 +338,7 @@ static void expect_kept(const char *want)
 }
 
 /* Of a function that was found once its other addresses are known, though the file is gone; of others they are not. */
-static void names_are_kept(void **state)
+TEST_WITH(names_are_kept, new_path, remove_path)
 {
 	struct err e = { 0 };
 	Dl_info in;
@@ -382,15 +378,5 @@ int main(void)
 {
 	/* what other programs found out stays out of this */
 	setenv("XDG_CACHE_HOME", "/dev/null/none", 1);
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(lost_are_samples, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(rates_and_units, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(shared_is_read_once, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(order_does_not_matter, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(variants_are_one, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(names_are_kept, new_path, remove_path),
-		cmocka_unit_test(wilson),
-		cmocka_unit_test(wilson_covers),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return RUN_TESTS(NULL, NULL);
 }

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Samples in order of time, and what a queue takes for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <malloc.h>
-#include <cmocka.h>
 
 #include "kmod-free/queue.h"
+#include "unit/unit.h"
 
 #define MANY 2000u
 #define STACK 4096u /* bytes of each */
@@ -43,7 +39,7 @@ static void fill(struct queue *q, unsigned n, uint64_t from)
 }
 
 /* Its reader was late once: what that took is given back, and what waits still is not lost. */
-static void fits(void **state)
+TEST(fits)
 {
 	struct queue *q = queue_new();
 	struct seen seen = { 0 };
@@ -64,11 +60,4 @@ static void fits(void **state)
 	assert_int_equal(queue_bytes(q), 0);
 	fill(q, 2, 1);
 	queue_free(q);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(fits) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The planner holds a speed for measured when what reads the recording does: too many hits are no rate. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "counts/counts.h"
 #include "proc/module.h"
 #include "record/counts_plan_priv.h"
+#include "unit/unit.h"
 
 #define WINDOWS 4
 
@@ -56,7 +52,7 @@ static bool reader_has_it(double hits)
 	return r.how == COUNTS_RATE;
 }
 
-static void both_believe_alike(void **state)
+TEST(both_believe_alike)
 {
 	static const double hits[] = { 0, 2, 4, 12, 24, 26, 50, 90 };
 
@@ -65,11 +61,4 @@ static void both_believe_alike(void **state)
 		assert_int_equal(planner_has_it(hits[i]), reader_has_it(hits[i]));
 	assert_true(planner_has_it(12));
 	assert_false(planner_has_it(50));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(both_believe_alike) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Words that are looked at again: when, what is told of them, and what the estimator makes of it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "flow/rewrite_rate.h"
 #include "format.h"
 #include "record/revisits.h"
 #include "store/read.h"
+#include "unit/unit.h"
 
 #define MS 1000000ull
 
@@ -79,7 +74,7 @@ static void polled(struct revisits *v, uint64_t from, uint64_t to)
 }
 
 /* One changes between the second look and the third, one never does, one cannot be read at all. */
-static void a_change_lies_between_two_looks(void **state)
+TEST(a_change_lies_between_two_looks)
 {
 	struct store_writer *w = begin();
 	struct revisits *v = revisits_new(w, look);
@@ -106,7 +101,7 @@ static void a_change_lies_between_two_looks(void **state)
 }
 
 /* What is known when a process goes, or its memory, is told; nothing that was never seen a second time. */
-static void what_goes_away_is_told_as_far_as_it_is_known(void **state)
+TEST(what_goes_away_is_told_as_far_as_it_is_known)
 {
 	struct store_writer *w = begin();
 	struct revisits *v = revisits_new(w, look);
@@ -127,7 +122,7 @@ static void what_goes_away_is_told_as_far_as_it_is_known(void **state)
 	revisits_free(v);
 }
 
-static void too_many_are_counted(void **state)
+TEST(too_many_are_counted)
 {
 	struct store_writer *w = begin();
 	struct revisits *v = revisits_new(w, look);
@@ -142,7 +137,7 @@ static void too_many_are_counted(void **state)
 }
 
 /* Two instructions: what one reads changes within 50 ms, what the other reads never does. */
-static void words_tell_what_is_never_written(void **state)
+TEST(words_tell_what_is_never_written)
 {
 	struct in_site sites[2] = { { .func = 0 }, { .func = 0 } };
 	struct in_revisit word[40];
@@ -166,16 +161,4 @@ static void words_tell_what_is_never_written(void **state)
 	assert_int_equal(rewrite_rate_learn(&s, &in, &o), 0);
 	assert_true(fabs(rewrite_rate_site(&s, 0) - 0.5) < 0.01);
 	rewrite_rate_release(&s);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_change_lies_between_two_looks),
-		cmocka_unit_test(what_goes_away_is_told_as_far_as_it_is_known),
-		cmocka_unit_test(too_many_are_counted),
-		cmocka_unit_test(words_tell_what_is_never_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

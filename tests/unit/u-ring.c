@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* perf records written by hand, in every combination of fields, read back; a ring that wraps; a ring
  * the kernel fills. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <errno.h>
-#include <cmocka.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -17,6 +12,8 @@
 
 #include "abi.h"
 #include "kmod-free/ring.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 struct rec {
 	uint8_t b[4096];
@@ -218,7 +215,7 @@ static void check_full(const struct perf_event_attr *a, const struct sample *s)
 	assert_int_equal(s->page_size, t & PERF_SAMPLE_DATA_PAGE_SIZE ? 4096 : 0);
 }
 
-static void every_combination(void **state)
+TEST(every_combination)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_RAW, .config = 0x1cd, .sample_period = 17 };
 	uint64_t x = 88172645463325252ull;
@@ -228,7 +225,7 @@ static void every_combination(void **state)
 	a.sample_regs_user = RING_REGS_X86_64;
 	a.sample_regs_intr = 1;
 	for (int i = 0; i < 20000; i++) {
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		xorshift(&x);
 		/* first each bit alone, then all pairs' worth of random sets */
 		a.sample_type = i < 25 ? 1ull << i : x & ((1ull << 25) - 1);
 		if (a.sample_type & PERF_SAMPLE_WEIGHT)
@@ -251,7 +248,7 @@ static void every_combination(void **state)
 }
 
 /* shape: one record of each kind. */
-static void sideband(void **state)
+TEST(sideband)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .sample_id_all = 1 };
 	struct sample s;
@@ -359,7 +356,7 @@ static int collect(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static void wrap(void **state)
+TEST(wrap)
 {
 	const size_t bytes = 4096;
 	struct perf_event_attr a = { 0 };
@@ -406,7 +403,7 @@ static int count_kinds(void *ctx, const struct sample *s)
 	return 0;
 }
 
-static void live(void **state)
+TEST(live)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
 				     .size = sizeof(a),
@@ -443,16 +440,4 @@ static void live(void **state)
 	assert_int_equal(ring.malformed, 0);
 	ring_close(&ring);
 	close(fd);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_combination),
-		cmocka_unit_test(sideband),
-		cmocka_unit_test(wrap),
-		cmocka_unit_test(live),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What to do about code that a runtime made or interprets: planted processes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/unit.h"
 #include "view/run_time_code.h"
 
 enum { NOWHERE, ANON, JIT, FILE_, MODULES };
@@ -55,7 +51,7 @@ static unsigned hints_of(const struct planted *of, struct run_time_hint *out)
 	return run_time_hints(&p, out);
 }
 
-static void runtimes_are_known(void **state)
+TEST(runtimes_are_known)
 {
 	static const struct {
 		struct planted of;
@@ -89,7 +85,7 @@ static void runtimes_are_known(void **state)
 	}
 }
 
-static void silence_where_nothing_helps(void **state)
+TEST(silence_where_nothing_helps)
 {
 	static const struct planted cases[] = {
 		{ "java", "libjvm.so", 40, 0, 500 },      /* little of it */
@@ -102,14 +98,4 @@ static void silence_where_nothing_helps(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		assert_int_equal(hints_of(&cases[i], hint), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(runtimes_are_known),
-		cmocka_unit_test(silence_where_nothing_helps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,18 +4,13 @@
  * the hits have cost enough, away for a time drawn at random), and the intervals must hold the truth as
  * often as they say. All by fixed seeds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "offload/scale.h"
+#include "unit/unit.h"
 #include "unit/xorshift.h"
 #include "util/normal.h"
 
@@ -151,7 +146,7 @@ static struct result cover(const struct target *t, double length, uint64_t seed,
 	return r;
 }
 
-static void intervals_hold(void **state)
+TEST(intervals_hold)
 {
 	for (size_t i = 0; i < sizeof(targets) / sizeof(*targets); i++)
 		for (double length = 10000; length < 200000; length *= 4) {
@@ -168,7 +163,7 @@ static void intervals_hold(void **state)
 }
 
 /* A steady target needs no wide interval. */
-static void steady_is_narrow(void **state)
+TEST(steady_is_narrow)
 {
 	struct result r = cover(&targets[0], 60000, 7, true, 1);
 
@@ -176,7 +171,7 @@ static void steady_is_narrow(void **state)
 }
 
 /* The same stretches pooled, as ratio of calls and time: what this is not. */
-static void pooling_would_not(void **state)
+TEST(pooling_would_not)
 {
 	static struct stretch at[MOST];
 	double ratio = 0;
@@ -198,7 +193,7 @@ static void pooling_would_not(void **state)
 	assert_true(ratio < .5);
 }
 
-static void edges(void **state)
+TEST(edges)
 {
 	struct stretch one = { 0, 10, 100, 1, 0 }, two[2] = { { 0, 10, 100, 1, 0 }, { 20, 30, 100, 1, 5 } }, bad[2];
 	struct scaled s;
@@ -223,7 +218,7 @@ static void edges(void **state)
 }
 
 /* Student's t as tables have it. */
-static void intervals_of_few(void **state)
+TEST(intervals_of_few)
 {
 	static const double t[] = { 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228 };
 
@@ -233,15 +228,4 @@ static void intervals_of_few(void **state)
 		assert_true(fabs(student_half(i + 1) / t[i] - 1) < .0005);
 	for (size_t i = 1; i < 60; i++)
 		assert_true(student_half((double)i) > student_half((double)i + 1));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold),    cmocka_unit_test(steady_is_narrow),
-		cmocka_unit_test(pooling_would_not), cmocka_unit_test(edges),
-		cmocka_unit_test(intervals_of_few),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

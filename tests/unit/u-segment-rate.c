@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A made process with a known speed, seen through segments: what is told of it, and when nothing is. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "counts/segment_rate.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define STRETCHES 24
@@ -80,7 +76,7 @@ static struct segment_rate rate_of(const struct fmt_segment *s, size_t n)
 	return r;
 }
 
-static void intervals_hold(void **state)
+TEST(intervals_hold)
 {
 	struct fmt_segment s[MOST];
 	unsigned held = 0, rounds = 400;
@@ -104,7 +100,7 @@ static void intervals_hold(void **state)
 }
 
 /* Diverged ones are as fast as others here; that they might not be makes the interval wider. */
-static void what_diverged_widens(void **state)
+TEST(what_diverged_widens)
 {
 	struct fmt_segment s[MOST];
 	struct segment_rate whole = rate_of(s, made(s, 0)), part = rate_of(s, made(s, 0.4)), none;
@@ -133,7 +129,7 @@ static double running_in(const struct fmt_segment *s, size_t n)
 }
 
 /* Every second stretch has none: half of the time code ran that calls nobody, at a speed of its own. */
-static void what_no_segment_met_widens(void **state)
+TEST(what_no_segment_met_widens)
 {
 	struct fmt_segment s[MOST];
 	size_t n = made(s, 0);
@@ -161,7 +157,7 @@ static void what_no_segment_met_widens(void **state)
 
 /* A compressor reads its input in small pieces and then works for long on all of them: calls came back in each stretch,
  * and a tenth of the time lies between them. */
-static void a_long_phase_is_not_met(void **state)
+TEST(a_long_phase_is_not_met)
 {
 	struct fmt_segment s[MOST];
 	size_t n = made(s, 0);
@@ -175,7 +171,7 @@ static void a_long_phase_is_not_met(void **state)
 
 /* The same time in segments that nobody saw end. */
 /* One in ten of the timed ones is as long as none that was carried on: nearly all time is in those, and unknown. */
-static void long_ones_that_were_not_carried_on(void **state)
+TEST(long_ones_that_were_not_carried_on)
 {
 	struct fmt_segment s[MOST];
 	size_t n = made(s, 0);
@@ -223,7 +219,7 @@ static size_t in_turns(struct fmt_segment *s, bool short_ones)
 	return n;
 }
 
-static void kinds_that_are_carried_on_unevenly(void **state)
+TEST(kinds_that_are_carried_on_unevenly)
 {
 	const double truth = (LONG_INSNS + SHORT_INSNS) / (LONG_NS + SHORT_NS);
 	struct fmt_segment s[MOST];
@@ -248,7 +244,7 @@ static void kinds_that_are_carried_on_unevenly(void **state)
 	assert_true(!r.known || r.high > 1.5 * r.per_ns);
 }
 
-static void long_ones_are_told(void **state)
+TEST(long_ones_are_told)
 {
 	struct fmt_segment s[MOST];
 	size_t n = made(s, 0);
@@ -274,7 +270,7 @@ static void long_ones_are_told(void **state)
 	assert_true(r.verified > 0.4 && r.verified < 0.6);
 }
 
-static void too_little_is_unknown(void **state)
+TEST(too_little_is_unknown)
 {
 	struct fmt_segment s[MOST];
 	size_t n = made(s, 0);
@@ -298,7 +294,7 @@ static void too_little_is_unknown(void **state)
 	assert_true(isnan(r.per_ns));
 }
 
-static void faults_are_the_kernels(void **state)
+TEST(faults_are_the_kernels)
 {
 	struct fmt_segment s[MOST];
 	size_t n;
@@ -318,7 +314,7 @@ static void faults_are_the_kernels(void **state)
 	assert_true(r.var_prices > 0.001);
 }
 
-static void damage_is_passed_over(void **state)
+TEST(damage_is_passed_over)
 {
 	struct fmt_segment s[MOST];
 	size_t n;
@@ -343,22 +339,4 @@ static void damage_is_passed_over(void **state)
 		assert_non_null(segment_state_str((enum fmt_segment_state)i));
 	for (int i = 0; i < FMT_SEGCS + 2; i++)
 		assert_non_null(segment_cause_str((enum fmt_segment_cause)i));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(intervals_hold),
-		cmocka_unit_test(what_diverged_widens),
-		cmocka_unit_test(what_no_segment_met_widens),
-		cmocka_unit_test(a_long_phase_is_not_met),
-		cmocka_unit_test(long_ones_that_were_not_carried_on),
-		cmocka_unit_test(kinds_that_are_carried_on_unevenly),
-		cmocka_unit_test(long_ones_are_told),
-		cmocka_unit_test(too_little_is_unknown),
-		cmocka_unit_test(faults_are_the_kernels),
-		cmocka_unit_test(damage_is_passed_over),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

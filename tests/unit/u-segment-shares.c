@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* A made server: segments tell what its functions run, samples tell time, and both are put together. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "counts/segment_shares.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define STRETCHES 20
@@ -134,7 +130,7 @@ static void apply(struct made *m, double *part)
 }
 
 /* Calls are counted with segments: that needs no speed. Half of RETURNS in each stretch, of as much CPU time. */
-static void calls_are_counted(void **state)
+TEST(calls_are_counted)
 {
 	struct made *m = malloc(sizeof(*m));
 	double cpu_ns = RETURNS * (ns_of(1000) + ns_of(2000)) / 2, true_per_s = RETURNS / 2 / cpu_ns * 1e9;
@@ -159,7 +155,7 @@ static void calls_are_counted(void **state)
 }
 
 /* What they do not stand for is a hundredth here: so far off may a share be, whatever the tree knows of it. */
-static void what_is_left_bounds_the_error(void **state)
+TEST(what_is_left_bounds_the_error)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part, total = 0;
@@ -179,7 +175,7 @@ static void what_is_left_bounds_the_error(void **state)
 }
 
 /* All is in segments: shares are what ran, however time has it, and nodes follow. */
-static void waiting_does_not_count(void **state)
+TEST(waiting_does_not_count)
 {
 	struct made *m = malloc(sizeof(*m));
 	unsigned held = 0;
@@ -200,7 +196,7 @@ static void waiting_does_not_count(void **state)
 }
 
 /* What lies in no segment keeps its part. */
-static void the_rest_is_kept(void **state)
+TEST(the_rest_is_kept)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part;
@@ -215,7 +211,7 @@ static void the_rest_is_kept(void **state)
 }
 
 /* What is not verified is as unknown as what lies in none. */
-static void what_diverged_is_no_evidence(void **state)
+TEST(what_diverged_is_no_evidence)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part, sure;
@@ -229,7 +225,7 @@ static void what_diverged_is_no_evidence(void **state)
 }
 
 /* Of one kind a third is long, and led astray: most of the time is theirs, and what the short ones ran tells little. */
-static void what_is_long_is_most_of_it(void **state)
+TEST(what_is_long_is_most_of_it)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part;
@@ -254,7 +250,7 @@ static void what_is_long_is_most_of_it(void **state)
 	free(m);
 }
 
-static void too_few_change_nothing(void **state)
+TEST(too_few_change_nothing)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part, before;
@@ -271,7 +267,7 @@ static void too_few_change_nothing(void **state)
 }
 
 /* Sums that cannot be make no figure that is none. */
-static void damage_is_no_number(void **state)
+TEST(damage_is_no_number)
 {
 	struct made *m = malloc(sizeof(*m));
 	double part;
@@ -286,20 +282,4 @@ static void damage_is_no_number(void **state)
 		assert_true(isfinite(m->group[f].instructions) && m->group[f].instructions >= 0 &&
 			    m->group[f].low <= m->group[f].high);
 	free(m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(calls_are_counted),
-		cmocka_unit_test(what_is_left_bounds_the_error),
-		cmocka_unit_test(waiting_does_not_count),
-		cmocka_unit_test(the_rest_is_kept),
-		cmocka_unit_test(what_diverged_is_no_evidence),
-		cmocka_unit_test(what_is_long_is_most_of_it),
-		cmocka_unit_test(too_few_change_nothing),
-		cmocka_unit_test(damage_is_no_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,10 @@
 /*/* Returns of two calls in turn, of which one is carried on twenty times as often: what those that were drawn stand
  * for. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "abi.h"
 #include "record/segment_weights.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define STRETCHES 20000
@@ -21,7 +16,7 @@
 
 static uint64_t chance = 3;
 
-static void each_call_gets_its_share(void **state)
+TEST(each_call_gets_its_share)
 {
 	double kept[WIRE_CALLS], sum[2][2] = { { 0 } };
 	struct stretch_drawn d = { .returns = RETURNS, .as_long = 1, .kept = kept, .usually = (SELDOM + 1) / 2 };
@@ -56,7 +51,7 @@ static void each_call_gets_its_share(void **state)
 }
 
 /* Where nothing was timed, what is usually kept tells. */
-static void without_timed_ones(void **state)
+TEST(without_timed_ones)
 {
 	double kept[WIRE_CALLS];
 	struct stretch_drawn d = { .returns = 100, .as_long = 2, .kept = kept, .usually = .5 };
@@ -68,14 +63,4 @@ static void without_timed_ones(void **state)
 	assert_true(fabs(segment_weights(s, 2, &d) - 50) < 1e-9);
 	assert_true(fabs(s[0].weight - 200) < 1e-9 && fabs(s[1].weight - 50) < 1e-9);
 	assert_true(segment_weights(s, 0, &d) == 100);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_call_gets_its_share),
-		cmocka_unit_test(without_timed_ones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

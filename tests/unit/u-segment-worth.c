@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What carrying segments on is worth: all at first, little where none is verified, and all again where they are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/segment_worth.h"
+#include "unit/unit.h"
 
 #define LONG_NS 5e6 /* what carrying one on takes that goes through much code */
 
@@ -19,14 +14,14 @@ static void stretches(struct segment_worth *w, int n, bool verified)
 	}
 }
 
-static void unknown_is_worth_all(void **state)
+TEST(unknown_is_worth_all)
 {
 	struct segment_worth w = { 0 };
 
 	assert_float_equal(segment_worth(&w), 1, 1e-12);
 }
 
-static void in_vain_soon_tells(void **state)
+TEST(in_vain_soon_tells)
 {
 	struct segment_worth w = { 0 };
 
@@ -39,7 +34,7 @@ static void in_vain_soon_tells(void **state)
 	assert_true(segment_worth(&w) > .02);
 }
 
-static void verified_is_worth_all(void **state)
+TEST(verified_is_worth_all)
 {
 	struct segment_worth w = { 0 };
 
@@ -47,7 +42,7 @@ static void verified_is_worth_all(void **state)
 	assert_float_equal(segment_worth(&w), 1, 1e-12);
 }
 
-static void programs_change(void **state)
+TEST(programs_change)
 {
 	struct segment_worth w = { 0 };
 
@@ -57,7 +52,7 @@ static void programs_change(void **state)
 }
 
 /* By time: short ones that are verified do not pay for long ones that are not. */
-static void time_counts(void **state)
+TEST(time_counts)
 {
 	struct segment_worth w = { 0 };
 
@@ -67,15 +62,4 @@ static void time_counts(void **state)
 		segment_worth_learn(&w, LONG_NS / 100, true);
 	}
 	assert_true(segment_worth(&w) < .1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unknown_is_worth_all),  cmocka_unit_test(in_vain_soon_tells),
-		cmocka_unit_test(verified_is_worth_all), cmocka_unit_test(programs_change),
-		cmocka_unit_test(time_counts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "fake_sources.h"
 #include "kmod-free/kernel_tick.h"
 
-static void the_period_follows_from_the_budget(void **state)
+TEST(the_period_follows_from_the_budget)
 {
 	struct session_opts o = { .budget = 0.01, .timer_part = 0.5, .max_hz = 1000 };
 	struct recording r;
@@ -35,7 +35,7 @@ static void the_period_follows_from_the_budget(void **state)
 	close_recording(&r);
 }
 
-static void the_timer_has_the_share_of_windows_that_there_are_not(void **state)
+TEST(the_timer_has_the_share_of_windows_that_there_are_not)
 {
 	struct session_opts o = { .budget = 0.01, .timer_part = 0.25, .max_hz = 1000 };
 	struct recording r;
@@ -62,7 +62,7 @@ static void the_timer_has_the_share_of_windows_that_there_are_not(void **state)
 	close_recording(&r);
 }
 
-static void each_tick_is_booked_and_earns(void **state)
+TEST(each_tick_is_booked_and_earns)
 {
 	struct recording r;
 	struct seen p;
@@ -91,7 +91,7 @@ static void each_tick_is_booked_and_earns(void **state)
 }
 
 /* They cost what our program takes, and no interrupt. */
-static void the_kernels_own_ticks_cost_no_interrupt(void **state)
+TEST(the_kernels_own_ticks_cost_no_interrupt)
 {
 	struct recording r;
 	struct seen p;
@@ -121,7 +121,7 @@ static void the_kernels_own_ticks_cost_no_interrupt(void **state)
 }
 
 /* Of a target that they never meet, and whose timers do. */
-static void ticks_in_step_are_given_up(void **state)
+TEST(ticks_in_step_are_given_up)
 {
 	struct recording r;
 	struct seen p;
@@ -142,7 +142,7 @@ static void ticks_in_step_are_given_up(void **state)
 	close_recording(&r);
 }
 
-static void ticks_that_have_no_room_are_no_samples(void **state)
+TEST(ticks_that_have_no_room_are_no_samples)
 {
 	struct recording r;
 	struct seen p;
@@ -177,7 +177,7 @@ static void plant_switching(unsigned n, uint64_t switches, uint64_t at)
 	}
 }
 
-static void ticks_that_turn_out_dearer_come_less_often(void **state)
+TEST(ticks_that_turn_out_dearer_come_less_often)
 {
 	struct session_opts o = { .budget = 0.01, .timer_part = 0.5, .max_hz = 1000 };
 	struct recording r;
@@ -208,7 +208,7 @@ static void ticks_that_turn_out_dearer_come_less_often(void **state)
 	close_recording(&r);
 }
 
-static void timers_of_threads_cost_at_each_switch(void **state)
+TEST(timers_of_threads_cost_at_each_switch)
 {
 	struct recording r;
 	double spent;
@@ -244,20 +244,4 @@ static void timers_of_threads_cost_at_each_switch(void **state)
 	assert_true(ledger_spent(session_ledger(r.s), ACCOUNT_SWITCHES) == 0);
 	assert_false(session_breakpoints_forbidden(r.s));
 	close_recording(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_period_follows_from_the_budget),
-		cmocka_unit_test(the_timer_has_the_share_of_windows_that_there_are_not),
-		cmocka_unit_test(each_tick_is_booked_and_earns),
-		cmocka_unit_test(the_kernels_own_ticks_cost_no_interrupt),
-		cmocka_unit_test(ticks_in_step_are_given_up),
-		cmocka_unit_test(ticks_that_have_no_room_are_no_samples),
-		cmocka_unit_test(ticks_that_turn_out_dearer_come_less_often),
-		cmocka_unit_test(timers_of_threads_cost_at_each_switch),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- what reaches whom ---- */
 
-static void ticks_reach_each_part_in_order_of_time(void **state)
+TEST(ticks_reach_each_part_in_order_of_time)
 {
 	struct recording r;
 	struct seen p;
@@ -31,7 +31,7 @@ static void ticks_reach_each_part_in_order_of_time(void **state)
 	close_recording(&r);
 }
 
-static void what_may_be_overtaken_waits(void **state)
+TEST(what_may_be_overtaken_waits)
 {
 	struct recording r;
 
@@ -54,7 +54,7 @@ static void what_may_be_overtaken_waits(void **state)
 	close_recording(&r);
 }
 
-static void the_end_waits_for_nothing(void **state)
+TEST(the_end_waits_for_nothing)
 {
 	struct recording r;
 	struct seen p;
@@ -70,7 +70,7 @@ static void the_end_waits_for_nothing(void **state)
 	close_recording(&r);
 }
 
-static void the_kernels_ticks_are_in_no_code(void **state)
+TEST(the_kernels_ticks_are_in_no_code)
 {
 	struct recording r;
 	struct seen p;
@@ -108,7 +108,7 @@ static void the_kernels_ticks_are_in_no_code(void **state)
 }
 
 /* Where a fresh sample is, is found once, too: who asks first hands it on. */
-static void parts_share_where_a_fresh_sample_is(void **state)
+TEST(parts_share_where_a_fresh_sample_is)
 {
 	struct recording r;
 
@@ -124,7 +124,7 @@ static void parts_share_where_a_fresh_sample_is(void **state)
 
 /* ---- errors ---- */
 
-static void parts_stop_in_reverse_order_and_once(void **state)
+TEST(parts_stop_in_reverse_order_and_once)
 {
 	struct recording r;
 
@@ -139,7 +139,7 @@ static void parts_stop_in_reverse_order_and_once(void **state)
 	assert_string_equal(fake.log, "a:release b:release c:release ");
 }
 
-static void a_part_that_cannot_start_says_why(void **state)
+TEST(a_part_that_cannot_start_says_why)
 {
 	struct recording r;
 
@@ -153,7 +153,7 @@ static void a_part_that_cannot_start_says_why(void **state)
 			    "attach follow a:start b:start go stop deaf b:stop a:stop a:release b:release c:release ");
 }
 
-static void an_error_ends_the_recording_in_order(void **state)
+TEST(an_error_ends_the_recording_in_order)
 {
 	static const struct {
 		enum call at;
@@ -191,7 +191,7 @@ static void an_error_ends_the_recording_in_order(void **state)
 	close_recording(&r);
 }
 
-static void no_more_parts_than_there_is_room_for(void **state)
+TEST(no_more_parts_than_there_is_room_for)
 {
 	struct recording r;
 	struct part more = { .name = 'm' };
@@ -212,7 +212,7 @@ static int fd_of_part(void *part)
 	return waited_for;
 }
 
-static void a_part_that_cannot_join_is_released_once(void **state)
+TEST(a_part_that_cannot_join_is_released_once)
 {
 	struct part more = { .name = 'm' };
 	struct source source = part_ops;
@@ -227,7 +227,7 @@ static void a_part_that_cannot_join_is_released_once(void **state)
 	assert_string_equal(fake.log, "m:release stop deaf a:release ");
 }
 
-static void what_cannot_begin_leaves_an_older_file_alone(void **state)
+TEST(what_cannot_begin_leaves_an_older_file_alone)
 {
 	struct session_opts o = { .budget = 0.01, .period_ns = PERIOD, .output = "/nowhere/at/all" };
 	struct recording r;
@@ -256,7 +256,7 @@ static void what_cannot_begin_leaves_an_older_file_alone(void **state)
 
 /* ---- counters ---- */
 
-static void what_was_lost_is_counted_as_lost(void **state)
+TEST(what_was_lost_is_counted_as_lost)
 {
 	struct recording r;
 	struct seen p;
@@ -293,7 +293,7 @@ static void what_was_lost_is_counted_as_lost(void **state)
 }
 
 /* What was flushed survives a kill. */
-static void counters_are_written_each_second_and_at_the_end(void **state)
+TEST(counters_are_written_each_second_and_at_the_end)
 {
 	struct recording r;
 	struct seen p;
@@ -346,7 +346,7 @@ static uint64_t profile_bytes(struct session *s)
 	return low;
 }
 
-static void while_nothing_happens_only_losses_are_written(void **state)
+TEST(while_nothing_happens_only_losses_are_written)
 {
 	struct recording r;
 	uint64_t bytes;
@@ -375,7 +375,7 @@ static void while_nothing_happens_only_losses_are_written(void **state)
 	close_recording(&r);
 }
 
-static void threads_that_no_timer_saw_are_told_at_the_end(void **state)
+TEST(threads_that_no_timer_saw_are_told_at_the_end)
 {
 	struct recording r;
 
@@ -390,7 +390,7 @@ static void threads_that_no_timer_saw_are_told_at_the_end(void **state)
 	close_recording(&r);
 }
 
-static void children_are_followed_unless_they_are_not_to_be(void **state)
+TEST(children_are_followed_unless_they_are_not_to_be)
 {
 	struct session_opts o = { .budget = 0.01, .period_ns = PERIOD };
 	struct target self = { .pid = getpid(), .pidfd = -1 };
@@ -421,7 +421,7 @@ static void children_are_followed_unless_they_are_not_to_be(void **state)
 
 /* ---- breakpoints ---- */
 
-static void a_thread_has_four_breakpoints(void **state)
+TEST(a_thread_has_four_breakpoints)
 {
 	struct recording r;
 
@@ -439,7 +439,7 @@ static void a_thread_has_four_breakpoints(void **state)
 	close_recording(&r);
 }
 
-static void the_gate_decides_and_hears_what_was_armed(void **state)
+TEST(the_gate_decides_and_hears_what_was_armed)
 {
 	struct breakpoint_gate *gate = (struct breakpoint_gate *)&fake; /* never looked into */
 	struct session_opts o = { .budget = 0.01, .period_ns = PERIOD, .breakpoints = gate };
@@ -483,7 +483,7 @@ static void the_gate_decides_and_hears_what_was_armed(void **state)
 	close_recording(&r);
 }
 
-static void the_ledger_hears_how_many_threads_run(void **state)
+TEST(the_ledger_hears_how_many_threads_run)
 {
 	struct recording r;
 
@@ -506,7 +506,7 @@ static void the_ledger_hears_how_many_threads_run(void **state)
 	close_recording(&r);
 }
 
-static void a_rate_is_written_where_it_is_another(void **state)
+TEST(a_rate_is_written_where_it_is_another)
 {
 	static const double rates[] = { 100, 110, 130, 120, 90 };
 	struct recording r;
@@ -526,7 +526,7 @@ static void a_rate_is_written_where_it_is_another(void **state)
 
 /* ---- when to look ---- */
 
-static void looks_come_sooner_for_who_waits(void **state)
+TEST(looks_come_sooner_for_who_waits)
 {
 	struct recording r;
 	uint64_t idle, soon, tick;
@@ -563,7 +563,7 @@ static void looks_come_sooner_for_who_waits(void **state)
 
 /* ---- from one profile to the next ---- */
 
-static void a_rotation_begins_all_anew(void **state)
+TEST(a_rotation_begins_all_anew)
 {
 	struct recording r;
 	struct seen one, two;
@@ -623,7 +623,7 @@ static void a_rotation_begins_all_anew(void **state)
 	close_recording(&r);
 }
 
-static void a_profile_that_cannot_begin_leaves_the_former(void **state)
+TEST(a_profile_that_cannot_begin_leaves_the_former)
 {
 	struct recording r;
 	struct seen p;
@@ -655,7 +655,7 @@ static void a_profile_that_cannot_begin_leaves_the_former(void **state)
 	close_recording(&r);
 }
 
-static void bytes_are_those_of_all_profiles(void **state)
+TEST(bytes_are_those_of_all_profiles)
 {
 	struct recording r;
 	uint64_t bytes = 0;
@@ -688,7 +688,7 @@ static void bytes_are_those_of_all_profiles(void **state)
 }
 
 /* Records of their ends may be lost; their numbers are others' some day. */
-static void threads_that_have_ended_are_forgotten(void **state)
+TEST(threads_that_have_ended_are_forgotten)
 {
 	struct recording r;
 	struct seen p;
@@ -718,7 +718,7 @@ static void threads_that_have_ended_are_forgotten(void **state)
 	close_recording(&r);
 }
 
-static void half_of_each_second_is_no_time_to_rotate(void **state)
+TEST(half_of_each_second_is_no_time_to_rotate)
 {
 	struct recording r;
 
@@ -729,38 +729,4 @@ static void half_of_each_second_is_no_time_to_rotate(void **state)
 	the_time = EPOCH + 600 * MS;
 	assert_true(session_may_next(r.s));
 	close_recording(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ticks_reach_each_part_in_order_of_time),
-		cmocka_unit_test(what_may_be_overtaken_waits),
-		cmocka_unit_test(the_end_waits_for_nothing),
-		cmocka_unit_test(the_kernels_ticks_are_in_no_code),
-		cmocka_unit_test(parts_share_where_a_fresh_sample_is),
-		cmocka_unit_test(parts_stop_in_reverse_order_and_once),
-		cmocka_unit_test(a_part_that_cannot_start_says_why),
-		cmocka_unit_test(an_error_ends_the_recording_in_order),
-		cmocka_unit_test(no_more_parts_than_there_is_room_for),
-		cmocka_unit_test(a_part_that_cannot_join_is_released_once),
-		cmocka_unit_test(what_cannot_begin_leaves_an_older_file_alone),
-		cmocka_unit_test(what_was_lost_is_counted_as_lost),
-		cmocka_unit_test(counters_are_written_each_second_and_at_the_end),
-		cmocka_unit_test(while_nothing_happens_only_losses_are_written),
-		cmocka_unit_test(threads_that_no_timer_saw_are_told_at_the_end),
-		cmocka_unit_test(children_are_followed_unless_they_are_not_to_be),
-		cmocka_unit_test(a_thread_has_four_breakpoints),
-		cmocka_unit_test(the_gate_decides_and_hears_what_was_armed),
-		cmocka_unit_test(the_ledger_hears_how_many_threads_run),
-		cmocka_unit_test(a_rate_is_written_where_it_is_another),
-		cmocka_unit_test(looks_come_sooner_for_who_waits),
-		cmocka_unit_test(a_rotation_begins_all_anew),
-		cmocka_unit_test(a_profile_that_cannot_begin_leaves_the_former),
-		cmocka_unit_test(bytes_are_those_of_all_profiles),
-		cmocka_unit_test(threads_that_have_ended_are_forgotten),
-		cmocka_unit_test(half_of_each_second_is_no_time_to_rotate),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

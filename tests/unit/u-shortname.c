@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names in few columns: what is left of them, and that two are never one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "symbol/shortname.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 #include "view/text.h"
 
 static void is_short(const char *name, unsigned most, const char *want)
@@ -20,7 +18,7 @@ static void is_short(const char *name, unsigned most, const char *want)
 	assert_true(n <= most);
 }
 
-static void languages_names(void **state)
+TEST(languages_names)
 {
 	static const char window[] =
 		"double a::store::detail::window<double, 12>(std::vector<double, std::allocator<double> > const&)";
@@ -47,7 +45,7 @@ static void languages_names(void **state)
 	is_short("n\303\244me::of::something::that::is::long", 12, "");
 }
 
-static void any_bytes_are_harmless(void **state)
+TEST(any_bytes_are_harmless)
 {
 	static const char pieces[] = "<>(){}[]:: .*&-/+0xabAB_~operator";
 	uint64_t x = 88172645463325252ull;
@@ -56,7 +54,7 @@ static void any_bytes_are_harmless(void **state)
 	for (int i = 0; i < 100000; i++) {
 		unsigned len = 0, most;
 
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		xorshift(&x);
 		for (; len < x % sizeof(name); len++)
 			name[len] = pieces[(x >> len % 48) % (sizeof(pieces) - 1)];
 		name[len < sizeof(name) ? len : sizeof(name) - 1] = 0;
@@ -66,7 +64,7 @@ static void any_bytes_are_harmless(void **state)
 }
 
 /* A thousand names that differ in one place, wherever that is. */
-static void labels_differ(void **state)
+TEST(labels_differ)
 {
 	static const char *const form[] = {
 		"libz.so.1.2.13.which.is.long+0x@",       "std::vector<std::pair<int, x@> >::push_back(int const&)",
@@ -100,7 +98,7 @@ static void labels_differ(void **state)
 	text_names_forget();
 }
 
-static void wide_lines_are_broken(void **state)
+TEST(wide_lines_are_broken)
 {
 	AUTO_BUF(b);
 
@@ -108,16 +106,4 @@ static void wide_lines_are_broken(void **state)
 	buf_addch(&b, 0);
 	assert_string_equal(b.data,
 			    "short\n# a comment\n#   that is\n#   wide\n  a row\n\nwithoutanybl\n    ankatall\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(languages_names),
-		cmocka_unit_test(any_bytes_are_harmless),
-		cmocka_unit_test(labels_differ),
-		cmocka_unit_test(wide_lines_are_broken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

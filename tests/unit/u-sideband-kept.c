@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Process life that came while nobody read its rings: none of a followed process is lost, others' is not kept. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <pthread.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "kmod-free/sideband_kept.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 #define ROOM 8 /* records that a ring holds */
@@ -90,7 +86,7 @@ static int see(void *ctx, const struct sample *m)
 	return s->stops ? -5 : 0;
 }
 
-static void followed(void **state)
+TEST(followed)
 {
 	struct rings r = { .lock = PTHREAD_MUTEX_INITIALIZER, .time = 100 };
 	struct seen seen = { 0 };
@@ -131,7 +127,7 @@ static void followed(void **state)
 	assert_in_range(seen.of[20] + seen.of[21], 0, 2);
 }
 
-static void all_of_it(void **state)
+TEST(all_of_it)
 {
 	struct rings r = { .lock = PTHREAD_MUTEX_INITIALIZER, .time = 100 };
 	struct seen seen = { 0 }, stops = { .stops = true };
@@ -153,14 +149,4 @@ static void all_of_it(void **state)
 	k = kept_begin(empty_all, &r);
 	put(&r, 0, SAMPLE_MMAP, 1, 0);
 	assert_int_equal(kept_end(k, NULL, NULL), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(followed),
-		cmocka_unit_test(all_of_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

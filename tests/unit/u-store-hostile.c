@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Files made to harm their reader. */
 /* harm: a profile of 200 KB at most that unpacks to a gigabyte | 6 kinds of record | refused as damaged */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +9,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 #include <zstd.h>
@@ -22,6 +17,7 @@
 #include "store/read.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 static void write_samples(unsigned count, unsigned flush_every)
 {
@@ -52,7 +48,7 @@ static unsigned samples_in(struct store_reader *r)
 }
 
 /* Each header claims all that follows: trying each in full would take hours. */
-static void false_headers_do_not_take_forever(void **state)
+TEST_WITH(false_headers_do_not_take_forever, new_path, remove_path)
 {
 	const size_t headers = 200000;
 	struct fmt_file head = { .magic = FMT_MAGIC, .major = FMT_MAJOR, .header_size = sizeof(head) };
@@ -83,7 +79,7 @@ static void false_headers_do_not_take_forever(void **state)
 }
 
 /* The search's budget must not get in the way of honest damage: every fifth chunk is broken. */
-static void many_damaged_places(void **state)
+TEST_WITH(many_damaged_places, new_path, remove_path)
 {
 	struct err e;
 	struct store_reader *r;
@@ -118,7 +114,7 @@ static void many_damaged_places(void **state)
 }
 
 /* A chunk that says of records what cannot be: steps of what has no room for one, or changes of what is as it is. */
-static void changes_that_cannot_be(void **state)
+TEST_WITH(changes_that_cannot_be, new_path, remove_path)
 {
 	static const uint16_t flags[] = { FMT_RAW | FMT_STEPS, FMT_RAW | FMT_STEPS_TURNED, FMT_STEPS,
 					  FMT_RAW | FMT_CHANGED };
@@ -152,7 +148,7 @@ static void changes_that_cannot_be(void **state)
 	}
 }
 
-static void cut_short_while_reading(void **state)
+TEST_WITH(cut_short_while_reading, new_path, remove_path)
 {
 	struct err e;
 	struct store_reader *r;
@@ -170,7 +166,7 @@ static void cut_short_while_reading(void **state)
 	store_reader_free(r);
 }
 
-static void a_fifo_is_refused_at_once(void **state)
+TEST_WITH(a_fifo_is_refused_at_once, new_path, remove_path)
 {
 	struct err e = { 0 };
 
@@ -234,7 +230,7 @@ static long memory_to_load(bool *told)
 }
 
 /* Records of one byte become structs of a hundred; empty stacks of 12 bytes and empty symbols are kept, too. */
-static void a_small_file_takes_little_memory(void **state)
+TEST_WITH(a_small_file_takes_little_memory, new_path, remove_path)
 {
 	static const struct {
 		unsigned section;
@@ -266,7 +262,7 @@ static void a_small_file_takes_little_memory(void **state)
 }
 
 /* As regular as a recording can be, and still told to be sound. */
-static void an_honest_file_is_read_whole(void **state)
+TEST_WITH(an_honest_file_is_read_whole, new_path, remove_path)
 {
 	struct err e;
 	struct store_reader *r;
@@ -279,18 +275,4 @@ static void an_honest_file_is_read_whole(void **state)
 	store_rewind(r);
 	assert_int_equal(samples_in(r), 300000);
 	store_reader_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(false_headers_do_not_take_forever, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(many_damaged_places, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(changes_that_cannot_be, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(cut_short_while_reading, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_small_file_takes_little_memory, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(an_honest_file_is_read_whole, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, new_path, remove_path),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Killed at each byte that is written: what was written out before is read, once. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "store/read.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
 
 static long left = -1; /* bytes that may be written before the kill; a cut costs one. -1: no kill */
 static int refuse;     /* errno of writes beyond that instead */
@@ -125,7 +121,7 @@ static unsigned samples_in_order(struct store_recovery *rec)
 	return n;
 }
 
-static void at_each_byte(void **state)
+TEST_WITH(at_each_byte, new_path, remove_path)
 {
 	struct store_recovery rec;
 	bool whole;
@@ -152,7 +148,7 @@ static void at_each_byte(void **state)
 	}
 }
 
-static void disk_full_at_each_byte(void **state)
+TEST_WITH(disk_full_at_each_byte, new_path, remove_path)
 {
 	struct store_recovery rec;
 	bool whole;
@@ -177,7 +173,7 @@ static void disk_full_at_each_byte(void **state)
 }
 
 /* In order, it is chunks that were only appended, of as few as there were flushes. */
-static void packed_in_the_end(void **state)
+TEST_WITH(packed_in_the_end, new_path, remove_path)
 {
 	struct store_recovery rec;
 	struct store_reader *r;
@@ -207,7 +203,7 @@ static void packed_in_the_end(void **state)
 }
 
 /* A last chunk that claims what cannot be is passed over, and nothing is read twice or for ever. */
-static void false_claims(void **state)
+TEST_WITH(false_claims, new_path, remove_path)
 {
 	static const struct fmt_replaced claims[] = {
 		{ 0, 0 }, { 0, UINT64_MAX }, { 100, 50 }, { sizeof(struct fmt_file), UINT64_MAX - 1 }, { 33, 34 },
@@ -232,15 +228,4 @@ static void false_claims(void **state)
 		store_reader_free(r);
 		assert_true(n <= ROUNDS * EACH && rec.bad_chunks <= 1);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(at_each_byte, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(disk_full_at_each_byte, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(packed_in_the_end, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(false_claims, new_path, remove_path),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

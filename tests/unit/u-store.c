@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* harm: a squeezed recording of equal samples, imported */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "store/read.h"
 #include "store/write.h"
 #include "unit/temp_file.h"
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 static void write_profile(unsigned samples, bool end)
 {
@@ -59,7 +56,7 @@ static unsigned count_samples(struct store_reader *r)
 	return n;
 }
 
-static void round_trip(void **state)
+TEST_WITH(round_trip, new_path, remove_path)
 {
 	struct err e;
 	struct store_reader *r;
@@ -79,7 +76,7 @@ static void round_trip(void **state)
 	store_reader_free(r);
 }
 
-static void killed_recording(void **state)
+TEST_WITH(killed_recording, new_path, remove_path)
 {
 	struct err e;
 	struct store_reader *r;
@@ -94,7 +91,7 @@ static void killed_recording(void **state)
 }
 
 /* Cut at every length: never a crash, never more than was written, and monotone. */
-static void truncated_anywhere(void **state)
+TEST_WITH(truncated_anywhere, new_path, remove_path)
 {
 	FILE *f;
 	static char bytes[200000];
@@ -126,7 +123,7 @@ static void truncated_anywhere(void **state)
 	assert_true(last >= 2000);
 }
 
-static void flipped_byte_is_noticed(void **state)
+TEST_WITH(flipped_byte_is_noticed, new_path, remove_path)
 {
 	FILE *f;
 	struct err e;
@@ -150,7 +147,7 @@ static void flipped_byte_is_noticed(void **state)
 	store_reader_free(r);
 }
 
-static void newer_major_is_refused(void **state)
+TEST_WITH(newer_major_is_refused, new_path, remove_path)
 {
 	struct err e = { 0 };
 	FILE *f;
@@ -177,7 +174,7 @@ static struct fmt_counts_window window(unsigned i)
 }
 
 /* As bursts leave them: rows that differ little in each column. */
-static void columns(void **state)
+TEST_WITH(columns, new_path, remove_path)
 {
 	struct err e;
 	struct store_writer *w = store_create(path, 0, &e);
@@ -277,7 +274,7 @@ static uint64_t steps_take(bool rising)
 	return bytes;
 }
 
-static void steps(void **state)
+TEST_WITH(steps, new_path, remove_path)
 {
 	/* 20 bits of each are new and which of five it is; as they are they take 3.07 */
 	assert_true(steps_take(true) < WINDOWS * 2.9);
@@ -285,7 +282,7 @@ static void steps(void **state)
 }
 
 /* What would unpack to hundreds of times the file is not turned so far that a reader refuses it. */
-static void columns_are_honest(void **state)
+TEST_WITH(columns_are_honest, new_path, remove_path)
 {
 	struct err e;
 	struct store_writer *w = store_create(path, 0, &e);
@@ -310,7 +307,7 @@ static void columns_are_honest(void **state)
 #define EQUAL 1500000u
 
 /* They shrink to a hundredth and less, and what is written is read all the same: at the end, and when cut off. */
-static void equal_records(void **state)
+TEST_WITH(equal_records, new_path, remove_path)
 {
 	const struct fmt_counts_window rec = window(0);
 	const uint32_t small = 7; /* counts for more than it is */
@@ -356,7 +353,7 @@ static void write_big(void)
 	for (unsigned i = 0; i < BIG; i++) {
 		struct fmt_sample s = { .stack = 1 };
 
-		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		xorshift(&x);
 		s.period = x;
 		s.time = x * 0x9e3779b97f4a7c15ull;
 		assert_int_equal(store_put(w, FMT_SAMPLE, &s, sizeof(s)), 0);
@@ -387,7 +384,7 @@ static uint64_t checksum(bool ahead, struct store_recovery *rec)
 }
 
 /* Unpacked in another thread, it is the same file, whole, damaged, and left halfway. */
-static void read_ahead(void **state)
+TEST_WITH(read_ahead, new_path, remove_path)
 {
 	struct store_recovery here, there;
 	struct store_reader *r;
@@ -421,21 +418,4 @@ static void read_ahead(void **state)
 	store_read_ahead(r);
 	assert_int_equal(store_next(r, &c, NULL), 1);
 	store_reader_free(r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(round_trip, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(killed_recording, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(truncated_anywhere, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(flipped_byte_is_noticed, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(newer_major_is_refused, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(read_ahead, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(columns, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(steps, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(columns_are_honest, new_path, remove_path),
-		cmocka_unit_test_setup_teardown(equal_records, new_path, remove_path),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

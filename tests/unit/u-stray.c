@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What is concluded of hits that sent signals or did not, and that the guard holds back those signals only. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +9,7 @@
 #include <unistd.h>
 
 #include "kmod-free/stray_trap.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 static enum stray_verdict of(bool virtual_machine, uint64_t hits, uint64_t signals)
@@ -23,7 +19,7 @@ static enum stray_verdict of(bool virtual_machine, uint64_t hits, uint64_t signa
 	return stray_verdict(&k);
 }
 
-static void test_verdicts(void **state)
+TEST(test_verdicts)
 {
 	assert_int_equal(of(false, 0, 0), STRAY_NONE);
 	assert_int_equal(of(true, 0, 0), STRAY_UNTRIED);
@@ -34,7 +30,7 @@ static void test_verdicts(void **state)
 	assert_int_equal(of(false, 0, 1), STRAY_SEEN);
 }
 
-static void test_words(void **state)
+TEST(test_words)
 {
 	struct stray_known k = { true, 1500, 0 };
 	char text[200];
@@ -54,7 +50,7 @@ static void test_words(void **state)
 	assert_int_equal(strlen(text), 4);
 }
 
-static void test_cache(void **state)
+TEST(test_cache)
 {
 	static const struct {
 		const char *text, *boot;
@@ -88,7 +84,7 @@ static void stray(void)
 	syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGTRAP, &lost);
 }
 
-static void test_guard(void **state)
+TEST(test_guard)
 {
 	uint64_t before = stray_own();
 	int status;
@@ -138,7 +134,7 @@ static unsigned runnable(void)
 }
 
 /* A full server loses nothing to the trial: it does not take a CPU that somebody waits for. */
-static void test_full_machine(void **state)
+TEST(test_full_machine)
 {
 	unsigned n = SPINNERS_EACH * (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	uint64_t until = clock_now() + GATHER_NS;
@@ -172,14 +168,4 @@ static void test_full_machine(void **state)
 	unsetenv("XDG_CACHE_HOME");
 	snprintf(made, sizeof(made), "rm -rf '%s'", cache);
 	assert_int_equal(system(made), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_verdicts), cmocka_unit_test(test_words), cmocka_unit_test(test_full_machine),
-		cmocka_unit_test(test_cache),    cmocka_unit_test(test_guard),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How often a target switches threads, from samples alone; and what events cost it then. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "measure/switch_rate.h"
 #include "measure/price_table.h"
-
-static uint64_t x = 88172645463325252ull;
-
-static double uniform(void)
-{
-	x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-	return (double)(x >> 11) / 9007199254740992.0;
-}
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 /* Three threads of different habits take turns; samples fall once a period of CPU time, at random. */
-static void rate_is_found(void **state)
+TEST(rate_is_found)
 {
 	static const double per_ns[3] = { 1e-5, 2e-4, 0 }, share[3] = { 0.5, 0.3, 0.2 };
 	double cpu[3] = { 0 }, truth = 0;
@@ -42,7 +31,7 @@ static void rate_is_found(void **state)
 }
 
 /* Ten intervals fade to a little less than ten: some more are needed, nine are too few. */
-static void few_intervals_tell_no_rate(void **state)
+TEST(few_intervals_tell_no_rate)
 {
 	struct switch_rate s = { 0 };
 
@@ -55,7 +44,7 @@ static void few_intervals_tell_no_rate(void **state)
 	switch_rate_release(&s);
 }
 
-static void lives_are_told_apart(void **state)
+TEST(lives_are_told_apart)
 {
 	struct switch_rate s = { 0 };
 
@@ -76,7 +65,7 @@ static void lives_are_told_apart(void **state)
 }
 
 /* On a machine under load a measurement may fail, but never say nonsense. */
-static void costs_are_plausible(void **state)
+TEST(costs_are_plausible)
 {
 	double bp, timer;
 
@@ -85,16 +74,4 @@ static void costs_are_plausible(void **state)
 
 	assert_true(isnan(bp) || (bp > 0 && bp < 50000));
 	assert_true(isnan(timer) || (timer > 0 && timer < 50000));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rate_is_found),
-		cmocka_unit_test(few_intervals_tell_no_rate),
-		cmocka_unit_test(lives_are_told_apart),
-		cmocka_unit_test(costs_are_plausible),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Stretches of observed system calls in a simulated target: what they cost, and what they stand for. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "record/syscall_stretch.h"
-
-static uint64_t x = 88172645463325252ull;
-
-static double uniform(void)
-{
-	x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-	return (double)(x >> 11) / 9007199254740992.0;
-}
+#include "unit/unit.h"
+#include "unit/xorshift.h"
 
 struct world {
 	double calls, others; /* per second */
@@ -122,7 +111,7 @@ static struct outcome simulate(const struct world *w, double rate, unsigned cpus
 	return o;
 }
 
-static void budgets_hold(void **state)
+TEST(budgets_hold)
 {
 	static const double calls[] = { 100, 5e3, 2e5, 4e6 }, others[] = { 0, 1e4, 5e6 }, delays[] = { 2e5, 5e6, 3e7 };
 	const double rate = 0.001, budget = 0.01;
@@ -145,7 +134,7 @@ static void budgets_hold(void **state)
 			}
 }
 
-static void few_calls_are_seen_all(void **state)
+TEST(few_calls_are_seen_all)
 {
 	struct world w = { 500, 2000, 450, 150, 2e5, 0, 0 };
 	struct outcome o = simulate(&w, 0.001, 2, 0.01);
@@ -154,7 +143,7 @@ static void few_calls_are_seen_all(void **state)
 	assert_in_range(o.stretches, 20, 40); /* without a pause between them */
 }
 
-static void others_are_spared(void **state)
+TEST(others_are_spared)
 {
 	struct world quiet = { 500, 2000, 450, 150, 2e5, 0, 0 }, busy = { 500, 5e6, 450, 150, 2e5, 0, 0 };
 	struct outcome a = simulate(&quiet, 0.001, 2, 0.01), b = simulate(&busy, 0.001, 2, 0.01);
@@ -166,7 +155,7 @@ static void others_are_spared(void **state)
 
 /* A target that shares its CPU runs by turns: over many recordings what is told is what there was. Stretches
  * that ended after so many calls told a quarter too much. */
-static void turns_are_told_right(void **state)
+TEST(turns_are_told_right)
 {
 	static const struct world worlds[] = {
 		{ 1e5, 1e4, 450, 150, 2e5, 8e6, 16e6 },
@@ -186,7 +175,7 @@ static void turns_are_told_right(void **state)
 
 /* The machine was busy: planned for 3 ms, a first stretch took .2 s, met no call of the targets and 200,000 of others.
  * The next comes within a second, before a recording of some seconds is over; once calls were met the budget rules. */
-static void the_first_pauses_are_short(void **state)
+TEST(the_first_pauses_are_short)
 {
 	struct syscall_stretch p;
 
@@ -201,7 +190,7 @@ static void the_first_pauses_are_short(void **state)
 }
 
 /* Clocks that stand still or step back must not divide by zero or give negative weights. */
-static void odd_times(void **state)
+TEST(odd_times)
 {
 	struct syscall_stretch p;
 
@@ -231,7 +220,7 @@ static double asking_takes(struct syscall_stretch *p, double question, double se
 }
 
 /* However many threads the machine has, and when they come. */
-static void questions_are_paid_for(void **state)
+TEST(questions_are_paid_for)
 {
 	struct syscall_stretch p;
 
@@ -250,19 +239,4 @@ static void questions_are_paid_for(void **state)
 	}
 	asking_takes(&p, 50e3, 300);
 	assert_true(stretch_encloses(&p));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(budgets_hold),
-		cmocka_unit_test(few_calls_are_seen_all),
-		cmocka_unit_test(others_are_spared),
-		cmocka_unit_test(turns_are_told_right),
-		cmocka_unit_test(the_first_pauses_are_short),
-		cmocka_unit_test(odd_times),
-		cmocka_unit_test(questions_are_paid_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,10 +9,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +22,12 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include <cmocka.h>
+
 #include "control.h"
 
 #include "kmod-free/sysio.h"
 #include "measure/price_table.h"
+#include "unit/unit.h"
 
 struct seen {
 	unsigned n;
@@ -80,7 +77,7 @@ static void one_in_ten(struct sysio *s, struct seen *k, int exe)
 	assert_true(st.calls > 1000);
 }
 
-static void every_shape(void **state)
+TEST(every_shape)
 {
 	static char a[4096], b[4096];
 	struct iovec iov[3] = { { a, 100 }, { b, 0 }, { b, 200 } };
@@ -153,7 +150,7 @@ static void every_shape(void **state)
 }
 
 /* A stretch that has cost enough falls silent by itself, and says so. */
-static void stretches_end(void **state)
+TEST(stretches_end)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -200,7 +197,7 @@ static void stretches_end(void **state)
 }
 
 /* Whatever the machine is doing: figures that can be worked with, and nothing left in the ring. */
-static void costs_are_measured(void **state)
+TEST(costs_are_measured)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -270,7 +267,7 @@ static void *read_and_end(void *arg)
 }
 
 /* What ended is not forgotten, threads or children; strangers are not counted. */
-static void what_ended_is_counted(void **state)
+TEST(what_ended_is_counted)
 {
 	struct err e = { 0 };
 	struct sysio *s = sysio_new(NULL, &e);
@@ -337,7 +334,7 @@ static void *be_busy(void *arg)
 
 /* The turn under way is in it, too: the kernel's own sum is as of the last tick, up to 4 ms ago, unless something else
  * runs on that CPU, as we might. A question that was interrupted before the clock was read tells nothing. */
-static void cpu_time_is_added_up(void **state)
+TEST(cpu_time_is_added_up)
 {
 	struct err e = { 0 };
 	struct sysio *s = sysio_new(NULL, &e);
@@ -379,7 +376,7 @@ static void cpu_time_is_added_up(void **state)
 }
 
 /* Children are watched from their first call on, and no longer than they live: their numbers are free again. */
-static void children_come_and_go(void **state)
+TEST(children_come_and_go)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -430,7 +427,7 @@ static void children_come_and_go(void **state)
 }
 
 /* As if the kernel had not freed what ended, or had not got the lock of the set: who is refused a place makes room. */
-static void room_is_made(void **state)
+TEST(room_is_made)
 {
 	static struct seen k;
 	uint32_t self = (uint32_t)getpid(), first = 1, ended = (uint32_t)in_child(nothing), other = (uint32_t)getppid();
@@ -468,7 +465,7 @@ static void room_is_made(void **state)
 }
 
 /* Where children are not asked for, they are strangers, and so is whoever gets the number of one that has ended. */
-static void strangers(void **state)
+TEST(strangers)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -498,7 +495,7 @@ static void *read_too(void *arg)
 }
 
 /* Of single threads the others of the process are strangers. */
-static void one_thread(void **state)
+TEST(one_thread)
 {
 	static struct seen k;
 	struct err e = { 0 };
@@ -520,22 +517,4 @@ static void one_thread(void **state)
 	sysio_read(s, keep, &k);
 	assert_int_equal(reads_of(&k, getpid()), 1);
 	sysio_free(s);
-}
-
-/* u-sysio NAME: that test alone */
-int main(int argc, char **argv)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(every_shape),
-					    cmocka_unit_test(stretches_end),
-					    cmocka_unit_test(what_ended_is_counted),
-					    cmocka_unit_test(cpu_time_is_added_up),
-					    cmocka_unit_test(costs_are_measured),
-					    cmocka_unit_test(children_come_and_go),
-					    cmocka_unit_test(room_is_made),
-					    cmocka_unit_test(strangers),
-					    cmocka_unit_test(one_thread) };
-
-	if (argc > 1)
-		cmocka_set_test_filter(argv[1]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

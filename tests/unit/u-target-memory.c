@@ -2,14 +2,9 @@
 /* A program with lent rights reads the memory of its user's processes alone: this one runs a copy of itself as nobody,
  * whose file has the right to read any process. */
 /* harm: memory that is read when a program with rights runs in the target's place | 2 processes */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -22,6 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "unit/unit.h"
 #include "util/rights.h"
 #include "util/target_memory.h"
 
@@ -105,7 +101,7 @@ static bool copy_with_rights(const char *path)
 	return done;
 }
 
-static void lent_rights_read_ones_own(void **state)
+TEST(lent_rights_read_ones_own)
 {
 	char folder[] = "/tmp/accperf-u-lent-XXXXXX", path[sizeof(folder) + 8];
 	pid_t roots, nobodys;
@@ -138,9 +134,7 @@ static void lent_rights_read_ones_own(void **state)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(lent_rights_read_ones_own) };
-
 	if (argc == 4 && !strcmp(argv[1], "--lent"))
 		return as_lent(argv[2], argv[3]);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return RUN_TESTS(NULL, NULL);
 }

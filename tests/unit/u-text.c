@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Names in columns: made safe, cut in the middle, padded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "unit/unit.h"
 #include "view/text.h"
 
 static void is(const char *name, unsigned max, unsigned columns, const char *want)
@@ -18,14 +15,14 @@ static void is(const char *name, unsigned max, unsigned columns, const char *wan
 	assert_string_equal(b.data, want);
 }
 
-static void what_fits_is_whole(void **state)
+TEST(what_fits_is_whole)
 {
 	is("deflate", 0, 0, "deflate");
 	is("deflate", 7, 0, "deflate");
 	is("deflate", 20, 10, "deflate   ");
 }
 
-static void the_middle_is_left_out(void **state)
+TEST(the_middle_is_left_out)
 {
 	is("libz.so.1.2.13+0x1234", 12, 0, "libz...x1234");
 	is("libz.so.1.2.13+0x1238", 12, 0, "libz...x1238"); /* told apart from the one before */
@@ -34,19 +31,8 @@ static void the_middle_is_left_out(void **state)
 	is("abcdef", 2, 0, "ab");
 }
 
-static void characters_of_many_bytes_count_once(void **state)
+TEST(characters_of_many_bytes_count_once)
 {
 	is("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc", 4, 0, "\xc3\xa4..\xc3\xbc");
 	is("a\033[31mb", 0, 0, "a?[31mb");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_fits_is_whole),
-		cmocka_unit_test(the_middle_is_left_out),
-		cmocka_unit_test(characters_of_many_bytes_count_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What samples stand for by their thread's clock: ordinary threads as before, threads in step by timers alone. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "record/thread_ticks.h"
+#include "unit/unit.h"
 
 #define US 1000ull
 #define MS (1000 * US)
@@ -86,7 +82,7 @@ static void by_chance(struct world *w, uint64_t until, double on, double off)
 }
 
 /* Of all there is, as much is told as there was, and of each for a sample or three less or more. */
-static void ordinary_threads_keep_their_samples(void **unused)
+TEST(ordinary_threads_keep_their_samples)
 {
 	static const struct {
 		double on, off;
@@ -114,7 +110,7 @@ static void ordinary_threads_keep_their_samples(void **unused)
 }
 
 /* Their first and last samples are most of what there is: none of them is weighed by what is not known. */
-static void short_threads_are_told_in_full(void **unused)
+TEST(short_threads_are_told_in_full)
 {
 	double told = 0, ran = 0;
 
@@ -143,7 +139,7 @@ static struct world in_step(uint64_t beat, uint64_t phase, unsigned seed)
 	return w;
 }
 
-static void threads_in_step_have_timers_alone(void **unused)
+TEST(threads_in_step_have_timers_alone)
 {
 	static const uint64_t beats[] = { 4 * MS, 10 * MS, 20 * MS };
 
@@ -159,7 +155,7 @@ static void threads_in_step_have_timers_alone(void **unused)
 }
 
 /* Timers, as far as they meet it, have the time that the kernel's ticks do not see. */
-static void threads_never_met_are_not_told_less(void **unused)
+TEST(threads_never_met_are_not_told_less)
 {
 	double told = 0, ran = 0;
 
@@ -175,7 +171,7 @@ static void threads_never_met_are_not_told_less(void **unused)
 }
 
 /* They come again to one that works. */
-static void a_thread_in_step_no_more_has_them_again(void **unused)
+TEST(a_thread_in_step_no_more_has_them_again)
 {
 	struct world w = in_step(4 * MS, 0, 1);
 	unsigned before = w.samples;
@@ -189,7 +185,7 @@ static void a_thread_in_step_no_more_has_them_again(void **unused)
 }
 
 /* Where both are lost alike, the CPU was not the thread's. */
-static void a_machine_that_loses_ticks_is_not_in_step(void **unused)
+TEST(a_machine_that_loses_ticks_is_not_in_step)
 {
 	struct world w = begun(3);
 
@@ -201,7 +197,7 @@ static void a_machine_that_loses_ticks_is_not_in_step(void **unused)
 	thread_ticks_release(&w.t);
 }
 
-static void another_thread_of_that_number_begins_afresh(void **unused)
+TEST(another_thread_of_that_number_begins_afresh)
 {
 	struct world w = begun(4);
 
@@ -216,7 +212,7 @@ static void another_thread_of_that_number_begins_afresh(void **unused)
 	thread_ticks_release(&w.t);
 }
 
-static void without_a_clock_all_is_as_it_comes(void **unused)
+TEST(without_a_clock_all_is_as_it_comes)
 {
 	struct thread_ticks t = { .kernel_ns = KERNEL };
 	struct sample m = { .kind = SAMPLE_TICK, .tid = 1, .flags = SF_KERNEL_TICK, .period = 7 };
@@ -226,20 +222,4 @@ static void without_a_clock_all_is_as_it_comes(void **unused)
 		assert_int_equal(thread_ticks_seen(&t, &m, TIMER, &in_step), 7);
 	assert_false(in_step);
 	thread_ticks_release(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ordinary_threads_keep_their_samples),
-		cmocka_unit_test(short_threads_are_told_in_full),
-		cmocka_unit_test(threads_in_step_have_timers_alone),
-		cmocka_unit_test(threads_never_met_are_not_told_less),
-		cmocka_unit_test(a_thread_in_step_no_more_has_them_again),
-		cmocka_unit_test(a_machine_that_loses_ticks_is_not_in_step),
-		cmocka_unit_test(another_thread_of_that_number_begins_afresh),
-		cmocka_unit_test(without_a_clock_all_is_as_it_comes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

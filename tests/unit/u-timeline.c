@@ -4,14 +4,11 @@
  * where they lie, intervals hold the truth as often as they say, and what has no time stands in no slice. Fixed seeds.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "flow/timeline.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define FUNCTIONS 6
@@ -108,7 +105,7 @@ static struct flow_input record(const struct kind *k, uint64_t seed)
 	return in;
 }
 
-static void steady_programs_have_one_phase(void **state)
+TEST(steady_programs_have_one_phase)
 {
 	for (size_t k = 0; k < sizeof(steady) / sizeof(steady[0]); k++) {
 		int one = 0;
@@ -144,7 +141,7 @@ static bool as_planted(const struct kind *k, const struct timeline *t)
 	return t->phases == (strcmp(k->name, "there and back") ? k->parts : 2);
 }
 
-static void planted_phases_are_found(void **state)
+TEST(planted_phases_are_found)
 {
 	for (size_t k = 0; k < sizeof(phased) / sizeof(phased[0]); k++) {
 		int found = 0;
@@ -163,7 +160,7 @@ static void planted_phases_are_found(void **state)
 	}
 }
 
-static void phases_say_what_is_done(void **state)
+TEST(phases_say_what_is_done)
 {
 	struct flow_input in = record(&phased[3], 5);
 	struct timeline t;
@@ -182,7 +179,7 @@ static void phases_say_what_is_done(void **state)
 }
 
 /* Of each slice and function, the mean number of samples is known. */
-static void intervals_hold_the_truth(void **state)
+TEST(intervals_hold_the_truth)
 {
 	const struct kind *k = &steady[0];
 	int held = 0, all = 0;
@@ -213,7 +210,7 @@ static void intervals_hold_the_truth(void **state)
 }
 
 /* Of code that no sample met it is known how often it ran, not when. */
-static void what_has_no_time_is_in_no_slice_of_its_own(void **state)
+TEST(what_has_no_time_is_in_no_slice_of_its_own)
 {
 	struct flow_input in = record(&phased[1], 3);
 	struct timeline with, without;
@@ -241,7 +238,7 @@ static void what_has_no_time_is_in_no_slice_of_its_own(void **state)
 	timeline_release(&without);
 }
 
-static void accesses_without_an_address_count(void **state)
+TEST(accesses_without_an_address_count)
 {
 	struct flow_input in = record(&steady[0], 2);
 	struct timeline all, split;
@@ -257,18 +254,4 @@ static void accesses_without_an_address_count(void **state)
 		assert_true(fabs(split.rows[r].total - all.rows[r].total) < 1e-6);
 	timeline_release(&all);
 	timeline_release(&split);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(steady_programs_have_one_phase),
-		cmocka_unit_test(planted_phases_are_found),
-		cmocka_unit_test(phases_say_what_is_done),
-		cmocka_unit_test(intervals_hold_the_truth),
-		cmocka_unit_test(what_has_no_time_is_in_no_slice_of_its_own),
-		cmocka_unit_test(accesses_without_an_address_count),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

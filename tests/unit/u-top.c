@@ -2,13 +2,9 @@
 /* What `accperf top` shows of a moment at every size of the terminal, its JSON, its keys; no terminal, no clock. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/unit.h"
 #include "view/text.h"
 #include "view/top.h"
 
@@ -62,7 +58,7 @@ static void press(struct top_view *v, const struct top_moment *m, const char *ke
 		top_key(v, m, *keys, 24);
 }
 
-static void json_comes_back(void **state)
+TEST(json_comes_back)
 {
 	struct top_moment m = read_moment(), again;
 	AUTO_BUF(once);
@@ -80,7 +76,7 @@ static void json_comes_back(void **state)
 	top_release(&m);
 }
 
-static void fits_every_size(void **state)
+TEST(fits_every_size)
 {
 	struct top_moment m = read_moment();
 
@@ -102,7 +98,7 @@ static void fits_every_size(void **state)
 	top_release(&m);
 }
 
-static void narrow_and_wide(void **state)
+TEST(narrow_and_wide)
 {
 	struct top_moment m = read_moment();
 	struct top_view v = { .sort = TOP_DEFAULT_SORT };
@@ -123,7 +119,7 @@ static void narrow_and_wide(void **state)
 	top_release(&m);
 }
 
-static void keys_sort_and_filter(void **state)
+TEST(keys_sort_and_filter)
 {
 	struct top_moment m = read_moment();
 	struct top_view v = { .sort = TOP_DEFAULT_SORT };
@@ -152,7 +148,7 @@ static void keys_sort_and_filter(void **state)
 	top_release(&m);
 }
 
-static void keys_open_and_leave(void **state)
+TEST(keys_open_and_leave)
 {
 	struct top_moment m = read_moment();
 	struct top_view v = { .sort = TOP_DEFAULT_SORT };
@@ -185,7 +181,7 @@ static void keys_open_and_leave(void **state)
 }
 
 /* The chosen function stays chosen where it stands elsewhere now. */
-static void choice_follows(void **state)
+TEST(choice_follows)
 {
 	struct top_moment m = read_moment();
 	struct top_view v = { .sort = TOP_DEFAULT_SORT };
@@ -203,7 +199,7 @@ static void choice_follows(void **state)
 	top_release(&m);
 }
 
-static void bytes_and_verdicts_stay(void **state)
+TEST(bytes_and_verdicts_stay)
 {
 	struct top_moment full = read_moment(), m = read_moment();
 
@@ -222,16 +218,4 @@ static void bytes_and_verdicts_stay(void **state)
 	top_release(&full);
 	assert_string_equal(m.flows[0].producer, "parse"); /* its own */
 	top_release(&m);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json_comes_back),         cmocka_unit_test(fits_every_size),
-		cmocka_unit_test(narrow_and_wide),         cmocka_unit_test(keys_sort_and_filter),
-		cmocka_unit_test(keys_open_and_leave),     cmocka_unit_test(choice_follows),
-		cmocka_unit_test(bytes_and_verdicts_stay),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

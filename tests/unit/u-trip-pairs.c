@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What pairs of hits claim of a loop (code/trip_pairs.h). Whether that is so, tests/cli/t-trips.sh asks a processor. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "code/trip_pairs.h"
+#include "unit/unit.h"
 
 /* for (i = 0; i < n; i++): left with n in the register */
 static const struct runs_trips counted = {
@@ -53,7 +48,7 @@ static int out(uint64_t sp, uint64_t value)
 #define NOTHING (-1 - (int)TRIP_PAIRS_NOTHING)
 #define ODD (-1 - (int)TRIP_PAIRS_ODD)
 
-static void pairs(void **state)
+TEST(pairs)
 {
 	trip_pairs_begin(&p, &counted, false);
 	assert_int_equal(in(8, 0), NOTHING);
@@ -80,7 +75,7 @@ static void pairs(void **state)
 	assert_int_equal(out(8, 44), ODD);
 }
 
-static void begun_before(void **state)
+TEST(begun_before)
 {
 	trip_pairs_begin(&p, &counted, true);
 	assert_int_equal(out(8, 5), 5);
@@ -104,7 +99,7 @@ static void begun_before(void **state)
 	assert_int_equal(out(8, 5), NOTHING);
 }
 
-static void lists(void **state)
+TEST(lists)
 {
 	trip_pairs_begin(&p, &list, false);
 	assert_int_equal(in(8, 1), NOTHING);
@@ -114,12 +109,4 @@ static void lists(void **state)
 	assert_int_equal(in(8, 1), NOTHING);
 	assert_int_equal(out(8, 0), NOTHING);
 	assert_int_equal(met(1, 8, 0, true), NOTHING);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(pairs), cmocka_unit_test(begun_before),
-					    cmocka_unit_test(lists) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

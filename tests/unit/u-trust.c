@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Trust marks: planted evidence for every row of the table, and evidence of planted views. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "unit/unit.h"
 #include "view/trust.h"
 
 static const struct planted {
@@ -61,7 +57,7 @@ static const struct planted {
 
 #define PLANTED (sizeof(planted) / sizeof(planted[0]))
 
-static void every_row_speaks(void **state)
+TEST(every_row_speaks)
 {
 	bool spoke[64] = { false };
 
@@ -107,7 +103,7 @@ static void every_row_speaks(void **state)
 		assert_true(spoke[i]);
 }
 
-static void nothing_known_is_nothing_said(void **state)
+TEST(nothing_known_is_nothing_said)
 {
 	struct trust_evidence v = trust_no_evidence();
 	struct trust t;
@@ -118,7 +114,7 @@ static void nothing_known_is_nothing_said(void **state)
 	}
 }
 
-static void the_worst_speaks_first(void **state)
+TEST(the_worst_speaks_first)
 {
 	struct trust_evidence v = trust_no_evidence();
 	enum trust_mark last = TRUST_DO_NOT_USE;
@@ -152,7 +148,7 @@ static void the_worst_speaks_first(void **state)
 }
 
 /* Nobody is sent for what ends programs here, whatever the reason is. */
-static void no_breakpoints_where_they_harm(void **state)
+TEST(no_breakpoints_where_they_harm)
 {
 	struct trust_evidence v = trust_no_evidence();
 	struct trust t;
@@ -172,7 +168,7 @@ static void no_breakpoints_where_they_harm(void **state)
 	assert_non_null(strstr(t.remedy, "breakpoints"));
 }
 
-static void words(void **state)
+TEST(words)
 {
 	struct trust_evidence v = trust_no_evidence();
 	struct text_style plain = { 0 }, narrow = { .width = 80 };
@@ -210,7 +206,7 @@ static void plant_flow(struct flow *f, const char *producer, double sd)
 	flow_finish(f);
 }
 
-static void evidence_of_a_flow(void **state)
+TEST(evidence_of_a_flow)
 {
 	struct flow_input in = { .duration_ns = 5e9, .lost = 0 };
 	struct trust_evidence v;
@@ -250,7 +246,7 @@ static void evidence_of_a_flow(void **state)
 	flow_release(&f);
 }
 
-static void interpreters_are_known_by_their_files(void **state)
+TEST(interpreters_are_known_by_their_files)
 {
 	static const char *const yes[] = { "python3.11", "libpython3.11.so.1.0", "perl", "libruby-3.1.so.3.1",
 					   "lua5.4" };
@@ -271,7 +267,7 @@ static void interpreters_are_known_by_their_files(void **state)
 }
 
 /* Of 107 samples of a server twelve were its own code's: their blocks' loads and stores are no more evidence. */
-static void loads_of_a_block_are_one_sample(void **state)
+TEST(loads_of_a_block_are_one_sample)
 {
 	struct in_func funcs[] = { { .name = "serve", .object = "app" },
 				   { .name = "(kernel:recvfrom)", .object = "" } };
@@ -300,7 +296,7 @@ static void loads_of_a_block_are_one_sample(void **state)
 	flow_release(&f);
 }
 
-static void evidence_of_a_report(void **state)
+TEST(evidence_of_a_report)
 {
 	struct profile_counter lost[] = { { "CPU time without a sample, us", 1000, false, false } };
 	struct share rows[] = { { .self = 0.5 }, { .self = 0.5 } };
@@ -323,7 +319,7 @@ static void evidence_of_a_report(void **state)
 }
 
 /* A service that others pace: hundreds of calls in two stretches of a long recording. */
-static void bounds_from_below_are_no_figures(void **state)
+TEST(bounds_from_below_are_no_figures)
 {
 	struct offload_item items[] = {
 		{ .calls = 523, .estimate = NAN, .low = 523, .high = NAN, .observed = 0.06 },
@@ -341,22 +337,4 @@ static void bounds_from_below_are_no_figures(void **state)
 	v = trust_of_offload(&p, &s);
 	trust_judge(TRUST_OFFLOAD, &v, &t);
 	assert_int_equal(t.mark, TRUST_GOOD);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_row_speaks),
-		cmocka_unit_test(nothing_known_is_nothing_said),
-		cmocka_unit_test(the_worst_speaks_first),
-		cmocka_unit_test(no_breakpoints_where_they_harm),
-		cmocka_unit_test(words),
-		cmocka_unit_test(evidence_of_a_flow),
-		cmocka_unit_test(interpreters_are_known_by_their_files),
-		cmocka_unit_test(loads_of_a_block_are_one_sample),
-		cmocka_unit_test(evidence_of_a_report),
-		cmocka_unit_test(bounds_from_below_are_no_figures),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,10 +7,6 @@
  *   u-truth PROGRAM [ARGS...]   prints the figures for one program, and how long a cached block takes
  */
 #include <Zydis/Zydis.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +14,13 @@
 #include <sys/user.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "abi.h"
 #include "code/block.h"
 #include "format.h"
 #include "unit/sized.h"
 #include "unit/stepping.h"
+#include "unit/unit.h"
 
 #define HALF 96 /* steps before and after the sample */
 #define STRETCHES SIZED(250, 60)
@@ -244,7 +240,7 @@ static void check_program(char **argv)
 }
 
 #define PROGRAM(ident, ...)                                                                                            \
-	static void ident(void **state)                                                                                \
+	TEST(ident)                                                                                                    \
 	{                                                                                                              \
 		check_program((char *[]){ __VA_ARGS__, NULL });                                                        \
 	}
@@ -258,11 +254,6 @@ PROGRAM(python, (char *)"/usr/bin/python3", (char *)"-c",
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rotate), cmocka_unit_test(pipeline), cmocka_unit_test(hash_table),
-		cmocka_unit_test(zlib),   cmocka_unit_test(python),
-	};
-
 	if (argc > 1) {
 		struct tally y = { 0 };
 		int rc;
@@ -273,5 +264,5 @@ int main(int argc, char **argv)
 		print_tally(argv[1], &y);
 		return rc ? 1 : 0;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return RUN_TESTS(NULL, NULL);
 }

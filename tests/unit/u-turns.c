@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which hits of a window of execute breakpoints tell a ratio, and how much windows count beside each other. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdlib.h>
 #include <stdio.h>
@@ -16,6 +10,7 @@
 #include "counts/counts_windows.h"
 #include "kmod-free/execbp.h"
 #include "store/write.h"
+#include "unit/unit.h"
 #include "unit/xorshift.h"
 
 #define HIT_NS 12000.0
@@ -40,7 +35,7 @@ static uint32_t hits_in(const char *slots, struct exec_span s, char slot)
 	return n;
 }
 
-static void test_turns(void **state)
+TEST(test_turns)
 {
 	static const char *const alike[] = { "abababab", "babababa", "abcabcabcabc" };
 	struct exec_span s;
@@ -141,7 +136,7 @@ static double ratio_of(uint32_t how, const struct fmt_counts_window *w, unsigned
 	return child / anchor;
 }
 
-static void test_phases(void **state)
+TEST(test_phases)
 {
 	struct fmt_counts_window w[400];
 	double hits, ratio;
@@ -173,7 +168,7 @@ static void test_phases(void **state)
 }
 
 /* Half of the time a loop turns 8 times each 0.4 us, the other half 1000 times each ms: once in 2500 it does so. */
-static void test_trips_in_phases(void **state)
+TEST(test_trips_in_phases)
 {
 	struct fmt_counts_window w[100] = { 0 };
 	double hits;
@@ -197,7 +192,7 @@ static void test_trips_in_phases(void **state)
 	assert_true(fabs(ratio_of(FMT_CL_TRIPS, w, 100, &hits) - 504) < 1e-6);
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
 	const struct fmt_counts_window bad[] = {
 		{ .link = 1,
@@ -217,16 +212,4 @@ static void test_hostile(void **state)
 			for (uint32_t how = FMT_CL_TRIPS; how <= FMT_CL_RATIO; how++)
 				if (ratio_of(how, bad + k, n, &hits), !(k == 3 && n == 1))
 					assert_true(isfinite(hits));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_phases),
-		cmocka_unit_test(test_trips_in_phases),
-		cmocka_unit_test(test_hostile),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,6 @@
  * harm: a file server that falls silent: to five kinds of request, with code or data of the target mapped | 5 kinds,
  *   12 servers, 1 recording | names in its files, said
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <poll.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -18,6 +12,7 @@
 #include "kmod-free/libs.h"
 #include "proc/module.h"
 #include "tests/fixtures/fuse_server.h"
+#include "unit/unit.h"
 #include "util/mounts.h"
 #include "util/openfile.h"
 #include "util/target_memory.h"
@@ -134,7 +129,7 @@ static const char table[] = "21 26 0:20 / /proc rw,relatime - proc proc rw\n"
 			    "31 26 0:54 / /over rw - overlay overlay rw,lowerdir=l/A:l/B\n"
 			    "32 26 0:55 / /home/me rw - tmpfs tmpfs rw\n";
 
-static void test_table(void **state)
+TEST(test_table)
 {
 	struct mounts m;
 	uint64_t device;
@@ -168,7 +163,7 @@ static void test_table(void **state)
 
 /* What an overlay's layers lie on, by our own table; one whose layers are named as their host sees them leads back to
  * itself, as a container's does. */
-static void test_overlays(void **state)
+TEST_WITH(test_overlays, NULL, end)
 {
 	char dir[] = "/tmp/accperf-u-overlay.XXXXXX", options[256], text[1024], lower[64], upper[64];
 	struct mounts m;
@@ -209,7 +204,7 @@ static void test_overlays(void **state)
 	rmdir(dir);
 }
 
-static void test_copy(void **state)
+TEST_WITH(test_copy, NULL, end)
 {
 	struct stat st, as_seen;
 	char mine[512], got[512];
@@ -235,7 +230,7 @@ static void test_copy(void **state)
 }
 
 /* Of each kind of request that a way to a file's bytes has. */
-static void test_silent(void **state)
+TEST_WITH(test_silent, NULL, end)
 {
 	static const unsigned what[] = { FUSE_LOOKUP, FUSE_GETATTR, FUSE_OPEN, FUSE_READ, FUSE_STATFS };
 
@@ -266,7 +261,7 @@ static void test_silent(void **state)
 }
 
 /* Whoever was left behind ends when the server goes, and there is room for others. */
-static void test_many(void **state)
+TEST_WITH(test_many, NULL, end)
 {
 	struct stat st;
 	int fd;
@@ -346,7 +341,7 @@ static void known_device(pid_t pid, struct module_ident *id)
 }
 
 /* As code of a target: with the device that maps tell, and without, as records with a build-id are. */
-static void test_module(void **state)
+TEST_WITH(test_module, NULL, end)
 {
 	for (int known = 0; known < 2; known++) {
 		const struct module *m, *other;
@@ -392,7 +387,7 @@ static int take_lib(void *ctx, struct lib_file *f)
 }
 
 /* A probe goes into the file, not into a copy; where the server is silent, whoever wants it is told. */
-static void test_probed(void **state)
+TEST_WITH(test_probed, NULL, end)
 {
 	for (int silent = 0; silent < 2; silent++) {
 		struct lib_file took = { .fd = -3 };
@@ -414,7 +409,7 @@ static void test_probed(void **state)
 }
 
 /* A slow server is none that is dead: what it gives later is taken then. */
-static void test_slow(void **state)
+TEST_WITH(test_slow, NULL, end)
 {
 	const struct module *m;
 	uint8_t bytes[4];
@@ -441,7 +436,7 @@ static void test_slow(void **state)
 }
 
 /* A page of the mapping that nobody has touched would be asked for. */
-static void test_memory(void **state)
+TEST_WITH(test_memory, NULL, end)
 {
 	char got[8];
 	pid_t pid;
@@ -482,7 +477,7 @@ static unsigned long arguments_at(void)
 }
 
 /* Its arguments lie in such a page, and the kernel does not ask for it: otherwise this would not come to its end. */
-static void test_arguments(void **state)
+TEST_WITH(test_arguments, NULL, end)
 {
 	int ready[2], fd;
 	pid_t pid;
@@ -517,18 +512,5 @@ static void test_arguments(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_table),
-		cmocka_unit_test_teardown(test_overlays, end),
-		cmocka_unit_test_teardown(test_copy, end),
-		cmocka_unit_test_teardown(test_silent, end),
-		cmocka_unit_test_teardown(test_many, end),
-		cmocka_unit_test_teardown(test_module, end),
-		cmocka_unit_test_teardown(test_probed, end),
-		cmocka_unit_test_teardown(test_slow, end),
-		cmocka_unit_test_teardown(test_memory, end),
-		cmocka_unit_test_teardown(test_arguments, end),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return RUN_TESTS(setup, teardown);
 }

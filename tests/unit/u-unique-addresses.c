@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Distinct addresses behind a few samples: of arrays, of blocks that lie apart, of several keys. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "flow/flow.h"
 #include "flow/unique_addresses.h"
+#include "unit/unit.h"
 
 static uint32_t all_of_one(const void *ctx, size_t i)
 {
@@ -43,7 +39,7 @@ static struct unique_addresses_result measured(const struct unique_addresses_ite
 	return r;
 }
 
-static void extents_find_arrays(void **state)
+TEST(extents_find_arrays)
 {
 	struct unique_addresses_item it[400];
 	struct unique_addresses_result r;
@@ -119,7 +115,7 @@ static void note_seen(const void *ctx, uint32_t key, const struct unique_address
 	(*seen)[key] = r->seen;
 }
 
-static void keys_are_measured_apart(void **state)
+TEST(keys_are_measured_apart)
 {
 	struct flow_input in = { 0 };
 	double seen[5] = { 0 }, *at = seen;
@@ -132,14 +128,4 @@ static void keys_are_measured_apart(void **state)
 	assert_true(seen[0] == 0 && seen[2] == 0 && seen[4] == 0);
 	by.keys = 0;
 	assert_int_equal(unique_addresses_each(&in, &by), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(extents_find_arrays),
-		cmocka_unit_test(keys_are_measured_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "record/unsampled_threads.h"
+#include "unit/unit.h"
 
 static void event(struct unsampled_threads *l, enum sample_kind kind, uint32_t pid, uint32_t tid, uint32_t ppid)
 {
@@ -14,7 +9,7 @@ static void event(struct unsampled_threads *l, enum sample_kind kind, uint32_t p
 	assert_int_equal(unsampled_threads_event(l, &m), 0);
 }
 
-static void threads(void **state)
+TEST(threads)
 {
 	struct unsampled_threads l = { 0 };
 
@@ -43,7 +38,7 @@ static void threads(void **state)
 	unsampled_threads_release(&l);
 }
 
-static void children(void **state)
+TEST(children)
 {
 	for (int follow = 0; follow < 2; follow++) {
 		struct unsampled_threads l = { .children = follow };
@@ -57,11 +52,4 @@ static void children(void **state)
 		assert_int_equal(l.unsampled, follow ? 2 : 0);
 		unsampled_threads_release(&l);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(threads), cmocka_unit_test(children) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Unwinding this very process: a timer captures registers and stack, as the recorder would. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +14,7 @@
 
 #include "proc/ehframe.h"
 #include "proc/unwind.h"
+#include "unit/unit.h"
 
 #define SNAPSHOT 65536
 #define MAX_TAKEN 400
@@ -205,7 +200,7 @@ static void say_cost(void)
 	       ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / (20.0 * taken_count));
 }
 
-static void test_zlib(void **state)
+TEST(test_zlib)
 {
 	struct fmt_frame frames[256];
 	struct place libz;
@@ -245,7 +240,7 @@ static void test_zlib(void **state)
 
 /* ---- a snapshot that is too small is said to be so ---- */
 
-static void test_cut(void **state)
+TEST(test_cut)
 {
 	struct fmt_frame frames[256];
 	uint32_t flags;
@@ -297,7 +292,7 @@ static void lose(struct taken *t, uint64_t from, uint64_t to)
 	}
 }
 
-static void test_absent(void **state)
+TEST(test_absent)
 {
 	struct fmt_frame frames[256];
 	uint64_t before;
@@ -351,7 +346,7 @@ __attribute__((noinline)) static uint64_t dive(unsigned depth, uint64_t x)
 	return x ^ depth;
 }
 
-static void test_recursion(void **state)
+TEST(test_recursion)
 {
 	struct fmt_frame frames[256];
 	volatile uint64_t sink = 0;
@@ -416,7 +411,7 @@ static int taken_within(const void *from, const void *to, size_t more)
 	return n;
 }
 
-static void test_leaf(void **state)
+TEST(test_leaf)
 {
 	struct fmt_frame frames[256];
 	int popped = 0, bare = 0;
@@ -481,7 +476,7 @@ __attribute__((noinline, optimize("no-omit-frame-pointer"))) static void call_de
 	__asm__ volatile("" ::"r"(room) : "memory");
 }
 
-static void test_bare(void **state)
+TEST(test_bare)
 {
 	void (*volatile fn)(void) = bare_deep;
 	struct fmt_frame frames[256];
@@ -544,7 +539,7 @@ __attribute__((noinline)) static void never_returned_from(void)
 		last_call();
 }
 
-static void test_noreturn(void **state)
+TEST(test_noreturn)
 {
 	struct fmt_frame frames[256];
 	int seen = 0;
@@ -628,7 +623,7 @@ static void signal_test(int flags, int *through, int *other, int *signal_frames)
 	}
 }
 
-static void test_signal(void **state)
+TEST(test_signal)
 {
 	int through = 0, other = 0, signals = 0;
 
@@ -639,7 +634,7 @@ static void test_signal(void **state)
 	assert_int_equal(signals, through);
 }
 
-static void test_altstack(void **state)
+TEST(test_altstack)
 {
 	uint64_t top = stack_top;
 	stack_t ss = { .ss_size = 1 << 16 }, off = { .ss_flags = SS_DISABLE };
@@ -678,7 +673,7 @@ __attribute__((noinline, optimize("omit-frame-pointer"))) static void jit_caller
 	__asm__ volatile("");
 }
 
-static void test_jit(void **state)
+TEST(test_jit)
 {
 	/* push %rbp; mov %rsp,%rbp; call *%rdi's argument; pop %rbp; ret */
 	static const uint8_t code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x89, 0xf8, 0xbf,
@@ -713,7 +708,7 @@ static void test_jit(void **state)
 	assert_true(seen > 40);
 }
 
-static void test_vdso(void **state)
+TEST(test_vdso)
 {
 	struct fmt_frame frames[256];
 	struct timespec ts;
@@ -743,7 +738,7 @@ static void test_vdso(void **state)
 
 /* ---- hostile stacks and registers end, and say so ---- */
 
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
 	struct fmt_frame frames[256];
 	uint8_t junk[4096];
@@ -773,12 +768,5 @@ static void test_garbage(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_zlib),     cmocka_unit_test(test_cut),      cmocka_unit_test(test_recursion),
-		cmocka_unit_test(test_leaf),     cmocka_unit_test(test_noreturn), cmocka_unit_test(test_signal),
-		cmocka_unit_test(test_altstack), cmocka_unit_test(test_jit),      cmocka_unit_test(test_vdso),
-		cmocka_unit_test(test_garbage),  cmocka_unit_test(test_absent),   cmocka_unit_test(test_bare),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return RUN_TESTS(setup, teardown);
 }

@@ -13,11 +13,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +25,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <cmocka.h>
-
 #include "kmod-free/uprobe.h"
 #include "offload/session.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 #include "util/map.h"
 
@@ -206,17 +201,17 @@ static void one_mode(int mode)
 	free(g);
 }
 
-static void session_links(void **state)
+TEST(session_links)
 {
 	one_mode(UPROBE_SESSION);
 }
 
-static void multi_links(void **state)
+TEST(multi_links)
 {
 	one_mode(UPROBE_MULTI);
 }
 
-static void perf_events(void **state)
+TEST(perf_events)
 {
 	one_mode(UPROBE_PERF);
 }
@@ -239,7 +234,7 @@ static int library_of_nops(struct uprobe *u, char *path, int *fd)
 }
 
 /* What lies at a probe's place is looked at before each planting: a library may be rewritten in between. */
-static void a_file_that_was_rewritten_is_not_probed(void **state)
+TEST(a_file_that_was_rewritten_is_not_probed)
 {
 	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
 	char path[] = "/tmp/u-uprobe.XXXXXX";
@@ -278,7 +273,7 @@ static uint32_t verified(int fd, char name[BPF_OBJ_NAME_LEN])
 
 /* Each recording loads them anew, and the kernel follows each of their paths meanwhile: as a loop that is unrolled, the
  * search for a call's outer ones takes 199,868 instructions, a fifth of a second. */
-static void programs_are_loaded_with_little_work(void **state)
+TEST(programs_are_loaded_with_little_work)
 {
 	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
 	char link[32], to[64], name[BPF_OBJ_NAME_LEN];
@@ -336,7 +331,7 @@ static double seconds_to_disarm(struct uprobe *u, int lib)
 
 /* Each process has links of its own, and to remove one waits for the kernel: all wait at once, else a server with many
  * workers would make its recorder end in minutes. */
-static void probes_of_many_processes_go_together(void **state)
+TEST(probes_of_many_processes_go_together)
 {
 	const struct uprobe_opts o = { .mode = UPROBE_AUTO };
 	char path[] = "/tmp/u-uprobe.XXXXXX";
@@ -377,7 +372,7 @@ static void probes_of_many_processes_go_together(void **state)
 }
 
 /* A profile ends while files cannot be opened: at all, or all but the list of mappings. */
-static void a_library_that_cannot_be_looked_at_is_kept(void **state)
+TEST(a_library_that_cannot_be_looked_at_is_kept)
 {
 	struct offload_opts o = { .list = "zlib", .exact = true };
 
@@ -416,7 +411,7 @@ static void a_library_that_cannot_be_looked_at_is_kept(void **state)
 }
 
 /* 64 sentences of 2 KB each about one file, of which 64 KiB are kept. */
-static void notes_that_find_no_room_are_counted(void **state)
+TEST(notes_that_find_no_room_are_counted)
 {
 	char path[4096] = "/tmp/u-uprobe.XXXXXX", component[200], names[64][64];
 	const char *probes[64];
@@ -517,7 +512,7 @@ static void on_event(void *ctx, const struct offload_event *ev)
 
 /* A call that begins before probes are taken away and one that ends after they are back, on the same piece of the
  * stack, are not one call that lasted from then till now. */
-static void calls_are_not_joined_across_a_gap(void **state)
+TEST(calls_are_not_joined_across_a_gap)
 {
 	const uint64_t exits[] = { in_file(u_uprobe_held_exit) };
 	struct uprobe_point point = { .offset = in_file((const void *)(uintptr_t)u_uprobe_held),
@@ -576,22 +571,3 @@ static void calls_are_not_joined_across_a_gap(void **state)
 	munmap((void *)(uintptr_t)flag, 4096);
 }
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(session_links),
-		cmocka_unit_test(multi_links),
-		cmocka_unit_test(perf_events),
-		cmocka_unit_test(a_file_that_was_rewritten_is_not_probed),
-		cmocka_unit_test(programs_are_loaded_with_little_work),
-		cmocka_unit_test(probes_of_many_processes_go_together),
-		cmocka_unit_test(a_library_that_cannot_be_looked_at_is_kept),
-		cmocka_unit_test(notes_that_find_no_room_are_counted),
-#ifdef __x86_64__
-		cmocka_unit_test(calls_are_not_joined_across_a_gap),
-#endif
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

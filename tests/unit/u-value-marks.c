@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Marks tell whether two values are alike, and nothing else of them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "format.h"
 #include "record/value_marks.h"
+#include "unit/unit.h"
 
 #define HEAP 0x555500000000ull
 
@@ -24,7 +19,7 @@ static void begin(struct value_marks *v)
 	v->range[HEAP >> 21 & (VALUE_RANGES - 1)] = (struct value_range){ HEAP, HEAP + 0x1000, FMT_MARK_MEMORY };
 }
 
-static void the_same_value_has_the_same_mark(void **state)
+TEST(the_same_value_has_the_same_mark)
 {
 	struct value_marks v;
 	unsigned same = 0;
@@ -39,7 +34,7 @@ static void the_same_value_has_the_same_mark(void **state)
 	assert_int_equal(mark(&v, 5, 0, 4), 0);
 }
 
-static void kinds(void **state)
+TEST(kinds)
 {
 	struct value_marks v;
 
@@ -53,7 +48,7 @@ static void kinds(void **state)
 }
 
 /* Two recorders mark the same values in other ways: nobody can tell the value from a mark. */
-static void no_two_recordings_mark_alike(void **state)
+TEST(no_two_recordings_mark_alike)
 {
 	struct value_marks a, b;
 	unsigned same = 0;
@@ -64,15 +59,4 @@ static void no_two_recordings_mark_alike(void **state)
 	for (uint64_t i = 1; i <= 1000; i++)
 		same += mark(&a, 100000 + i, 4, 4) == mark(&b, 100000 + i, 4, 4);
 	assert_true(same < 5);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_value_has_the_same_mark),
-		cmocka_unit_test(kinds),
-		cmocka_unit_test(no_two_recordings_mark_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What refits take a function to have read scatters as its counts may be off, and who wrote it as little is known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "flow/volume_error.h"
 #include "flow/writer_error.h"
+#include "unit/unit.h"
 #include "util/normal.h"
 
 #define ROUNDS 4000
 enum { SURE, UNSURE, UNCOUNTED, REST, FUNCTIONS };
 
-static void functions_scatter_as_they_were_counted(void **state)
+TEST(functions_scatter_as_they_were_counted)
 {
 	struct in_func func[FUNCTIONS] = { { .name = "sure", .executed_sd = 0.05 },
 					   { .name = "unsure", .executed_sd = 1 },
@@ -55,7 +51,7 @@ static void functions_scatter_as_they_were_counted(void **state)
 }
 
 /* Two blocks of one function, which nothing parted but time, may be off against each other; one block is one piece. */
-static void blocks_scatter_where_time_parts_them(void **state)
+TEST(blocks_scatter_where_time_parts_them)
 {
 	struct in_func func[] = { { .name = "only", .executed_sd = 1 } };
 	struct in_site site[] = { { .ip = 0x1000 }, { .ip = 0x1004 }, { .ip = 0x2000 } };
@@ -76,7 +72,7 @@ static void blocks_scatter_where_time_parts_them(void **state)
 	volume_error_release(&v);
 }
 
-static void proportions_of_few_trials(void **state)
+TEST(proportions_of_few_trials)
 {
 	struct flow_range r = writer_proportion(1, 2, Z90);
 
@@ -89,7 +85,7 @@ static void proportions_of_few_trials(void **state)
 
 enum { READER, WRITER, OTHER, NOBODY, ALL };
 
-static void what_nobody_wrote_anybody_may_have(void **state)
+TEST(what_nobody_wrote_anybody_may_have)
 {
 	struct edge_ids ids = { 0 };
 	const double trials[ALL] = { 1e6, 1e6, 1e6, 1e6 };
@@ -107,16 +103,4 @@ static void what_nobody_wrote_anybody_may_have(void **state)
 	assert_true(w.out_less[NOBODY] == 30 && w.out_less[WRITER] < 1);
 	writer_error_release(&w);
 	edge_ids_release(&ids);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_scatter_as_they_were_counted),
-		cmocka_unit_test(blocks_scatter_where_time_parts_them),
-		cmocka_unit_test(proportions_of_few_trials),
-		cmocka_unit_test(what_nobody_wrote_anybody_may_have),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,22 +4,17 @@
  * and a profile's waits become shares of functions with intervals.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "counters.h"
 #include "profile/time_shares.h"
 #include "profile/waits.h"
 #include "record/wait_pace.h"
 #include "store/write.h"
+#include "unit/unit.h"
 #include "util/random.h"
 
 #define SECOND 1000000000ull
@@ -66,7 +61,7 @@ static struct run simulate(double seconds, double work, double wait, double pays
 	return r;
 }
 
-static void test_right_on_average(void **state)
+TEST(test_right_on_average)
 {
 	static const struct {
 		double work, wait, pays;
@@ -95,7 +90,7 @@ static void test_right_on_average(void **state)
 	}
 }
 
-static void test_only_what_is_paid(void **state)
+TEST(test_only_what_is_paid)
 {
 	struct run r = simulate(20, 1e4, 1e4, 2e5, 1, 5);
 
@@ -167,7 +162,7 @@ static void some_waits(struct store_writer *w)
 	put_wait(w, 77, 1000, 1, 0);
 }
 
-static void test_shares(void **state)
+TEST(test_shares)
 {
 	struct profile *p = profile_of("u-waits.data", some_waits);
 	struct function_wait *all = waits_by_function(p, false, NULL);
@@ -198,7 +193,7 @@ static void no_waits(struct store_writer *w)
 	store_put(w, FMT_COUNTER, &c, sizeof(c));
 }
 
-static void test_none_is_not_unknown(void **state)
+TEST(test_none_is_not_unknown)
 {
 	struct profile *p = profile_of("u-waits.data", no_waits);
 	struct function_wait *all = waits_by_function(p, false, NULL);
@@ -212,16 +207,4 @@ static void test_none_is_not_unknown(void **state)
 	p = profile_of("u-waits.data", NULL);
 	assert_false(waits_observed(p));
 	profile_free(p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_right_on_average),
-		cmocka_unit_test(test_only_what_is_paid),
-		cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_none_is_not_unknown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

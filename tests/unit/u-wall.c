@@ -2,18 +2,13 @@
 /* Shares that are sped up, powers of sizes, trees of paths: by hand where the answer is known. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "flow/input.h"
 #include "flow/paths.h"
 #include "model/growth.h"
 #include "model/wall.h"
+#include "unit/unit.h"
 
 static uint32_t function(struct flow *f, const char *name, double compute)
 {
@@ -54,7 +49,7 @@ static const struct wall_curve *find(const struct wall *w, const char *label)
 	return NULL;
 }
 
-static void shares_are_those_of_the_costs(void **state)
+TEST(shares_are_those_of_the_costs)
 {
 	const struct wall_opts o = { .op = 1, .byte = 1, .largest = 4 };
 	struct err e = { 0 };
@@ -75,7 +70,7 @@ static void shares_are_those_of_the_costs(void **state)
 	flow_release(&f);
 }
 
-static void intervals_hold_the_share(void **state)
+TEST(intervals_hold_the_share)
 {
 	const struct wall_opts o = { .op = 1, .byte = 1, .largest = 4 };
 	struct err e = { 0 };
@@ -94,7 +89,7 @@ static void intervals_hold_the_share(void **state)
 	flow_release(&f);
 }
 
-static void speedups_have_their_limits(void **state)
+TEST(speedups_have_their_limits)
 {
 	assert_float_equal(wall_speedup(0.5, 1), 1, 1e-12);
 	assert_float_equal(wall_speedup(0.5, 2), 1 / 0.75, 1e-12);
@@ -102,7 +97,7 @@ static void speedups_have_their_limits(void **state)
 	assert_true(isnan(wall_speedup(1, INFINITY)));
 }
 
-static void bad_questions_are_refused(void **state)
+TEST(bad_questions_are_refused)
 {
 	const char *twice[] = { "a", "*" }, *none[] = { "aa_" };
 	struct wall_opts o = { .op = 1, .byte = 1, .functions = twice, .function_count = 2 };
@@ -124,7 +119,7 @@ static void bad_questions_are_refused(void **state)
 	flow_release(&f);
 }
 
-static void powers_are_found(void **state)
+TEST(powers_are_found)
 {
 	const double n[] = { 16, 64, 256 }, square[] = { 256 * 3, 4096 * 3, 65536 * 3 }, noisy[] = { 10, 45, 150 };
 	struct growth_fit fit = growth_fit(n, square, 3);
@@ -142,7 +137,7 @@ static void powers_are_found(void **state)
 	assert_true(isnan(growth_fit(n, square, 1).power));
 }
 
-static void sizes_must_ascend(void **state)
+TEST(sizes_must_ascend)
 {
 	const double n[] = { 2, 1 }, same[] = { 1, 4 };
 	struct err e = { 0 };
@@ -162,7 +157,7 @@ static void sizes_must_ascend(void **state)
 	flow_release(&f[1]);
 }
 
-static void paths_fold_into_their_callers(void **state)
+TEST(paths_fold_into_their_callers)
 {
 	struct in_func funcs[] = { { .name = "main", .object = "app" },
 				   { .name = "f", .object = "app" },
@@ -202,19 +197,4 @@ static void paths_fold_into_their_callers(void **state)
 	path[2].parent = 2;
 	edges[0].producer = 77;
 	assert_int_equal(flow_paths_build(&in, &o, 2, &p, &e), -EBADMSG);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_are_those_of_the_costs),
-		cmocka_unit_test(intervals_hold_the_share),
-		cmocka_unit_test(speedups_have_their_limits),
-		cmocka_unit_test(bad_questions_are_refused),
-		cmocka_unit_test(powers_are_found),
-		cmocka_unit_test(sizes_must_ascend),
-		cmocka_unit_test(paths_fold_into_their_callers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,7 @@
 #include <linux/perf_event.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +19,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "proc/ehframe.h"
 #include "code/watch_direction.h"
@@ -33,6 +28,7 @@
 #include "measure/price_table.h"
 
 int zero_fd __attribute__((used)), null_fd __attribute__((used)), exe_fd __attribute__((used));
+#include "unit/unit.h"
 #include "unit/watch_forms.h"
 #include "util/clock.h"
 
@@ -274,7 +270,7 @@ static int arm(struct watch *w, struct puppet *p, uint64_t addr)
 	return arm_for(w, p, addr, 0);
 }
 
-static void every_form(void **state)
+TEST(every_form)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	unsigned wanted = 0, right = 0;
@@ -350,7 +346,7 @@ static void wait_window(struct watch *w, struct judge *j, unsigned ms)
 	}
 }
 
-static void limits(void **state)
+TEST(limits)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct watch_stats st;
@@ -410,7 +406,7 @@ static void limits(void **state)
 }
 
 /* Whoever ends a wait for a write: its readers are seen next, then the next writer is waited for. */
-static void reads_again_after_a_write(void **state)
+TEST(reads_again_after_a_write)
 {
 	static const uint8_t did[] = { CMD_READ_40, CMD_WRITE_1, CMD_READ_40, CMD_WRITE_1, CMD_READ_40 };
 	struct watch_opts o = WATCH_DEFAULTS;
@@ -451,7 +447,7 @@ static void reads_again_after_a_write(void **state)
 	puppet_end(&p);
 }
 
-static void threads(void **state)
+TEST(threads)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct puppet p;
@@ -500,7 +496,7 @@ static void threads(void **state)
 	puppet_end(&p);
 }
 
-static void other_debuggers(void **state)
+TEST(other_debuggers)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct watch_stats st;
@@ -564,7 +560,7 @@ static void keep_window(void *ctx, const struct watch_window *w)
 
 /* On CPUs: threads that begin while the window is open, each lives for one access. Any breakpoint on a thread of this
  * machine counts against those of CPUs, so others may have them for a while. */
-static void threads_to_come(void **state)
+TEST(threads_to_come)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct watch_request req = { .addr = (uint64_t)(uintptr_t)touched, .len = 1, .on_cpus = true };
@@ -615,7 +611,7 @@ static void threads_to_come(void **state)
 	watch_free(w);
 }
 
-static void call_rates(void **state)
+TEST(call_rates)
 {
 	struct watch_opts o = WATCH_DEFAULTS;
 	struct watch_request req = { .len = 8, .execute = true };
@@ -646,7 +642,7 @@ static void call_rates(void **state)
 }
 
 /* A stretch of samples without a free slot: which of them hold the slots in the end. */
-static void reservoir(void **state)
+TEST(reservoir)
 {
 	enum { SAMPLES = 40, RUNS = 40000 };
 	static unsigned held[SAMPLES];
@@ -683,7 +679,7 @@ static void reservoir(void **state)
 		assert_true(held[s] > 0.02 * mean && held[s] < 10 * mean);
 }
 
-static void costs(void **state)
+TEST(costs)
 {
 	double ns[3];
 	uint64_t t = clock_now();
@@ -696,21 +692,4 @@ static void costs(void **state)
 	assert_true(isnan(ns[0]) || ns[0] > 50);
 	assert_true(isnan(ns[2]) || fabs(ns[2]) < 1e7);
 	assert_true(isnan(ns[1]) || ns[1] >= 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_form),
-		cmocka_unit_test(limits),
-		cmocka_unit_test(reads_again_after_a_write),
-		cmocka_unit_test(threads),
-		cmocka_unit_test(other_debuggers),
-		cmocka_unit_test(threads_to_come),
-		cmocka_unit_test(call_rates),
-		cmocka_unit_test(reservoir),
-		cmocka_unit_test(costs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

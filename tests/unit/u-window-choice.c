@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Which sampled access gets the next window: bytes against evidence, patience, the table's end. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "record/window_choice.h"
+#include "unit/unit.h"
 
 #define MODULE 3
 #define HOT 0x1000
@@ -15,7 +11,7 @@
 #define COLD 0x3000
 #define MOST_SITES 65536
 
-static void what_was_never_sampled_is_worth_nothing(void **state)
+TEST(what_was_never_sampled_is_worth_nothing)
 {
 	struct window_choice d = { 0 };
 
@@ -27,7 +23,7 @@ static void what_was_never_sampled_is_worth_nothing(void **state)
 	window_choice_release(&d);
 }
 
-static void more_bytes_are_worth_more_until_windows_saw_them(void **state)
+TEST(more_bytes_are_worth_more_until_windows_saw_them)
 {
 	struct window_choice d = { 0 };
 	double before;
@@ -45,7 +41,7 @@ static void more_bytes_are_worth_more_until_windows_saw_them(void **state)
 	window_choice_release(&d);
 }
 
-static void what_is_always_written_by_the_same_needs_fewer(void **state)
+TEST(what_is_always_written_by_the_same_needs_fewer)
 {
 	struct window_choice d = { 0 };
 
@@ -62,7 +58,7 @@ static void what_is_always_written_by_the_same_needs_fewer(void **state)
 
 /* Ten instructions of one group have as many bytes as one hot one of another: the first windows go to both groups
  * alike, and what they tell of one instruction makes its group worth less. */
-static void a_group_of_which_nothing_is_known_comes_first(void **state)
+TEST(a_group_of_which_nothing_is_known_comes_first)
 {
 	struct window_choice d = { 0 };
 	double one, before;
@@ -83,7 +79,7 @@ static void a_group_of_which_nothing_is_known_comes_first(void **state)
 	window_choice_release(&d);
 }
 
-static void windows_spread_over_instructions(void **state)
+TEST(windows_spread_over_instructions)
 {
 	struct window_choice d = { 0 };
 	unsigned hot = 0, cold = 0;
@@ -106,7 +102,7 @@ static void windows_spread_over_instructions(void **state)
 	window_choice_release(&d);
 }
 
-static void a_rare_best_does_not_keep_the_slots_empty(void **state)
+TEST(a_rare_best_does_not_keep_the_slots_empty)
 {
 	struct window_choice d = { 0 };
 	unsigned passed = 0;
@@ -122,7 +118,7 @@ static void a_rare_best_does_not_keep_the_slots_empty(void **state)
 	window_choice_release(&d);
 }
 
-static void nearly_as_good_is_good_enough(void **state)
+TEST(nearly_as_good_is_good_enough)
 {
 	struct window_choice d = { 0 };
 
@@ -134,7 +130,7 @@ static void nearly_as_good_is_good_enough(void **state)
 	window_choice_release(&d);
 }
 
-static void misses_double_the_patience_of_what_lies_close_by(void **state)
+TEST(misses_double_the_patience_of_what_lies_close_by)
 {
 	struct window_choice d = { 0 };
 	double most;
@@ -151,7 +147,7 @@ static void misses_double_the_patience_of_what_lies_close_by(void **state)
 	window_choice_release(&d);
 }
 
-static void a_full_table_counts_what_it_turns_away(void **state)
+TEST(a_full_table_counts_what_it_turns_away)
 {
 	struct window_choice d = { 0 };
 
@@ -167,21 +163,4 @@ static void a_full_table_counts_what_it_turns_away(void **state)
 	assert_int_equal(d.past, 1);
 	assert_true(window_choice_worth(&d, MODULE, 16) > 1.99 * window_choice_worth(&d, MODULE, 32));
 	window_choice_release(&d);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_never_sampled_is_worth_nothing),
-		cmocka_unit_test(more_bytes_are_worth_more_until_windows_saw_them),
-		cmocka_unit_test(what_is_always_written_by_the_same_needs_fewer),
-		cmocka_unit_test(a_group_of_which_nothing_is_known_comes_first),
-		cmocka_unit_test(windows_spread_over_instructions),
-		cmocka_unit_test(a_rare_best_does_not_keep_the_slots_empty),
-		cmocka_unit_test(nearly_as_good_is_good_enough),
-		cmocka_unit_test(misses_double_the_patience_of_what_lies_close_by),
-		cmocka_unit_test(a_full_table_counts_what_it_turns_away),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 /* ---- whether ---- */
 
-static void nothing_is_opened_without_permission(void **state)
+TEST(nothing_is_opened_without_permission)
 {
 	struct bench b;
 
@@ -40,7 +40,7 @@ static void nothing_is_opened_without_permission(void **state)
 	end(&b);
 }
 
-static void it_takes_turns_with_who_wants_them_too(void **state)
+TEST(it_takes_turns_with_who_wants_them_too)
 {
 	struct bench b;
 
@@ -55,7 +55,7 @@ static void it_takes_turns_with_who_wants_them_too(void **state)
 	end(&b);
 }
 
-static void little_is_known_of_the_target_at_first(void **state)
+TEST(little_is_known_of_the_target_at_first)
 {
 	struct bench b;
 
@@ -76,7 +76,7 @@ static void little_is_known_of_the_target_at_first(void **state)
 	end(&b);
 }
 
-static void only_what_has_just_come_is_acted_on(void **state)
+TEST(only_what_has_just_come_is_acted_on)
 {
 	struct bench b;
 	struct sample m;
@@ -109,7 +109,7 @@ static void only_what_has_just_come_is_acted_on(void **state)
 	end(&b);
 }
 
-static void the_budget_refuses(void **state)
+TEST(the_budget_refuses)
 {
 	static const enum account accounts[] = { ACCOUNT_WATCH, ACCOUNT_ARMED };
 	struct bench b;
@@ -151,7 +151,7 @@ static void the_budget_refuses(void **state)
 
 /* ---- which ---- */
 
-static void what_is_worth_most_is_watched(void **state)
+TEST(what_is_worth_most_is_watched)
 {
 	struct bench b;
 
@@ -173,7 +173,7 @@ static void what_is_worth_most_is_watched(void **state)
 	end(&b);
 }
 
-static void only_what_can_be_watched_is_drawn(void **state)
+TEST(only_what_can_be_watched_is_drawn)
 {
 	struct access_opts with_stack = { .windows = true, .stack = true };
 	struct bench b;
@@ -210,7 +210,7 @@ static void only_what_can_be_watched_is_drawn(void **state)
 	end(&b);
 }
 
-static void each_place_of_an_access_is_as_likely(void **state)
+TEST(each_place_of_an_access_is_as_likely)
 {
 	struct access_opts four = { .windows = true, .watch_len = 4 };
 	unsigned seen[64] = { 0 }, places = 0;
@@ -240,7 +240,7 @@ static void each_place_of_an_access_is_as_likely(void **state)
 	end(&b);
 }
 
-static void a_processor_that_samples_in_time_chooses_instead(void **state)
+TEST(a_processor_that_samples_in_time_chooses_instead)
 {
 	static const struct source_driver prompt = { .gives = SOURCE_LOADS | SOURCE_PROMPT },
 					  slow = { .gives = SOURCE_LOADS };
@@ -281,7 +281,7 @@ static void a_processor_that_samples_in_time_chooses_instead(void **state)
 
 /* ---- opened ---- */
 
-static void a_window_reads_and_then_waits_for_a_write(void **state)
+TEST(a_window_reads_and_then_waits_for_a_write)
 {
 	struct bench b;
 
@@ -310,7 +310,7 @@ static void a_window_reads_and_then_waits_for_a_write(void **state)
 	end(&b);
 }
 
-static void who_has_ended_is_not_watched(void **state)
+TEST(who_has_ended_is_not_watched)
 {
 	static const struct {
 		int threads, arm;
@@ -335,7 +335,7 @@ static void who_has_ended_is_not_watched(void **state)
 	end(&b);
 }
 
-static void where_switches_are_dear_it_is_armed_on_cpus(void **state)
+TEST(where_switches_are_dear_it_is_armed_on_cpus)
 {
 	struct bench b;
 	struct sample fork = { .kind = SAMPLE_FORK, .pid = PID, .ppid = PID, .tid = PID + 1 };
@@ -385,7 +385,7 @@ static void where_switches_are_dear_it_is_armed_on_cpus(void **state)
 	end(&b);
 }
 
-static void a_window_may_yield_to_a_newer_one(void **state)
+TEST(a_window_may_yield_to_a_newer_one)
 {
 	struct bench b;
 	struct seen p;
@@ -434,7 +434,7 @@ static void remember_two(struct bench *b)
 	fake.accesses.count = 0;
 }
 
-static void dear_time_is_shared(void **state)
+TEST(dear_time_is_shared)
 {
 	struct bench b;
 
@@ -469,7 +469,7 @@ static void dear_time_is_shared(void **state)
 
 /* ---- ended ---- */
 
-static void hits_are_written_with_their_window(void **state)
+TEST(hits_are_written_with_their_window)
 {
 	struct bench b;
 	struct seen p;
@@ -518,7 +518,7 @@ static void hits_are_written_with_their_window(void **state)
 	end(&b);
 }
 
-static void a_window_that_is_given_up_says_so(void **state)
+TEST(a_window_that_is_given_up_says_so)
 {
 	struct bench b;
 	struct seen p;
@@ -562,7 +562,7 @@ static void hit(unsigned slot, uint64_t ip, uint32_t flags)
 	win->hits[win->count++] = (struct watch_hit){ .pid = PID, .tid = PID, .syscall = -1, .ip = ip, .flags = flags };
 }
 
-static void what_a_window_taught_decides_the_next(void **state)
+TEST(what_a_window_taught_decides_the_next)
 {
 	struct bench b;
 
@@ -596,7 +596,7 @@ static void what_a_window_taught_decides_the_next(void **state)
 }
 
 /* One long window meets who writes rarely, many short ones do not: it saves up for it, but not for ever. */
-static void where_nobody_wrote_the_next_is_to_be_longer(void **state)
+TEST(where_nobody_wrote_the_next_is_to_be_longer)
 {
 	struct bench b;
 
@@ -619,7 +619,7 @@ static void where_nobody_wrote_the_next_is_to_be_longer(void **state)
 	}
 }
 
-static void armed_time_is_paid_once(void **state)
+TEST(armed_time_is_paid_once)
 {
 	struct bench b;
 	double once;
@@ -644,7 +644,7 @@ static void armed_time_is_paid_once(void **state)
 	end(&b);
 }
 
-static void ticks_pay_for_being_attached(void **state)
+TEST(ticks_pay_for_being_attached)
 {
 	struct bench b;
 	struct sample m = { .kind = SAMPLE_TICK, .pid = PID, .tid = PID, .period = PERIOD };
@@ -660,7 +660,7 @@ static void ticks_pay_for_being_attached(void **state)
 	end(&b);
 }
 
-static void the_rate_is_of_the_last_second(void **state)
+TEST(the_rate_is_of_the_last_second)
 {
 	struct bench b;
 
@@ -680,7 +680,7 @@ static void the_rate_is_of_the_last_second(void **state)
 
 /* ---- the device ---- */
 
-static void a_slot_that_a_debugger_took_is_waited_for(void **state)
+TEST(a_slot_that_a_debugger_took_is_waited_for)
 {
 	static const struct {
 		int err, busy, rc;
@@ -716,7 +716,7 @@ static void a_slot_that_a_debugger_took_is_waited_for(void **state)
 	}
 }
 
-static void another_profile_begins_without_what_is_known(void **state)
+TEST(another_profile_begins_without_what_is_known)
 {
 	struct bench b;
 
@@ -728,35 +728,4 @@ static void another_profile_begins_without_what_is_known(void **state)
 	assert_true(tick(&b));
 	assert_int_equal(fake.last.addr & ~7ull, DATA + 0x100);
 	end(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_is_opened_without_permission),
-		cmocka_unit_test(it_takes_turns_with_who_wants_them_too),
-		cmocka_unit_test(little_is_known_of_the_target_at_first),
-		cmocka_unit_test(only_what_has_just_come_is_acted_on),
-		cmocka_unit_test(the_budget_refuses),
-		cmocka_unit_test(what_is_worth_most_is_watched),
-		cmocka_unit_test(only_what_can_be_watched_is_drawn),
-		cmocka_unit_test(each_place_of_an_access_is_as_likely),
-		cmocka_unit_test(a_processor_that_samples_in_time_chooses_instead),
-		cmocka_unit_test(a_window_reads_and_then_waits_for_a_write),
-		cmocka_unit_test(who_has_ended_is_not_watched),
-		cmocka_unit_test(where_switches_are_dear_it_is_armed_on_cpus),
-		cmocka_unit_test(a_window_may_yield_to_a_newer_one),
-		cmocka_unit_test(dear_time_is_shared),
-		cmocka_unit_test(hits_are_written_with_their_window),
-		cmocka_unit_test(a_window_that_is_given_up_says_so),
-		cmocka_unit_test(what_a_window_taught_decides_the_next),
-		cmocka_unit_test(where_nobody_wrote_the_next_is_to_be_longer),
-		cmocka_unit_test(armed_time_is_paid_once),
-		cmocka_unit_test(ticks_pay_for_being_attached),
-		cmocka_unit_test(the_rate_is_of_the_last_second),
-		cmocka_unit_test(a_slot_that_a_debugger_took_is_waited_for),
-		cmocka_unit_test(another_profile_begins_without_what_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,17 @@
 
 static uint64_t rng = 88172645463325252u; /* Marsaglia's own */
 
+static inline uint64_t xorshift(uint64_t *x)
+{
+	*x ^= *x << 13;
+	*x ^= *x >> 7;
+	return *x ^= *x << 17;
+}
+
 /* Between 0 and 1, never either. */
 static inline double uniform(void)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return ((double)(rng >> 11) + 0.5) / 9007199254740992.0;
+	return ((double)(xorshift(&rng) >> 11) + 0.5) / 9007199254740992.0;
 }
 
 /* Of mean 0 and standard deviation 1. */
