@@ -17,7 +17,6 @@ struct image {
 	int fd; /* -1: in memory, all of it there already */
 	GElf_Phdr load[MAX_PHDRS];
 	unsigned loads;
-	bool interp;
 };
 
 /* Of a file only what it can honestly hold is read. */
@@ -67,8 +66,6 @@ static int image_open(struct image *im, int fd, const void *memory, uint64_t siz
 
 		if (!gelf_getphdr(im->elf, (int)i, &ph))
 			break;
-		if (ph.p_type == PT_INTERP)
-			im->interp = true;
 		if (ph.p_type == PT_LOAD)
 			im->load[im->loads++] = ph;
 	}
@@ -92,8 +89,8 @@ static bool file_offset(const struct image *im, uint64_t addr, uint64_t *offset)
 	return false;
 }
 
-static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool dynamic,
-		      int (*fn)(void *ctx, const struct elfsym *s), void *ctx, unsigned *functions)
+static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, int (*fn)(void *ctx, const struct elfsym *s),
+		      void *ctx, unsigned *functions)
 {
 	Elf_Data *data = strings_of(im, sh->sh_link) ? elfsym_data_of(im, scn, ELFFILE_TABLE) : NULL;
 	size_t n;
@@ -103,7 +100,7 @@ static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool 
 		return 0;
 	n = data->d_size / sizeof(Elf64_Sym);
 	for (size_t i = 0; i < n && i < MAX_SYMBOLS; i++) {
-		struct elfsym s = { .dynamic = dynamic };
+		struct elfsym s = { 0 };
 		GElf_Sym sym;
 
 		if (!gelf_getsym(data, (int)i, &sym))
@@ -124,7 +121,7 @@ static int walk_table(struct image *im, Elf_Scn *scn, const GElf_Shdr *sh, bool 
 static int elfsym_walk_one(struct image *im, int (*fn)(void *ctx, const struct elfsym *s), void *ctx,
 			   struct elfsym_info *info, struct err *e)
 {
-	struct elfsym_info mine = { .is_static = !im->interp };
+	struct elfsym_info mine = { 0 };
 	int r = 0;
 
 	for (int pass = 0; pass < 2 && !r; pass++) {
@@ -133,15 +130,13 @@ static int elfsym_walk_one(struct image *im, int (*fn)(void *ctx, const struct e
 
 			if (!gelf_getshdr(scn, &sh))
 				continue;
-			if (sh.sh_type == SHT_DYNAMIC)
-				mine.is_static = false;
 			if (sh.sh_type != (pass ? SHT_SYMTAB : SHT_DYNSYM))
 				continue;
 			if (pass)
 				mine.full_symbols = true;
 			else
 				mine.dynamic_symbols = true;
-			r = walk_table(im, scn, &sh, !pass, fn, ctx, &mine.functions);
+			r = walk_table(im, scn, &sh, fn, ctx, &mine.functions);
 		}
 	}
 	if (info)

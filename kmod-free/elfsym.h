@@ -15,7 +15,6 @@
 struct elfsym {
 	const char *name; /* borrowed during the callback */
 	uint64_t offset;  /* in the file */
-	bool dynamic;
 };
 
 struct elfsym_marker {
@@ -24,7 +23,7 @@ struct elfsym_marker {
 };
 
 struct elfsym_info {
-	bool dynamic_symbols, full_symbols, is_static;
+	bool dynamic_symbols, full_symbols;
 	unsigned functions;
 };
 

@@ -21,9 +21,8 @@
 #define HW_MAX_EVENTS 12 /* of loads and stores, on all kinds of core; by hand */
 
 struct hw_filter {
-	bool exact_ip;     /* drop samples whose instruction is not the one that accessed */
-	bool need_mem_op;  /* drop samples that are neither load nor store (IBS samples everything) */
-	bool user_by_hand; /* the PMU cannot exclude the kernel: drop its samples */
+	bool exact_ip;    /* drop samples whose instruction is not the one that accessed */
+	bool need_mem_op; /* drop samples that are neither load nor store (IBS samples everything) */
 };
 
 /* Opens nothing yet: takes encodings (sampling ones; counting ones are opened beside them). */

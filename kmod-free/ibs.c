@@ -6,7 +6,7 @@
 #include "kmod-free/hw.h"
 #include "source.h"
 
-static const struct hw_filter filter = { .need_mem_op = true, .user_by_hand = true };
+static const struct hw_filter filter = { .need_mem_op = true };
 
 static int ibs_encode_one(const struct source_config *cfg, struct pmu_event *ev, int max, struct err *e)
 {

@@ -139,7 +139,6 @@ static int arm_thread(struct watch *w, struct slot *s, unsigned index, pid_t tid
 		close_event(&a);
 		return -ENOMEM;
 	}
-	w->stats.arm_events++;
 	/* Our program's own look at the value, up to the soft limit, is an access, too. */
 	most = s->limit + (attr.exclude_kernel ? 0 : s->soft_limit) + (cpu < 0 ? 0 : WATCH_OTHERS + 1);
 	if (ioctl(a.fd, w->stops_itself ? PERF_EVENT_IOC_REFRESH : PERF_EVENT_IOC_ENABLE,
@@ -272,10 +271,9 @@ int watch_record(struct watch *w, const void *data, size_t size)
 	if (!s->active || s->generation != raw->cookie >> 8)
 		return 0;
 	s->phase_hits++;
-	if ((raw->h.flags & WIRE_F_KERNEL) && raw->syscall < 0) {
-		w->stats.own_kernel++;
+	/* outside any system call: our own sampler's, page faults */
+	if ((raw->h.flags & WIRE_F_KERNEL) && raw->syscall < 0)
 		return 0;
-	}
 	w->stats.hits++;
 	if (s->win.count == WATCH_MAX_HITS) {
 		s->win.missed++;

@@ -74,13 +74,11 @@ typedef void (*watch_window_fn)(void *ctx, const struct watch_window *w);
 
 struct watch_stats {
 	uint64_t windows, hits, late, lost, declined; /* declined: no slot, or no breakpoint left */
-	uint64_t crowded;    /* windows on CPUs given up because other processes use the same addresses */
-	uint64_t stolen;     /* windows ended because another debugger took a slot */
-	uint64_t own_kernel; /* kernel accesses outside any system call: our own sampler's, page faults */
-	uint64_t armed_ns;   /* time with at least one slot armed, until now */
-	uint64_t slot_ns;    /* the same, summed over slots */
-	uint64_t malformed;  /* records that could not be right */
-	uint64_t arm_events; /* events opened: each interrupts a running thread */
+	uint64_t crowded;   /* windows on CPUs given up because other processes use the same addresses */
+	uint64_t stolen;    /* windows ended because another debugger took a slot */
+	uint64_t armed_ns;  /* time with at least one slot armed, until now */
+	uint64_t slot_ns;   /* the same, summed over slots */
+	uint64_t malformed; /* records that could not be right */
 };
 
 struct watch;

@@ -409,7 +409,6 @@ TEST(measured)
 	assert_true(o.speedup.high / o.speedup.low < 1.35);
 	near(o.below, 0.6, 1e-9, "share of the calls that lose");
 	near(o.g1.value, 531, 0.05, "g1");
-	near(o.median_size, 96, 0, "median size");
 	near(o.outside + 1, 1, 0, "none outside");
 	assert_true(o.speedup_chosen.value > o.speedup.value);
 	size[2].bytes = 4 << 20;

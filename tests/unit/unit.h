@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a unit test is made of: cmocka, and tests that list themselves. Included by tests/unit. To add a test: TEST(name)
- * and its body; where something must stand before it and go after it, TEST_WITH(name, before, after). They run in the
- * order in which they stand. A file needs no main() but to prepare something: then that ends with RUN_TESTS().
+ * What a unit test is made of: cmocka, and tests that list themselves. Included by tests/unit. To add a test:
+ * TEST(name) and its body; where something must stand before it and go after it, TEST_WITH(name, before, after). They
+ * run in the order in which they stand. A file needs no main() but to prepare something: then that ends with
+ * RUN_TESTS().
  */
 #ifndef ACCPERF_TESTS_UNIT_H
 #define ACCPERF_TESTS_UNIT_H

@@ -368,7 +368,6 @@ struct traffic {
 	double inside;                /* between members, those below them included */
 	double unique_in, unique_out; /* NaN unknown */
 	double before;                /* read of what was written before recording, or never */
-	double across;
 };
 
 /* Bytes per second from one member's calls to another's, and what crosses the border of all. */
@@ -379,7 +378,7 @@ static struct traffic traffic_of(const struct candidates_tree *t, const struct c
 	uint8_t *member = calloc(in->functions + 1, 1); /* 1 + which; 0: none */
 
 	if (!member)
-		return (struct traffic){ NAN, NAN, NAN, NAN, NAN };
+		return (struct traffic){ NAN, NAN, NAN, NAN };
 	for (size_t f = 0; f < in->functions; f++)
 		for (size_t i = 0; i < c->functions && i < 255 && !member[f]; i++) {
 			struct candidate one = { .function = &c->function[i], .functions = 1 };
@@ -402,7 +401,6 @@ static struct traffic traffic_of(const struct candidates_tree *t, const struct c
 		}
 		if (from)
 			s.unique_out += e->unique;
-		s.across += from || to ? e->bytes : 0;
 	}
 	free(member);
 	return s;

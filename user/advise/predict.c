@@ -721,7 +721,6 @@ static void by_sizes(const struct predict_job *j, enum catalogue_design design, 
 	}
 	o->below = j->by_size ? below : NAN;
 	o->outside = j->mean_only || isnan(j->d->gmin) ? NAN : outside;
-	o->median_size = median_size_of_calls(j);
 }
 
 static const char *lacking(const struct predict_job *j, const struct predict_option *o)

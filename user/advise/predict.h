@@ -101,7 +101,6 @@ struct predict_option {
 	struct figure g1, g_half;
 	bool g1_told;                     /* its ends lie within PREDICT_CLOSE of the value: else only they are known */
 	double below;                     /* share of the calls at sizes that lose; NaN */
-	double median_size;               /* of the calls; NaN */
 	double outside;                   /* share of the calls at sizes the device was not measured at; NaN */
 	struct figure batch;              /* least calls handed over as one that pay; 1: single ones; NaN: none */
 	struct figure speedup_batched;    /* of eight times that many */

@@ -137,15 +137,7 @@ static const struct block_function *cached_function_of(struct block_cache *c, co
 void block_work_add(struct block_work *w, const struct dec_insn *d)
 {
 	w->insns++;
-	if (d->flags & DEC_F_COMPUTE) {
-		uint32_t ops = d->lanes * (d->flags & DEC_F_FMA ? 2u : 1u);
-
-		w->compute++;
-		if (d->flags & DEC_F_FP)
-			w->fp_ops += ops;
-		else
-			w->int_ops += ops;
-	}
+	w->compute += !!(d->flags & DEC_F_COMPUTE);
 	for (unsigned m = 0; m < d->mem_cnt; m++) {
 		unsigned lanes = d->mem[m].flags & DEC_M_VECTOR ? d->mem[m].lanes : 1;
 		bool variable = !d->mem[m].size || (d->mem[m].flags & DEC_M_REP);

@@ -64,7 +64,6 @@ struct block_access {
 struct block_work {
 	uint32_t insns;
 	uint32_t compute;                 /* arithmetic and logical instructions */
-	uint32_t int_ops, fp_ops;         /* elements computed: lanes, twice for fused multiply-add */
 	uint32_t loads, stores;           /* operands; rep counts once */
 	uint32_t load_bytes, store_bytes; /* without rep and masked operands */
 	uint32_t variable;                /* operands whose size is not fixed: in none of the bytes above */

@@ -124,8 +124,6 @@ static void classify_work(const ZydisDecodedInstruction *z, const ZydisDecodedOp
 		return;
 	}
 	d->flags |= DEC_F_COMPUTE | (is_slow(z->mnemonic) ? DEC_F_SLOW : 0u);
-	if (z->meta.category == ZYDIS_CATEGORY_VFMA || z->meta.category == ZYDIS_CATEGORY_FMA4)
-		d->flags |= DEC_F_FMA;
 	if (z->meta.category == ZYDIS_CATEGORY_X87_ALU) {
 		d->flags |= DEC_F_FP;
 		d->element_bits = 80;

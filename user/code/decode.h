@@ -88,7 +88,6 @@ enum dec_flags {
 	DEC_F_COMPUTE = 1u << 9, /* arithmetic or logical: neither moves data nor control */
 	DEC_F_FP = 1u << 10,     /* the computation is floating point */
 	DEC_F_SIMD = 1u << 11,
-	DEC_F_FMA = 1u << 12,       /* two operations a lane */
 	DEC_F_KNOWN_SP = 1u << 13,  /* sp changes by sp_delta and nothing else */
 	DEC_F_MEM_OTHER = 1u << 14, /* touches memory in ways mem[] does not tell (xsave, enter) */
 	DEC_F_STORES = 1u << 15,

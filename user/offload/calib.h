@@ -113,7 +113,7 @@ char *calib_machine(void);
 
 /* Instructions of one kind executed by fn(arg), counted by single-stepping a forked copy of it. */
 struct calib_opcodes {
-	uint64_t total, aesenc, vaesenc, pclmul, vpclmul, sha256, pshufb, vex, other_aes;
+	uint64_t total, aesenc, vaesenc, pclmul, vpclmul, sha256, pshufb, vex;
 };
 int calib_count_opcodes(void (*fn)(void *arg), void *arg, struct calib_opcodes *out, struct err *e);
 

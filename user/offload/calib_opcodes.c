@@ -48,8 +48,6 @@ static void classify_opcode(const uint8_t *p, struct calib_opcodes *out)
 	out->vex += vex;
 	if (map == 2 && (op == 0xdc || op == 0xdd))
 		++*(vex ? &out->vaesenc : &out->aesenc);
-	else if (map == 2 && (op == 0xde || op == 0xdf || op == 0xdb))
-		out->other_aes++;
 	else if (map == 3 && op == 0x44)
 		++*(vex ? &out->vpclmul : &out->pclmul);
 	else if (map == 2 && op == 0xcb && !vex)

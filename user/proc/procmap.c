@@ -603,19 +603,16 @@ static bool may_refresh(struct procmaps *p, struct process *proc)
 	uint64_t now = clock_now();
 
 	if (p->offline || proc->end || (proc->refreshed && now - proc->refreshed < REFRESH_NS))
-		goto refused;
+		return false;
 	if (now / REFRESH_NS != p->budget_second) {
 		p->budget_second = now / REFRESH_NS;
 		p->budget_used = 0;
 	}
 	if (p->budget_used >= REFRESH_PER_SECOND)
-		goto refused;
+		return false;
 	p->budget_used++;
 	p->counters.refreshes++;
 	return true;
-refused:
-	p->counters.refreshes_refused++;
-	return false;
 }
 
 /* ---- look-up ---- */

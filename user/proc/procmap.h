@@ -54,11 +54,10 @@ struct process {
 };
 
 struct procmap_counters {
-	uint64_t refreshes;         /* maps read again because of an unknown address */
-	uint64_t refreshes_refused; /* rate limit */
-	uint64_t gone;              /* the process had ended before its maps could be read */
-	uint64_t evicted;           /* events and samples of processes beyond the limit */
-	uint64_t ends_lost;         /* processes that had ended, as was found when there were too many */
+	uint64_t refreshes;      /* maps read again because of an unknown address */
+	uint64_t gone;           /* the process had ended before its maps could be read */
+	uint64_t evicted;        /* events and samples of processes beyond the limit */
+	uint64_t ends_lost;      /* processes that had ended, as was found when there were too many */
 	uint64_t replaced, aged; /* lists that grew too long: read afresh; unreadable, and the older half forgotten */
 	uint64_t malformed;      /* events that say nothing */
 	uint64_t maps_cut;       /* times that /proc/PID/maps was longer than is read of it */

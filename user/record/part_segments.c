@@ -85,7 +85,7 @@ struct segments_part {
 	double run_ns; /* what the last one that was carried on took */
 	double pass_ns, timed_ns, gap_ns;
 	struct {
-		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, behind, untold;
+		uint64_t stretches, state[FMT_SEG_STATES], cause[FMT_SEGCS], own_ns, failed, cut, untold;
 	} n;
 };
 

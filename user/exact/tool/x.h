@@ -280,13 +280,12 @@ typedef struct {
 #define MET_SETS 4 /* of a block: a line of the cache */
 
 typedef struct Sec {
-	UShort *w;     /* last writer, per byte */
-	ULong *k;      /* ke, per chunk: last writing function << 32 | invocation that read last */
-	UInt *xr, *xw; /* logs: last reading and writing invocation, per log chunk */
-	UShort *xf;
-	UInt *pw;                                            /* paths: last writer, per byte */
-	struct PathChunk *pc;                                /* and who read last, per ke chunk */
-	UChar tag[SEC_SIZE >> 12];                           /* enum fmt_x_region per page */
+	UShort *w;                 /* last writer, per byte */
+	ULong *k;                  /* ke, per chunk: last writing function << 32 | invocation that read last */
+	UInt *xr, *xw;             /* logs: last reading and writing invocation, per log chunk */
+	UInt *pw;                  /* paths: last writer, per byte */
+	struct PathChunk *pc;      /* and who read last, per ke chunk */
+	UChar tag[SEC_SIZE >> 12]; /* enum fmt_x_region per page */
 	MetSet met[][MET_SETS] __attribute__((aligned(64))); /* by block; in the short way alone */
 } Sec;
 
