@@ -20,7 +20,6 @@
 #   DRIVER work DIR             units of work since the start, where the program has a counter
 #   DRIVER stop DIR             ends all that start began
 #   DRIVER exact DIR OUT        the truth of the same steady state
-#   DRIVER below DIR PREFIX...  the bounded work from its start, below PREFIX
 set -uo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 A=${ACCPERF:-$HERE/../../build/accperf}
@@ -102,7 +101,6 @@ drive() { # COMMAND DIR OUT
 		(cd "$dir" && finite "$A" exact -q -o "$3" ${begin:+--start-at "$begin"} ${known:+--writers-from "$known"} --) >/dev/null 2>"$dir/exact.err"
 		[ -s "$3" ] || { tail -n 3 "$dir/exact.err" >&2; return 1; }
 		;;
-	below) can && prepared && (cd "$dir" && finite "${@:3}") >/dev/null 2>"$dir/below.err" ;;
-	*) echo "usage: $0 can|version|about|start|work|stop|exact|below [DIR] [OUT]" >&2; return 2 ;;
+	*) echo "usage: $0 can|version|about|start|work|stop|exact [DIR] [OUT]" >&2; return 2 ;;
 	esac
 }
