@@ -134,7 +134,7 @@ check "what no product code uses is not there, or for tests and says so" scripts
 check "no eight lines of the product stand in two places" scripts/shape --alike 8
 check "a folder that has grown says why (tests/results/growth.tsv)" scripts/shape --growth --check
 check "numbers have their unit and reason beside them" scripts/shape --constants
-check "every header says who includes it, and every source without one what it holds" scripts/shape --heads
+check "every header says who includes it, every source without one what it holds, and comments name what is there" scripts/shape --heads
 check "no circle of files uses each other, but where a comment says why" scripts/shape --cycles
 
 licensed() {

@@ -10,7 +10,7 @@
  *     units of another clock	only the ratio to its own host is used: cycles of another machine are no ns here
  * Intervals: the 5th and 95th percentile of PREDICT_DRAWS sets of inputs, spread evenly over the inputs' intervals.
  *
- * To add a design: enum predict_design, its row in caller_time() and predict_design_str(). To add a bound: enum
+ * To add a design: enum catalogue_design, its row in caller_time() and catalogue_design_str(). To add a bound: enum
  * predict_bound and predict_bound_str(). To add a figure: struct predict_option, one_draw() and spread() in predict.c.
  */
 #ifndef ACCPERF_ADVISE_PREDICT_H

@@ -5,7 +5,7 @@
  * solved (counts.h) and named (profile/profile.h). Owns its rows; names belong to the profile. Included
  * by flow, advise, view and tests.
  *
- * To show a further figure: a field of the rows below, its line in fill_function() of
+ * To show a further figure: a field of the rows below, its line in fill_rows() of
  * counts_report.c, a column in view/counts.c and a property in counts_schema.
  */
 #ifndef ACCPERF_COUNTS_COUNTS_REPORT_H

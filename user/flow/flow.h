@@ -14,7 +14,7 @@
  *     flow_finish(&f);
  *
  * To add a figure per function: a field below, its NaN in flow_func(), its column in
- * struct fmt_flow_function (appended), its key in view/flow_json.c and in the schema of design.md.
+ * struct fmt_flow_function (appended), its key in view/flow_json.c and in flow_schema there.
  */
 #ifndef ACCPERF_FLOW_FLOW_H
 #define ACCPERF_FLOW_FLOW_H

@@ -4,7 +4,7 @@
  * data cannot tell apart, or a refusal. Included by advise, view and tests. No I/O. Method: LOGCA.md beside this
  * file; its measured quality: MEASURED.md, which scripts/logca-synthetic prints.
  *
- * To fit a further quantity: estimate it in fit_curves(), give it a struct fit_value in struct fit,
+ * To fit a further quantity: estimate it in fit_host() or fit_accel(), give it a struct fit_value in struct fit,
  * a row in fit_interval.c, a line in view/logca_text.c and a field in view/logca_json.c.
  */
 #ifndef ACCPERF_FIT_H

@@ -26,7 +26,7 @@
 struct prices;
 
 struct offload_opts {
-	const char *list;          /* "auto", or names separated by commas (offload_apis(), markers) */
+	const char *list;          /* "auto", or names separated by commas (api_table.h, markers) */
 	const char *const *probes; /* --offload-probe SPECs */
 	unsigned probes_cnt;
 	bool exact;                  /* never take probes away, send every call */

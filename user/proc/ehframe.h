@@ -7,7 +7,7 @@
  * Register numbers are DWARF's, so nothing here knows an architecture. Included by symbol, profile, flow, record and
  * tests.
  *
- * To support another frame instruction: one case in cfi_run() of ehframe.c, a line in u-ehframe.c.
+ * To support another frame instruction: one case in cfi_run() of ehframe.c, a case in u-unwind.c.
  */
 #ifndef ACCPERF_PROC_EHFRAME_H
 #define ACCPERF_PROC_EHFRAME_H

@@ -6,7 +6,7 @@
  * made printable. The file stays open, so it can be read to its end after the process is gone.
  * Owns the file and names. Included by user/attr and tests (f-jitmap).
  *
- * To read another kind of map (jitdump): a parser beside jitmap_feed() that fills the same entries.
+ * To read another kind of map (jitdump): a parser beside jitmap_parse() that fills the same entries.
  */
 #ifndef ACCPERF_PROC_JITMAP_H
 #define ACCPERF_PROC_JITMAP_H
