@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* How often bursts entered functions, and what that tells of their calls. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "counts/burst_entries.h"
 #include "counts/counts_report.h"
+#include "unit/unit.h"
 
 #define INSTRUCTIONS 1000000u
 
 static const struct counts_record long_bursts = { .bursts = 100, .burst_instructions = INSTRUCTIONS };
 
-static void a_rate_from_three_on(void **state)
+TEST(a_rate_from_three_on)
 {
 	struct burst_entries_rate few = burst_entries_rate(&long_bursts, 3),
 				  many = burst_entries_rate(&long_bursts, 60);
@@ -27,7 +23,7 @@ static void a_rate_from_three_on(void **state)
 }
 
 /* Below, only that there are no more; the truth may be nothing at all. */
-static void an_end_below(void **state)
+TEST(an_end_below)
 {
 	for (int n = 0; n < 3; n++) {
 		struct burst_entries_rate r = burst_entries_rate(&long_bursts, n);
@@ -37,7 +33,7 @@ static void an_end_below(void **state)
 }
 
 /* What comes first behind a system call no burst enters, which begin in user code. */
-static void short_bursts_know_less(void **state)
+TEST(short_bursts_know_less)
 {
 	struct counts_record cut = long_bursts, few_cut = long_bursts;
 	struct burst_entries_rate usual = burst_entries_rate(&long_bursts, 10), r;
@@ -51,7 +47,7 @@ static void short_bursts_know_less(void **state)
 }
 
 /* Two functions in one module: ways that lead to where they begin, from elsewhere. */
-static void ways_that_lead_in(void **state)
+TEST(ways_that_lead_in)
 {
 	struct profile p = { 0 };
 	struct fmt_counts_func func[] = { { .start = 0x100, .end = 0x200 }, { .start = 0x200, .end = 0x300 } };
@@ -73,20 +69,9 @@ static void ways_that_lead_in(void **state)
 	assert_null(burst_entries(&r));
 }
 
-static void no_figure_but_an_end(void **state)
+TEST(no_figure_but_an_end)
 {
 	struct counts_figure known = { 10, 5, 20 }, most = { NAN, 0, 7 }, unknown = { NAN, NAN, NAN };
 
 	assert_true(!counts_at_most(&known) && counts_at_most(&most) && !counts_at_most(&unknown));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_rate_from_three_on),   cmocka_unit_test(an_end_below),
-		cmocka_unit_test(short_bursts_know_less), cmocka_unit_test(ways_that_lead_in),
-		cmocka_unit_test(no_figure_but_an_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,13 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "counts/counts_report.h"
 #include "counts/counts_windows.h"
 #include "flow/estimators.h"
 #include "flow/objects.h"
 #include "flow/shared.h"
+#include "unit/unit.h"
 #include "unit/unit.h"
 
 static const double levels[] = { 0.95, 0.9, 0 };
