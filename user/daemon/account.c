@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 #define BEGIN_S 5.0 /* attaching and first names, dearer than what follows */
-/* Until it was seen, of kv, ingestd, a loop of Python's and sleep, begun as the daemon begins them, on a busy machine. The
- * first of a machine measure what their ticks and hits cost, .45 to .56 s; later ones begin with .29 to .52 s. */
+/* Until it was seen, of kv, ingestd, a loop of Python's and sleep, begun as the daemon begins them, on a busy machine.
+ * The first of a machine measure what their ticks and hits cost, .45 to .56 s; later ones begin with .29 to .52 s. */
 #define BEGIN_COST 0.6     /* seconds of CPU time */
 #define RUNNING_COST 0.03  /* part of a CPU: .007 to .026, and what a busy program loses */
 #define END_COST 0.3       /* seconds of CPU time: .02 to .16, and .01 to .1 to read what it wrote */

@@ -401,7 +401,7 @@ static void end_longest(struct daemon *d)
 
 /* Whether a turn of it has room beside those that run, and nobody waits for longer: else the limit would be met when it
  * has grown, and what its beginning took be lost. */
-static bool has_room(struct daemon *d, uint32_t service, uint64_t now)
+static bool turn_has_room(struct daemon *d, uint32_t service, uint64_t now)
 {
 	struct service_state *s = &d->services[service];
 	uint64_t all = memory_of(getpid()) + memory_expected(d, service);
@@ -503,7 +503,7 @@ void turns_scan(struct daemon *d)
 			    pace_may(&s->pace, d->c.services[i].samples);
 		if (!may_start)
 			s->room_since = 0;
-		if (!may_start || !has_room(d, i, now))
+		if (!may_start || !turn_has_room(d, i, now))
 			continue;
 		s->room_since = 0;
 		if (turns_running(d, i) < MOST_RECORDERS)
