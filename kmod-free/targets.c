@@ -61,9 +61,11 @@ static int proc_status(int pid, const char *name, char *value, size_t size)
 	return err;
 }
 
+#define KTHREADD 2 /* the kernel's first thread of its own, always */
+
 static int check_process(int pid, struct err *e)
 {
-	char state[64], tgid[32], vm[32];
+	char state[64], tgid[32], vm[32], parent[32];
 
 	if (proc_status(pid, "State", state, sizeof(state)))
 		return err_set(e, -ESRCH,
@@ -77,9 +79,12 @@ static int check_process(int pid, struct err *e)
 		return err_set(e, -EINVAL,
 			       "%d is a thread of process %s; use -t %d for the thread or -p %s for all of them", pid,
 			       tgid, pid, tgid);
-	if (proc_status(pid, "VmSize", vm, sizeof(vm)))
-		return err_set(e, -EINVAL, "process %d is a kernel thread: it has no code of its own to profile", pid);
-	return 0;
+	if (!proc_status(pid, "VmSize", vm, sizeof(vm)))
+		return 0;
+	/* the kernel's threads are kthreadd's children; a process that ends lets go of its memory before it is a zombie */
+	if (pid != KTHREADD && !proc_status(pid, "PPid", parent, sizeof(parent)) && atoi(parent) != KTHREADD)
+		return err_set(e, -ESRCH, "process %d is ending: it has no memory any more", pid);
+	return err_set(e, -EINVAL, "process %d is a kernel thread: it has no code of its own to profile", pid);
 }
 
 #define BLANKS " \t\n"
