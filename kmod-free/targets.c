@@ -81,7 +81,7 @@ static int check_process(int pid, struct err *e)
 			       tgid, pid, tgid);
 	if (!proc_status(pid, "VmSize", vm, sizeof(vm)))
 		return 0;
-	/* the kernel's threads are kthreadd's children; a process that ends lets go of its memory before it is a zombie */
+	/* the kernel's threads are kthreadd's children; a process that ends lets go of its memory first */
 	if (pid != KTHREADD && !proc_status(pid, "PPid", parent, sizeof(parent)) && atoi(parent) != KTHREADD)
 		return err_set(e, -ESRCH, "process %d is ending: it has no memory any more", pid);
 	return err_set(e, -EINVAL, "process %d is a kernel thread: it has no code of its own to profile", pid);
