@@ -4,7 +4,7 @@
  * microsecond: of a function whose calls last for longer than all of them together hardly any saw one begin. What the
  * tree (counts.h) says of its calls then rests on guesses, and is mostly far too much: of ten real programs, twenty
  * recordings, the median was 14 times too much where no burst entered, 2 times where one or two did, and right where
- * three or more did. Included by counts_report.c and tests.
+ * three or more did. Included by counts, view and tests.
  */
 #ifndef ACCPERF_COUNTS_BURST_ENTRIES_H
 #define ACCPERF_COUNTS_BURST_ENTRIES_H

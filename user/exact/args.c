@@ -70,7 +70,8 @@ static int range_args(const struct exact_opts *o, struct exact_args *a, struct e
 	int err = range_arg("--start-at", o->start_at, XS_LIST_START, a, s, e);
 
 	if (o->writers_from && !o->start_at)
-		return err_set(e, -EINVAL, "--writers-from wants --start-at: without it all is counted from the beginning");
+		return err_set(e, -EINVAL,
+			       "--writers-from wants --start-at: without it all is counted from the beginning");
 	err = err ? err : range_arg("--writers-from", o->writers_from, XS_LIST_WRITERS, a, s, e);
 	return err ? err : range_arg("--stop-at", o->stop_at, XS_LIST_STOP, a, s, e);
 }

@@ -15,7 +15,7 @@ struct exact_opts {
 	const char *attribute; /* self, main */
 	bool lib, lib_set;     /* --lib, --no-lib: another way to say attribute */
 	bool unique, cycles, objects, callees;
-	const char *functions, *candidate; /* lists; NULL: all, none */
+	const char *functions, *candidate;             /* lists; NULL: all, none */
 	const char *start_at, *stop_at, *writers_from; /* FN[:N] */
 	uint64_t chunk, slice;
 	const char *emit_samples, *emit_timer; /* PERIOD[:SEED], PERIOD */

@@ -33,8 +33,8 @@ struct symcache_piece {
 struct symcache *symcache_open(const uint8_t *build_id, unsigned len, uint64_t content);
 /* Of a file that is there no more: NULL unless exactly one file of this build-id is known. */
 struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len);
-/* The chain of addr, as it was kept when the cache was opened, or 0; strings live until symcache_close(). origin: SYM_DWARF, SYM_TABLE, or, with 0, SYM_OFFSET
- * where neither has a name; 0: not known. */
+/* The chain of addr, as it was kept when the cache was opened, or 0; strings live until symcache_close(). origin:
+ * SYM_DWARF, SYM_TABLE, or, with 0, SYM_OFFSET where neither has a name; 0: not known. */
 unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
 		      enum symbol_origin *origin);
 /* Remembers (copies): of all addresses of a piece of code. */

@@ -444,7 +444,7 @@ typedef struct {
 	UInt inv; /* and its invocation */
 	UInt counting;
 	UInt names_writers; /* of what is written while nothing is counted */
-	ULong mix; /* eff and world */
+	ULong mix;          /* eff and world */
 	Clock tot;
 	Node *node;
 	Thread *t;
