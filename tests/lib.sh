@@ -41,10 +41,11 @@ expect_status() {
 		fail "$name"; printf '    status %s, wanted %s: %s\n' "$got" "$want" "$*"; tail -n 20 "$TMP/err" | sed 's/^/    /'
 	fi
 }
-# within SECONDS COMMAND...: until it succeeds; else what it says in the end, and the end of ./log where there is one
+# within SECONDS COMMAND...: until it succeeds; else what it says in the end, and the end of ./log where there is one.
+# COMMAND may be a function of the test, which sees our variables in place of its own of the same name.
 within() {
-	local i n=$(($1 * 4)); shift
-	for i in $(seq $n); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done
+	local within_try within_tries=$(($1 * 4)); shift
+	for within_try in $(seq $within_tries); do "$@" >/dev/null 2>&1 && return 0; sleep 0.25; done
 	"$@"; [ ! -e log ] || tail -n 5 log; return 1
 }
 # counter NAME FILE: what a profile counted, -1 where it has no such counter

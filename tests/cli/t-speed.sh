@@ -24,9 +24,12 @@ assert own and not d["amounts_known"] and d["amounts_note"]
 assert all(e["bytes"] is None and e["low"] is None and e["high"] is None for e in own)
 assert abs(sum(e["share"] for e in edges) - 1) < 1e-6
 assert all(0 <= e["share_low"] <= e["share_high"] <= 1 for e in edges if e["share_low"] is not None)
+# what only system calls took is as they counted it
+taken = {f["name"] for f in d["functions"] if all(e["consumer"].startswith("(kernel") for e in edges if e["producer"] == f["name"])}
 for f in d["functions"]:
     for key in "in", "out", "in_high", "instructions", "loads", "load_bytes", "store_bytes", "calls":
-        assert f[key] is None, (f["name"], key)' flow --json -i "$assumed"
+        assert f[key] is None or (key == "out" and f["name"] in taken), (f["name"], key)
+assert any(f["out"] is None for f in d["functions"])' flow --json -i "$assumed"
 check counts_has_shares_alone json '
 assert d["functions"] and not d["absolute"]
 for f in d["functions"]:
@@ -46,7 +49,8 @@ assert abs(sum(sum(f["read_share"]) + sum(f["written_share"]) for f in d["functi
 	timeline --json -i "$assumed"
 check report_has_shares_alone json '
 for f in d["functions"]:
-    assert f["in"] is None and f["out"] is None and f["instructions"] is None and f["compute"] is None
+    assert f["in"] is None and f["instructions"] is None and f["compute"] is None
+    assert f["out"] is None or f["out"] < 10 # what only system calls took
 assert any(f["ops_per_byte"] for f in d["functions"])' report --json --columns flow -i "$assumed"
 # once in each text, with the remedy
 for view in flow counts objects timeline; do
