@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		look(c, addr);
 	}
 	symcache_get(c, 0x1234, f, MOST, &before);
-	symcache_put(c, (struct symcache_piece){ 0x1234, 1 }, mine, 2, SYM_DWARF);
+	symcache_put(c, (struct dwfl_piece){ 0x1234, 1 }, mine, 2, SYM_DWARF);
 	symcache_close(c);
 	c = symcache_open_gone(id, sizeof(id));
 	if (!c)

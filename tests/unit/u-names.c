@@ -272,23 +272,31 @@ static void on_chain(void *ctx, size_t i, const struct dwfl_frame *f, unsigned n
 		s->lines += f[k].file && strstr(f[k].file, "u-names.c") && f[k].line > 0;
 }
 
+static const struct symtab_entry *planted_function(struct symtab *t, int fd)
+{
+	const struct symtab_entry *e = NULL;
+
+	assert_int_equal(symtab_add_file(t, fd, 0), 0);
+	symtab_sort(t);
+	for (size_t i = 0; i < t->count; i++)
+		if (!strcmp(symtab_name(t, &t->entries[i]), "planted_outer"))
+			e = &t->entries[i];
+	assert_non_null(e);
+	return e;
+}
+
 TEST(own_dwarf)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct symtab t = { 0 };
-	const struct symtab_entry *e = NULL;
+	const struct symtab_entry *e;
 	struct dwfl_file *f;
 	struct seen s = { 0 };
 	uint64_t addrs[4096];
 	size_t n = 0;
 
 	planted_outer(3);
-	assert_int_equal(symtab_add_file(&t, fd, 0), 0);
-	symtab_sort(&t);
-	for (size_t i = 0; i < t.count; i++)
-		if (!strcmp(symtab_name(&t, &t.entries[i]), "planted_outer"))
-			e = &t.entries[i];
-	assert_non_null(e);
+	e = planted_function(&t, fd);
 	assert_ptr_equal(symtab_find(&t, e->start), e);
 	assert_ptr_equal(symtab_find(&t, e->end - 1), e);
 	f = dwfl_file_open(fd, -1, 0);
@@ -306,7 +314,6 @@ TEST(own_dwarf)
 }
 
 struct chains_text {
-	uint64_t first; /* address of the first one */
 	char (*text)[400];
 	size_t count;
 };
@@ -326,19 +333,14 @@ TEST(pieces_have_one_chain)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct symtab t = { 0 };
-	const struct symtab_entry *e = NULL;
+	const struct symtab_entry *e;
 	struct dwfl_file *f = dwfl_file_open(fd, -1, 0);
 	struct dwfl_pieces pieces = { .most = 1000 };
 	static char by_address[4096][400], by_piece[1000][400], one[1][400];
 	uint64_t addr[4096], from;
 	size_t n = 0;
 
-	assert_int_equal(symtab_add_file(&t, fd, 0), 0);
-	symtab_sort(&t);
-	for (size_t i = 0; i < t.count; i++)
-		if (!strcmp(symtab_name(&t, &t.entries[i]), "planted_outer"))
-			e = &t.entries[i];
-	assert_non_null(e);
+	e = planted_function(&t, fd);
 	for (uint64_t a = e->start; a < e->end && n < 4096; a++)
 		addr[n++] = a;
 	assert_int_equal(dwfl_file_chains(f, addr, n, chain_as_text,
@@ -433,10 +435,10 @@ TEST(cache_round_trip)
 	assert_non_null(c);
 	assert_int_equal(symcache_get(c, 0x1234, out, 4, &origin), 0);
 	assert_int_equal(origin, 0);
-	symcache_put(c, (struct symcache_piece){ 0x1234, 1 }, in, 2, SYM_DWARF);
-	symcache_put(c, (struct symcache_piece){ 0x1240, 1 }, in + 1, 1, SYM_TABLE);
-	symcache_put(c, (struct symcache_piece){ 0x1250, 1 }, NULL, 0, SYM_OFFSET);
-	symcache_put(c, (struct symcache_piece){ 0x1260, 1 }, NULL, 0,
+	symcache_put(c, (struct dwfl_piece){ 0x1234, 1 }, in, 2, SYM_DWARF);
+	symcache_put(c, (struct dwfl_piece){ 0x1240, 1 }, in + 1, 1, SYM_TABLE);
+	symcache_put(c, (struct dwfl_piece){ 0x1250, 1 }, NULL, 0, SYM_OFFSET);
+	symcache_put(c, (struct dwfl_piece){ 0x1260, 1 }, NULL, 0,
 		     SYM_DWARF); /* no name is no name of debug information */
 	symcache_close(c);
 	c = symcache_open(id, 20, 0x77);
@@ -453,9 +455,9 @@ TEST(cache_round_trip)
 	assert_string_equal(out[1].decl_file, "b.h");
 	assert_int_equal(out[1].line, 9);
 	/* a piece of code stands for what was kept of it before; of two that overlap the later one goes */
-	symcache_put(c, (struct symcache_piece){ 0x1230, 16 }, in + 1, 1, SYM_DWARF);
-	symcache_put(c, (struct symcache_piece){ 0x123c, 16 }, in, 2, SYM_DWARF);
-	symcache_put(c, (struct symcache_piece){ 0x1300, 0 }, in, 2, SYM_DWARF);
+	symcache_put(c, (struct dwfl_piece){ 0x1230, 16 }, in + 1, 1, SYM_DWARF);
+	symcache_put(c, (struct dwfl_piece){ 0x123c, 16 }, in, 2, SYM_DWARF);
+	symcache_put(c, (struct dwfl_piece){ 0x1300, 0 }, in, 2, SYM_DWARF);
 	symcache_close(c);
 	c = symcache_open(id, 20, 0x77);
 	for (uint64_t a = 0x1230; a < 0x1240; a++) {

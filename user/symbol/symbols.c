@@ -289,7 +289,7 @@ static const char *unpack_string(struct symbols_input *in)
 static void keep_exactly(struct symbols_job *j, size_t i, const struct symbol_frame *frames, unsigned n,
 			 enum symbol_origin origin)
 {
-	symcache_put(j->cache, (struct symcache_piece){ j->sorted[i], 1 }, frames, n, origin);
+	symcache_put(j->cache, (struct dwfl_piece){ j->sorted[i], 1 }, frames, n, origin);
 }
 
 static int consume_chain(void *ctx, const uint8_t *record, size_t size)
@@ -300,7 +300,7 @@ static int consume_chain(void *ctx, const uint8_t *record, size_t size)
 	struct symbols_input in = { record, record + size, false };
 	uint32_t i = get_u32(&in);
 	uint64_t low = get_u32(&in), high = get_u32(&in);
-	struct symcache_piece at = { low | high << 32, get_u32(&in) };
+	struct dwfl_piece at = { low | high << 32, get_u32(&in) };
 	uint32_t n = get_u32(&in);
 
 	if (in.bad || (i != NOT_ASKED && (i >= j->count || j->done[i])) || !n || n > DWFL_MAX_CHAIN)

@@ -9,7 +9,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "symbol/dwfl.h"
 #include "util/bisect.h"
 #include "util/buf.h"
 #include "util/cachedir.h"
@@ -232,7 +231,7 @@ unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *fr
 	return e->count;
 }
 
-void symcache_put(struct symcache *c, struct symcache_piece at, const struct symbol_frame *frames, unsigned count,
+void symcache_put(struct symcache *c, struct dwfl_piece at, const struct symbol_frame *frames, unsigned count,
 		  enum symbol_origin origin)
 {
 	struct symcache_frame out[DWFL_MAX_CHAIN];

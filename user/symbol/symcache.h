@@ -16,17 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol/dwfl.h"
 #include "symbol/symbols.h"
 
 /* "ACSYMC04": changes with the layout, and with what names are given for */
 #define SYMCACHE_MAGIC 0x3430434d59534341ull
 
 struct symcache; /* of one file */
-
-struct symcache_piece {
-	uint64_t addr;
-	uint32_t bytes;
-};
 
 /* Loads what is there; NULL if there can be no cache (no home, not ours, no build-id). content:
  * openfile_content() of the file. */
@@ -38,7 +34,7 @@ struct symcache *symcache_open_gone(const uint8_t *build_id, unsigned len);
 unsigned symcache_get(struct symcache *c, uint64_t addr, struct symbol_frame *frames, unsigned max,
 		      enum symbol_origin *origin);
 /* Remembers (copies): of all addresses of a piece of code. */
-void symcache_put(struct symcache *c, struct symcache_piece at, const struct symbol_frame *frames, unsigned count,
+void symcache_put(struct symcache *c, struct dwfl_piece at, const struct symbol_frame *frames, unsigned count,
 		  enum symbol_origin origin);
 /* Writes if something new was put; never fails loudly: a cache that cannot be written is only slow. */
 void symcache_close(struct symcache *c);
