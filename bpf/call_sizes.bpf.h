@@ -9,13 +9,8 @@
 #ifndef ACCPERF_CALL_SIZES_BPF_H
 #define ACCPERF_CALL_SIZES_BPF_H
 
-struct args {
-	__u64 reg[8];
-	__u64 stack; /* where the others lie */
-};
-
 /* All at once: the verifier wants each register of the context named by a constant. */
-static __always_inline void take_args(struct args *a, regs_t *r)
+static __always_inline void take_args(struct probe_args *a, regs_t *r)
 {
 #if defined(__TARGET_ARCH_x86)
 	a->reg[0] = r->rdi;
@@ -39,7 +34,7 @@ static __always_inline void take_args(struct args *a, regs_t *r)
 #endif
 }
 
-static __noinline __u64 arg_of(const struct args *a, __u32 n)
+static __noinline __u64 arg_of(const struct probe_args *a, __u32 n)
 {
 	__u64 v = 0;
 
@@ -68,19 +63,16 @@ static __always_inline __u64 narrowed(__u64 v, __u8 width)
 	return width == 4 ? (__u32)v : v;
 }
 
+/* One way through for both widths: what the verifier would follow twice, at each use. */
 static __always_inline bool read_field(__u64 at, __u8 width, __u64 *v)
 {
-	__u32 v32;
+	__u64 read = 0;
 
-	if (!at)
+	/* little-endian: a short one fills the low half */
+	if (!at || bpf_probe_read_user(&read, 8 - (width & 4), (void *)at))
 		return false;
-	if (width == 4) {
-		if (bpf_probe_read_user(&v32, sizeof(v32), (void *)at))
-			return false;
-		*v = v32;
-		return true;
-	}
-	return !bpf_probe_read_user(v, sizeof(*v), (void *)at);
+	*v = read;
+	return true;
 }
 
 /* Not told, or not to be read: false. */
@@ -95,10 +87,10 @@ static __noinline int job_bytes(__u64 job, __u64 value, __u32 width, __u64 *v)
 	return read_field(job + at, (__u8)width, v);
 }
 
-/* The job that a manager's call is about; 0: unknown. */
-static __always_inline __u64 job_of(const struct args *r, const struct probe_expr *x)
+/* The job that a manager's call is about, by its argument; 0: unknown. */
+static __always_inline __u64 job_of(__u64 ring)
 {
-	__u64 ring = arg_of(r, x->a) + x->off, at;
+	__u64 at;
 
 	return read_field(ring - 4, 4, &at) ? ring + at : 0;
 }
@@ -142,11 +134,14 @@ static __always_inline bool add_up(struct summed *s, __u64 n, __u32 most)
 }
 
 /* The entry's half of an expression. False: not known. */
-static __always_inline bool expr_entry(const struct args *r, const struct probe_expr *x, struct size_seen *e)
+static __noinline int expr_entry(const struct probe_args *r, const struct probe_expr *x, struct size_seen *e)
 {
-	__u64 p, n, item;
+	struct summed sum = { .x = x };
+	__u64 a, p, n, item;
 	__u32 i;
 
+	if (!r || !x || !e)
+		return false;
 	e->v = e->at = 0;
 	if (x->op == PX_NONE)
 		return false;
@@ -155,24 +150,27 @@ static __always_inline bool expr_entry(const struct args *r, const struct probe_
 		if (n != x->when)
 			return !((x->value >> (n & 63)) & 1);
 	}
+	/* once, before what most of them do with it */
+	a = arg_of(r, x->a);
+	p = a + x->off;
 	switch (x->op) {
 	case PX_CONST: e->v = x->value; return true;
-	case PX_ARG: e->v = narrowed(arg_of(r, x->a), x->width); return true;
-	case PX_MUL: e->v = narrowed(arg_of(r, x->a), x->width) * narrowed(arg_of(r, x->b), x->width); return true;
-	case PX_FIELD: return read_field(arg_of(r, x->a) + x->off, x->width, &e->v);
-	case PX_FIELD_AFTER: e->at = arg_of(r, x->a) + x->off; return true;
+	case PX_ARG: e->v = narrowed(a, x->width); return true;
+	case PX_MUL: e->v = narrowed(a, x->width) * narrowed(arg_of(r, x->b), x->width); return true;
+	case PX_FIELD: return read_field(p, x->width, &e->v);
+	case PX_FIELD_AFTER: e->at = p; return true;
 	case PX_USED:
-	case PX_GREW: e->at = arg_of(r, x->a) + x->off; return read_field(e->at, x->width, &e->v);
+	case PX_GREW: e->at = p; return read_field(p, x->width, &e->v);
 	case PX_RETURN: return true;
 	case PX_SUM:
 	case PX_PRODUCT:
-		n = x->value ? x->value : (__u32)arg_of(r, x->b);
-		e->v = x->op == PX_PRODUCT;
-		return add_up(&(struct summed){ .at = arg_of(r, x->a), .x = x, .v = &e->v }, n, PX_ITEMS_MOST);
-	case PX_JOB: return job_bytes(job_of(r, x), x->value, x->width, &e->v);
 	case PX_JOBS:
-		n = (__u32)arg_of(r, x->b);
-		return add_up(&(struct summed){ .at = arg_of(r, x->a), .x = x, .v = &e->v }, n, PX_JOBS_MOST);
+		n = x->value && x->op != PX_JOBS ? x->value : (__u32)arg_of(r, x->b);
+		e->v = x->op == PX_PRODUCT;
+		sum.at = a;
+		sum.v = &e->v;
+		return add_up(&sum, n, x->op == PX_JOBS ? PX_JOBS_MOST : PX_ITEMS_MOST);
+	case PX_JOB: return job_bytes(job_of(p), x->value, x->width, &e->v);
 	case PX_GRID:
 		e->v = 1;
 		for (i = 0; i < 6; i++)
@@ -186,7 +184,6 @@ static __always_inline bool expr_entry(const struct args *r, const struct probe_
 		}
 		return true;
 	case PX_FIELD_PAIR:
-		p = arg_of(r, x->a) + x->off;
 		if (!read_field(p, x->width, &e->v) || !read_field(p + (x->width == 4 ? 4 : 8), x->width, &item))
 			return false;
 		e->v *= item;

@@ -133,35 +133,31 @@ static __always_inline __u32 whoami(__u32 *tid)
 
 #include "call_sizes.bpf.h"
 
+/* 1 where v is more than `most`, both below 2^63. */
+#define ABOVE(v, most) (((most) - (v)) >> 63)
+
+/* Bits of v: without a branch, which the verifier would follow both ways at each. */
 static __always_inline __u8 bin_of(__u64 v)
 {
-	__u8 b = 0;
+	__u64 top = v >> 63, b = 0, step;
 
-	if (v >> 32) {
-		b += 32;
-		v >>= 32;
-	}
-	if (v >> 16) {
-		b += 16;
-		v >>= 16;
-	}
-	if (v >> 8) {
-		b += 8;
-		v >>= 8;
-	}
-	if (v >> 4) {
-		b += 4;
-		v >>= 4;
-	}
-	if (v >> 2) {
-		b += 2;
-		v >>= 2;
-	}
-	if (v >> 1) {
-		b += 1;
-		v >>= 1;
-	}
-	return v ? b + 1 : 0;
+	v >>= top;
+	step = ABOVE(v, 0xffffffffull) << 5;
+	b += step;
+	v >>= step;
+	step = ABOVE(v, 0xffffull) << 4;
+	b += step;
+	v >>= step;
+	step = ABOVE(v, 0xffull) << 3;
+	b += step;
+	v >>= step;
+	step = ABOVE(v, 0xfull) << 2;
+	b += step;
+	v >>= step;
+	step = ABOVE(v, 3ull) << 1;
+	b += step;
+	v >>= step;
+	return top + b + v - ABOVE(v, 2ull);
 }
 
 /* CPU time of the current thread but for a constant: what was accounted, and the time since. The
@@ -298,10 +294,32 @@ static __always_inline struct probe_thread *thread_of(__u32 tid)
 	return t;
 }
 
-/* What the arguments tell at entry. */
-static __noinline int read_args(const struct args *r, struct probe_slot *s, const struct probe_spec *spec)
+struct telling {
+	const struct probe_args *args;
+	const struct probe_spec *spec;
+	struct probe_slot *s;
+};
+
+/* What goes in, what comes out, items: one after the other in the specification and in the slot. */
+static long tell_one(__u32 i, void *ctx)
 {
+	struct telling *t = ctx;
 	struct size_seen e;
+
+	if (i > 2)
+		return 1;
+	if (expr_entry(t->args, &t->spec->in + i, &e))
+		t->s->flags |= WO_IN << i;
+	(&t->s->in)[i] = e.v;
+	if (i < 2)
+		(&t->s->in_at)[i] = e.at;
+	return 0;
+}
+
+/* What the arguments tell at entry. */
+static __noinline int read_args(const struct probe_args *r, struct probe_slot *s, const struct probe_spec *spec)
+{
+	struct telling t = { r, spec, s };
 	__u64 at;
 	__u32 n;
 
@@ -311,24 +329,14 @@ static __noinline int read_args(const struct args *r, struct probe_slot *s, cons
 		s->kind = PK_CALL;
 	if (spec->either)
 		s->flags |= WO_EITHER;
-	if (expr_entry(r, &spec->in, &e))
-		s->flags |= WO_IN;
-	s->in = e.v;
-	s->in_at = e.at;
-	if (expr_entry(r, &spec->out, &e))
-		s->flags |= WO_OUT;
-	s->out = e.v;
-	s->out_at = e.at;
-	if (expr_entry(r, &spec->items, &e))
-		s->flags |= WO_ITEMS;
-	s->items = e.v;
+	bpf_loop(3, tell_one, &t, 0);
 	s->queue = spec->queue_arg ? arg_of(r, spec->queue_arg - 1) : 0;
 	if (spec->queue_off && !read_field(s->queue + spec->queue_off, 8, &s->queue))
 		s->queue = 0;
 	s->event_at = spec->event_out ? arg_of(r, spec->event_out - 1) : 0;
 	s->events_cnt = 0;
 	if (spec->job_event && spec->in.op == PX_JOB) {
-		s->events[0] = job_of(r, &spec->in);
+		s->events[0] = job_of(arg_of(r, spec->in.a) + spec->in.off);
 		s->events_cnt = 1;
 	} else if (spec->event_arg) {
 		s->events[0] = arg_of(r, spec->event_arg - 1);
@@ -392,13 +400,62 @@ static __always_inline void put_off(struct probe_slot *s, __u32 ns)
 /* A number that the verifier knows nothing more of: it follows what comes then once, and not once for each. */
 static __always_inline __u32 forget_value(struct probe_thread *t, __u32 value)
 {
-	*(volatile __u32 *)&t->begins = value;
-	return *(volatile __u32 *)&t->begins;
+	*(volatile __u32 *)&t->chosen = value;
+	return *(volatile __u32 *)&t->chosen;
 }
 
 static __always_inline __u64 offload_faults_of(struct task_struct___off *task)
 {
 	return BPF_CORE_READ(task, min_flt) + BPF_CORE_READ(task, maj_flt);
+}
+
+/* What begins, and what the thread's slots say of it. */
+struct entering {
+	struct probe_thread *t;
+	const struct probe_spec *spec;
+	__u64 sp, ra, func;
+	__u32 hit_ns, at, flags;
+	bool nested;
+};
+
+static long look_at_slot(__u32 i, void *ctx)
+{
+	struct entering *e = ctx;
+	struct probe_slot *c;
+	__u32 epoch;
+
+	if (i >= PROBE_SLOTS)
+		return 1;
+	c = &e->t->slots[i];
+	if (!c->used) {
+		e->at = e->at < PROBE_SLOTS ? e->at : i;
+		return 0;
+	}
+	epoch = epochs[c->library & (PROBE_LIBS - 1)];
+	if (c->family == e->spec->family) {
+		/* Still in there if its frame is above ours and its probes never went; a
+		 * tail call shares the frame and would return to the trampoline. */
+		if (c->epoch == epoch &&
+		    (c->sp > e->sp || e->spec->kind == PK_BEGIN || jumped_on(c, e->sp, e->ra, e->func))) {
+			count(PC_NESTED);
+			put_off(c, e->hit_ns);
+			e->nested = true;
+			return 1;
+		}
+		slot_dead(c, epoch);
+		e->at = i;
+	} else if (c->epoch != epoch) {
+		slot_dead(c, epoch);
+		e->at = e->at < PROBE_SLOTS ? e->at : i;
+	} else if (c->sp > e->sp) {
+		e->flags |= WO_INSIDE;
+		put_off(c, e->hit_ns);
+	} else if (jumped_on(c, e->sp, e->ra, e->func)) {
+		e->flags |= WO_INSIDE;
+		e->ra = c->site;
+		put_off(c, e->hit_ns);
+	}
+	return 0;
 }
 
 /* 0: want its return; 1: do not.
@@ -408,12 +465,11 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	__u32 probe = PROBE_INDEX(cookie);
 	struct task_struct___off *task = (void *)bpf_get_current_task();
 	struct probe_activity *act;
-	struct probe_slot *s, *c;
+	struct entering e = { .spec = spec, .sp = REG_SP(r), .func = REG_IP(r), .at = PROBE_SLOTS };
+	struct probe_slot *s;
 	struct probe_total *total;
-	struct probe_thread *t;
-	struct args args;
-	__u64 sp = REG_SP(r), ra, now;
-	__u32 tid, pid = whoami(&tid), i, epoch, flags = 0, key = probe, at = PROBE_SLOTS;
+	__u32 tid, pid = whoami(&tid), key = probe, at;
+	__u64 now;
 
 	if (pid == skip_pid)
 		return 1;
@@ -425,65 +481,38 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	ADD(act->hits, 1);
 	if (!enabled[spec->library & (PROBE_LIBS - 1)])
 		return 1;
-	t = thread_of(tid);
-	if (!t)
+	e.t = thread_of(tid);
+	if (!e.t)
 		return 1;
-	ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
-#pragma unroll
-	for (i = 0; i < PROBE_SLOTS; i++) {
-		c = &t->slots[i];
-		if (!c->used) {
-			at = at < PROBE_SLOTS ? at : i;
-			continue;
-		}
-		epoch = epochs[c->library & (PROBE_LIBS - 1)];
-		if (c->family == spec->family) {
-			/* Still in there if its frame is above ours and its probes never went; a
-			 * tail call shares the frame and would return to the trampoline. */
-			if (c->epoch == epoch &&
-			    (c->sp > sp || spec->kind == PK_BEGIN || jumped_on(c, sp, ra, REG_IP(r)))) {
-				count(PC_NESTED);
-				put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
-				return 1;
-			}
-			slot_dead(c, epoch);
-			at = i;
-		} else if (c->epoch != epoch) {
-			slot_dead(c, epoch);
-			at = at < PROBE_SLOTS ? at : i;
-		} else if (c->sp > sp) {
-			flags |= WO_INSIDE;
-			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
-		} else if (jumped_on(c, sp, ra, REG_IP(r))) {
-			flags |= WO_INSIDE;
-			ra = c->site;
-			put_off(c, entry_ns[probe & (PROBE_MAX - 1)]);
-		}
-	}
-	at = forget_value(t, at);
+	e.ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
+	e.hit_ns = entry_ns[probe & (PROBE_MAX - 1)];
+	bpf_loop(PROBE_SLOTS, look_at_slot, &e, 0);
+	if (e.nested)
+		return 1;
+	at = forget_value(e.t, e.at);
 	if (at >= PROBE_SLOTS) {
 		count(PC_SLOTS_FULL);
 		return 1;
 	}
-	s = &t->slots[at];
+	s = &e.t->slots[at];
 	s->probe = probe;
 	s->pid = pid;
 	s->tid = tid;
 	s->family = spec->family;
 	s->library = spec->library;
 	s->epoch = epochs[spec->library & (PROBE_LIBS - 1)];
-	s->sp = sp;
-	s->func = REG_IP(r);
-	s->site = ra;
+	s->sp = e.sp;
+	s->func = e.func;
+	s->site = e.ra;
 	s->kind = spec->kind;
-	s->flags = flags | (cookie & PROBE_BY_EXITS ? WO_BY_EXITS : 0);
-	take_args(&args, r);
-	read_args(&args, s, spec);
+	s->flags = e.flags | (cookie & PROBE_BY_EXITS ? WO_BY_EXITS : 0);
+	take_args(&e.t->args, r);
+	read_args(&e.t->args, s, spec);
 	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
 		now = bpf_ktime_get_ns();
 		total = offload_total_of(pid, probe, s->site);
 		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
-		    send_stack(r, t, now, pid, tid)) {
+		    send_stack(r, e.t, now, pid, tid)) {
 			total->stack_time = now;
 			s->flags |= WO_STACK;
 		}
@@ -686,7 +715,7 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 	struct probe_spec *spec;
 	struct probe_thread *t;
 	struct probe_slot *s;
-	__u32 tid, i, key = probe;
+	__u32 tid, i, key = probe, at = PROBE_SLOTS;
 
 	whoami(&tid);
 	t = bpf_map_lookup_elem(&threads, &tid);
@@ -696,11 +725,41 @@ static __always_inline int returned(regs_t *r, __u32 probe)
 #pragma unroll
 	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
-		if (s->used && s->probe == probe && s->sp == sp) {
-			offload_finish(r, s, spec, now);
-			return 0;
-		}
+		if (at == PROBE_SLOTS && s->used && s->probe == probe && s->sp == sp)
+			at = i;
 	}
+	at = forget_value(t, at);
+	if (at < PROBE_SLOTS)
+		offload_finish(r, &t->slots[at], spec, now);
+	return 0;
+}
+
+struct leaving {
+	regs_t *r;
+	struct probe_thread *t;
+	__u64 now, sp;
+	bool ended;
+};
+
+static long leave_slot(__u32 i, void *ctx)
+{
+	struct leaving *l = ctx;
+	struct probe_spec *spec;
+	struct probe_slot *s;
+	__u32 key;
+
+	if (i >= PROBE_SLOTS)
+		return 1;
+	s = &l->t->slots[i];
+	if (s->used && s->sp > l->sp)
+		put_off(s, exit_ns);
+	if (!s->used || s->sp != l->sp || !(s->flags & WO_BY_EXITS) || slot_stale(s))
+		return 0;
+	key = s->probe;
+	spec = bpf_map_lookup_elem(&specs, &key);
+	if (spec)
+		offload_finish(l->r, s, spec, l->now);
+	l->ended = true;
 	return 0;
 }
 
@@ -711,33 +770,17 @@ static __always_inline int returned(regs_t *r, __u32 probe)
  */
 static __always_inline int offload_left_one(regs_t *r, __u32 probe)
 {
-	__u64 now = bpf_ktime_get_ns(), sp = REG_SP(r);
+	struct leaving l = { .r = r, .now = bpf_ktime_get_ns(), .sp = REG_SP(r) };
 	struct probe_activity *act;
-	struct probe_spec *spec;
-	struct probe_thread *t;
-	struct probe_slot *s;
-	__u32 tid, i, key = probe;
-	bool ended = false;
+	__u32 tid, key = probe;
 
 	if (!entitled())
 		return 0;
 	whoami(&tid);
-	t = bpf_map_lookup_elem(&threads, &tid);
-#pragma unroll
-	for (i = 0; t && i < PROBE_SLOTS; i++) {
-		s = &t->slots[i];
-		if (s->used && s->sp > sp)
-			put_off(s, exit_ns);
-		if (!s->used || s->sp != sp || !(s->flags & WO_BY_EXITS) || slot_stale(s))
-			continue;
-		key = s->probe;
-		spec = bpf_map_lookup_elem(&specs, &key);
-		if (spec)
-			offload_finish(r, s, spec, now);
-		ended = true;
-	}
-	key = probe;
-	act = ended || (bpf_get_prandom_u32() & 1) ? NULL : bpf_map_lookup_elem(&activity, &key);
+	l.t = bpf_map_lookup_elem(&threads, &tid);
+	if (l.t)
+		bpf_loop(PROBE_SLOTS, leave_slot, &l, 0);
+	act = l.ended || (bpf_get_prandom_u32() & 1) ? NULL : bpf_map_lookup_elem(&activity, &key);
 	if (act)
 		ADD(act->hits, 1);
 	return 0;
@@ -748,11 +791,10 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct probe_spec *spec;
-	struct args args;
 	struct probe_thread *t;
 	struct size_seen e;
 	struct probe_slot *s;
-	__u32 tid, i, key;
+	__u32 tid, i, key, at = PROBE_SLOTS;
 
 	whoami(&tid);
 	t = bpf_map_lookup_elem(&threads, &tid);
@@ -761,21 +803,24 @@ static __always_inline int ended(regs_t *r, const struct probe_spec *end)
 #pragma unroll
 	for (i = 0; i < PROBE_SLOTS; i++) {
 		s = &t->slots[i];
-		if (!s->used || s->family != end->family || slot_stale(s))
-			continue;
-		key = s->probe;
-		spec = bpf_map_lookup_elem(&specs, &key);
-		if (!spec)
-			return 1;
-		s->flags |= WO_MARKER;
-		take_args(&args, r);
-		if (expr_entry(&args, &end->out, &e)) {
-			s->flags |= WO_OUT;
-			s->out = e.v;
-		}
-		offload_finish(r, s, spec, now);
-		return 1;
+		if (at == PROBE_SLOTS && s->used && s->family == end->family && !slot_stale(s))
+			at = i;
 	}
+	at = forget_value(t, at);
+	if (at >= PROBE_SLOTS)
+		return 1;
+	s = &t->slots[at];
+	key = s->probe;
+	spec = bpf_map_lookup_elem(&specs, &key);
+	if (!spec)
+		return 1;
+	s->flags |= WO_MARKER;
+	take_args(&t->args, r);
+	if (expr_entry(&t->args, &end->out, &e)) {
+		s->flags |= WO_OUT;
+		s->out = e.v;
+	}
+	offload_finish(r, s, spec, now);
 	return 1;
 }
 

@@ -224,9 +224,16 @@ struct probe_slot {
 	__u8 used, kind;
 };
 
+/* What a call was handed: the registers of the calling convention, and where the others lie. */
+struct probe_args {
+	__u64 reg[8];
+	__u64 stack;
+};
+
 struct probe_thread {
 	struct probe_slot slots[PROBE_SLOTS];
-	__u32 begins, pad; /* number of the one that begins */
+	struct probe_args args; /* of the hit under way: on the programs' stack they would take a sixth of it */
+	__u32 chosen, pad;      /* number of the slot that begins or ends */
 };
 
 #endif
