@@ -18,6 +18,7 @@
 #include "heap.skel.h"
 #include "kmod-free/bpf_counters.h"
 #include "kmod-free/kernel_btf.h"
+#include "kmod-free/planter.h"
 #include "kmod-free/targets.h"
 #include "util/clock.h"
 
@@ -88,6 +89,8 @@ struct heap_probes *heap_probes_new(struct err *e)
 		return NULL;
 	}
 	h = calloc(1, sizeof(*h));
+	if (h)
+		planter_begin();
 	for (unsigned i = 0; h && i < HEAP_FILES_MOST; i++)
 		h->file[i].fd = -1;
 	err = h ? open_programs(h) : -ENOMEM;
@@ -117,6 +120,7 @@ void heap_probes_free(struct heap_probes *h)
 		heap_probes_file_end(h, i);
 	ring_buffer__free(h->ring);
 	heap_bpf__destroy(h->bpf);
+	planter_end();
 	free(h);
 }
 
@@ -169,31 +173,19 @@ void heap_probes_file_end(struct heap_probes *h, int file)
 
 static int heap_probes_plant(const struct bpf_program *prog, const struct heap_probes_file *f, pid_t pid)
 {
-	char path[64];
-	struct {
-		uint32_t prog_fd, target_fd, attach_type, flags;
-		uint64_t path, offsets, ref_ctr_offsets, cookies;
-		uint32_t cnt, multi_flags, pid, pad;
-	} attr = {
-		.prog_fd = (uint32_t)bpf_program__fd(prog),
-		.attach_type = ATTACH_UPROBE_MULTI,
-		.path = (uintptr_t)path,
-		.offsets = (uintptr_t)f->offset,
-		.cookies = (uintptr_t)f->cookie,
-		.cnt = f->count,
-		.pid = (uint32_t)pid,
-	};
-	long fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fd);
-	fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-	return fd < 0 ? -errno : (int)fd;
+	return planter_multi(&(struct planter_places){ .prog = bpf_program__fd(prog),
+						       .file = f->fd,
+						       .attach_type = ATTACH_UPROBE_MULTI,
+						       .offsets = f->offset,
+						       .cookies = f->cookie,
+						       .cnt = f->count,
+						       .pid = pid });
 }
 
 static void close_links(struct heap_probes *h)
 {
-	while (h->links_cnt > 0)
-		close(h->links[--h->links_cnt]);
+	planter_close(h->links, h->links_cnt);
+	h->links_cnt = 0;
 	__atomic_store_n(&h->planted, 0, __ATOMIC_RELAXED);
 }
 

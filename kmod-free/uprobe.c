@@ -20,8 +20,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "kmod-free/close_together.h"
 #include "kmod-free/kernel_btf.h"
+#include "kmod-free/planter.h"
 #include "kmod-free/targets.h"
 #include "kmod-free/uprobe_internal.h"
 #include "util/clock.h"
@@ -29,7 +29,6 @@
 
 /* Newer than the headers of Debian 12. */
 #define ATTACH_UPROBE_SESSION 57
-#define UPROBE_MULTI_RETURN 1u
 
 const char *uprobe_mode_name(enum uprobe_mode m)
 {
@@ -72,61 +71,14 @@ struct uprobe_places {
 struct attachment {
 	const struct bpf_program *prog;
 	unsigned type; /* ATTACH_*; of perf uprobes: not looked at */
-	const char *path;
+	int file;
 	struct uprobe_places at;
 	bool ret; /* at returns of the functions that begin there */
 };
 
-static int link_multi(const struct attachment *a, int pid)
-{
-	struct {
-		uint32_t prog_fd, target_fd, attach_type, flags;
-		uint64_t path, offsets, ref_ctr_offsets, cookies;
-		uint32_t cnt, multi_flags, pid, pad;
-	} attr = {
-		.prog_fd = (uint32_t)bpf_program__fd(a->prog),
-		.attach_type = a->type,
-		.path = (uintptr_t)a->path,
-		.offsets = (uintptr_t)a->at.offsets,
-		.cookies = (uintptr_t)a->at.cookies,
-		.cnt = a->at.cnt,
-		.multi_flags = a->ret ? UPROBE_MULTI_RETURN : 0,
-		.pid = (uint32_t)pid,
-	};
-	long fd = syscall(__NR_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* A perf uprobe with our program behind it: two descriptors, the event's and the link's. */
-static int link_perf(const struct uprobe *u, const struct attachment *a, unsigned i, int pid, int fds[2])
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = u->perf_type,
-		.config = a->ret, /* bit 0: retprobe */
-		.config1 = (uintptr_t)a->path,
-		.config2 = a->at.offsets[i],
-	};
-	DECLARE_LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = a->at.cookies[i]);
-	int r;
-
-	fds[0] = (int)syscall(__NR_perf_event_open, &attr, pid ? pid : -1, pid ? -1 : 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fds[0] < 0)
-		return -errno;
-	fds[1] = bpf_link_create(bpf_program__fd(a->prog), fds[0], BPF_PERF_EVENT, &opts);
-	if (fds[1] < 0) {
-		r = fds[1] == -1 ? -errno : fds[1];
-		close(fds[0]);
-		fds[0] = -1;
-		return r;
-	}
-	return 0;
-}
-
 static void links_close(struct link_group *g)
 {
-	close_together(g->fds, g->cnt);
+	planter_close(g->fds, g->cnt);
 	free(g->fds);
 	g->fds = NULL;
 	g->cnt = 0;
@@ -148,16 +100,24 @@ static void links_take(struct library *l, struct link_group *all, unsigned *cap)
 /* Links for all places; none where there are none. */
 static int add_links(struct uprobe *u, struct link_group *g, struct attachment a)
 {
-	int r = 0, pid = u->pid_filter_broken ? 0 : g->pid;
+	const struct planter_places p = { .prog = bpf_program__fd(a.prog),
+					  .file = a.file,
+					  .attach_type = a.type,
+					  .ret = a.ret,
+					  .offsets = a.at.offsets,
+					  .cookies = a.at.cookies,
+					  .cnt = a.at.cnt,
+					  .pid = u->pid_filter_broken ? 0 : g->pid };
+	int r = 0;
 
 	if (a.at.cnt && u->mode != UPROBE_PERF) {
-		r = link_multi(&a, pid);
+		r = planter_multi(&p);
 		if (r >= 0)
 			g->fds[g->cnt++] = r;
 		return r < 0 ? r : 0;
 	}
 	for (unsigned i = 0; i < a.at.cnt && r >= 0; i++) {
-		r = link_perf(u, &a, i, pid, g->fds + g->cnt);
+		r = planter_perf(&p, i, u->perf_type, g->fds + g->cnt);
 		g->cnt += r >= 0 ? 2 : 0;
 	}
 	return r < 0 ? r : 0;
@@ -175,10 +135,8 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 	struct uprobe_places plain = { l->offsets + l->without, l->cookies + l->without, l->cnt - l->without };
 	struct uprobe_places without = { l->offsets, g->returns ? l->cookies : l->alone, l->without };
 	bool session = u->mode == UPROBE_SESSION && g->returns;
-	char path[64];
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", l->fd);
 	/* of each way at most four links, or two descriptors a place */
 	g->fds = calloc(u->mode == UPROBE_PERF ? 2 * (l->exits + l->cnt + l->without) + 2 : 4, sizeof(int));
 	if (!g->fds)
@@ -188,18 +146,19 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 		r = uprobe_alg_links(u, g);
 		goto out;
 	}
-	r = add_links(u, g, (struct attachment){ s->progs.offload_left, ATTACH_UPROBE_MULTI, path, exits, false });
+	r = add_links(u, g, (struct attachment){ s->progs.offload_left, ATTACH_UPROBE_MULTI, l->fd, exits, false });
 	if (!r && g->returns && !session)
 		r = add_links(u, g,
-			      (struct attachment){ s->progs.offload_return, ATTACH_UPROBE_MULTI, path, without, true });
+			      (struct attachment){ s->progs.offload_return, ATTACH_UPROBE_MULTI, l->fd, without,
+						   true });
 	if (!r)
 		r = add_links(u, g,
 			      (struct attachment){ session ? s->progs.offload_session : s->progs.offload_entry,
-						   session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, path, without,
-						   false });
+						   session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, l->fd,
+						   without, false });
 	if (!r)
 		r = add_links(u, g,
-			      (struct attachment){ s->progs.offload_entry, ATTACH_UPROBE_MULTI, path, plain, false });
+			      (struct attachment){ s->progs.offload_entry, ATTACH_UPROBE_MULTI, l->fd, plain, false });
 out:
 	if (r < 0)
 		links_close(g);
@@ -716,6 +675,7 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 	pthread_mutex_init(&u->lock, NULL);
 	u->opts = *o;
 	u->perf_type = perf_uprobe_type();
+	planter_begin();
 	for (unsigned i = 0; i < sizeof(modes) / sizeof(*modes) && r; i++) {
 		if (o->mode != UPROBE_AUTO && o->mode != modes[i])
 			continue;
@@ -731,6 +691,7 @@ struct uprobe *uprobe_new(const struct uprobe_opts *o, struct err *e)
 	}
 	u->opts.known = NULL; /* the caller's */
 	if (r) {
+		planter_end();
 		pthread_mutex_destroy(&u->lock);
 		free(u);
 		u = NULL;
@@ -747,6 +708,7 @@ void uprobe_free(struct uprobe *u)
 	if (!u)
 		return;
 	unload(u);
+	planter_end();
 	pthread_mutex_destroy(&u->lock);
 	free(u);
 }

@@ -3,11 +3,12 @@
 
 #include <sys/resource.h>
 
+#include "kmod-free/planter.h"
 #include "util/clock.h"
 
 uint64_t own_cpu_ns(void)
 {
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID) + planter_cpu_ns();
 }
 
 uint64_t own_peak_rss(void)

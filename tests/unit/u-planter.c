@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Whoever is killed while uprobes are planted or removed, none stays in the target. */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kmod-free/planter.h"
+#include "kmod-free/uprobe_self.h"
+#include "unit.h"
+#include "util/clock.h"
+
+#define PLACES 48            /* of one link */
+#define ROUNDS 24            /* with a planting process that was killed: without the planter every third left some */
+#define UPROBE_MULTI_TYPE 48 /* BPF_TRACE_UPROBE_MULTI, newer than the headers of Debian 12 */
+#define GONE_NS 20000000000ull
+
+#if defined(__x86_64__)
+extern const char planter_sled[];
+__attribute__((used, noinline)) static void sled(void)
+{
+	__asm__ volatile(".globl planter_sled\n.hidden planter_sled\nplanter_sled: .rept 256\nnop\n.endr\n");
+}
+#endif
+
+static const struct bpf_insn nothing[] = {
+	{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0 },
+	{ .code = BPF_JMP | BPF_EXIT },
+};
+
+static pid_t sleeper(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void ended(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+static int prog_new(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = UPROBE_MULTI_TYPE);
+
+	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nothing", "GPL", nothing, 2, &o);
+}
+
+/* Places that are changed in the target. */
+static unsigned changed(int mem)
+{
+	uint8_t code[PLACES];
+	unsigned n = 0;
+
+#if defined(__x86_64__)
+	assert_int_equal(pread(mem, code, PLACES, (off_t)(uintptr_t)planter_sled), PLACES);
+#else
+	memset(code, 0x90, PLACES);
+#endif
+	for (unsigned i = 0; i < PLACES; i++)
+		n += code[i] != 0x90;
+	return n;
+}
+
+static unsigned changed_at_last(int mem)
+{
+	uint64_t end = clock_now() + GONE_NS;
+
+	while (changed(mem) && clock_now() < end)
+		usleep(1000);
+	return changed(mem);
+}
+
+static struct planter_places places(int prog, int file, pid_t pid, unsigned long *offsets, uint64_t *cookies)
+{
+#if defined(__x86_64__)
+	for (unsigned i = 0; i < PLACES; i++)
+		offsets[i] = self_offset(planter_sled) + i;
+#endif
+	memset(cookies, 0, PLACES * sizeof(*cookies));
+	return (struct planter_places){ .prog = prog,
+					.file = file,
+					.attach_type = UPROBE_MULTI_TYPE,
+					.offsets = offsets,
+					.cookies = cookies,
+					.cnt = PLACES,
+					.pid = pid };
+}
+
+struct plan {
+	unsigned long offsets[PLACES];
+	uint64_t cookies[PLACES];
+	struct planter_places p;
+	pid_t target;
+	int mem;
+};
+
+static void begin(struct plan *t)
+{
+	char path[64];
+	int prog = prog_new(), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	if (prog < 0 || !self_marker() || access("/sys/fs/bpf", F_OK))
+		skip(); /* no rights, or an architecture of which nothing is planted here */
+	t->target = sleeper();
+	t->p = places(prog, file, t->target, t->offsets, t->cookies);
+	snprintf(path, sizeof(path), "/proc/%d/mem", t->target);
+	t->mem = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(t->mem >= 0);
+}
+
+static void end(struct plan *t)
+{
+	ended(t->target);
+	close(t->mem);
+	close(t->p.prog);
+	close(t->p.file);
+}
+
+TEST(what_is_planted_is_removed)
+{
+	struct plan t;
+	int fd;
+
+	begin(&t);
+	planter_begin();
+	fd = planter_multi(&t.p);
+	if (fd == -EINVAL || fd == -EOPNOTSUPP)
+		skip(); /* before Linux 6.6 */
+	assert_true(fd >= 0);
+	assert_int_equal(changed(t.mem), PLACES);
+	planter_close(&fd, 1);
+	assert_int_equal(changed(t.mem), 0);
+	assert_true(planter_cpu_ns() > 0);
+	/* what the kernel refuses is said */
+	t.p.prog = t.p.file;
+	assert_true(planter_multi(&t.p) < 0);
+	planter_end();
+	t.p.prog = prog_new();
+	/* without a process of its own it works, too */
+	fd = planter_multi(&t.p);
+	assert_true(fd >= 0);
+	planter_close(&fd, 1);
+	assert_int_equal(changed(t.mem), 0);
+	end(&t);
+}
+
+TEST(nothing_stays_of_who_is_killed_at_it)
+{
+	struct plan t;
+	unsigned left = 0;
+
+	begin(&t);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			planter_begin();
+			for (;;) {
+				int fd = planter_multi(&t.p);
+
+				if (fd < 0)
+					_exit(1);
+				planter_close(&fd, 1);
+			}
+		}
+		while (!changed(t.mem) && !waitpid(pid, NULL, WNOHANG))
+			usleep(100);
+		/* in the midst of planting, or some time later */
+		usleep(i % 2 ? (unsigned)rand() % 20000 : 0);
+		ended(pid);
+		left += changed_at_last(t.mem) > 0;
+	}
+	assert_int_equal(left, 0);
+	end(&t);
+}
