@@ -5,7 +5,7 @@
  * breakpoints in the target for good ("failed to unregister, leaking uprobe" in the kernel's log), each of which is
  * then hit, for nobody. The planter is in a session of its own, takes no signal, holds nothing but what it was just
  * handed, and ends when the recorder does, after what it was about. What kills both at once while it works (a whole
- * cgroup) can still leave some. Included by kmod-free and measure.
+ * cgroup) can still leave some. Included by kmod-free, measure and tests.
  *
  * To plant another way: an operation here, its case in planter_serve(), and its direct way for where no process can be
  * made.
