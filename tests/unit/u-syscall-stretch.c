@@ -189,6 +189,44 @@ TEST(the_first_pauses_are_short)
 	}
 }
 
+/* At low effort and a load of 30 the timer spends all that the account would earn, and the target runs for 3 ms of each
+ * 60: of 19 recordings of 5 s two had met no call of it in the two stretches that were not refused. */
+TEST(calls_are_met_on_credit)
+{
+	const struct world w = { 4e4, 2e5, 450, 150, 2e5, 3e6, 57e6 };
+	const double rate = 3e-4, seconds = 5e9;
+	unsigned fewest = 1000;
+	double most = 0;
+
+	for (int i = 0; i < 200; i++) {
+		struct simulation m = { 0 };
+		struct syscall_stretch p;
+		double now = 1e9, spent = 0;
+		unsigned met = 0;
+
+		turns_new(&m, &w, now, now + 2 * seconds);
+		stretch_init(&p, .005, 2);
+		while (now < 1e9 + seconds && stretch_on_credit(&p)) {
+			double until = (double)stretch_begin(&p, (uint64_t)now, rate), began = now, cost;
+			double cut = after_calls(&m, began, stretch_limit(rate) / w.call_ns);
+
+			now = fmin(cut, until) + w.delay;
+			cost = calls_in(&m, began, now) * w.call_ns;
+			met += cost > 0;
+			spent += cost;
+			stretch_end(&p, (uint64_t)now, cut < until ? (uint64_t)cut : 0, cost, rate * .05,
+				    (now - began) / 1e9 * w.others * w.other_ns, uniform());
+			now = fmax(now, (double)p.next);
+		}
+		fewest = met < fewest ? met : fewest;
+		most = fmax(most, spent);
+		free(m.turn);
+	}
+	printf("# without an account: at least %u stretches that met calls, for at most %.2f ms\n", fewest, most / 1e6);
+	assert_true(fewest >= 3);
+	assert_true(most < .005 * seconds / 4);
+}
+
 /* Clocks that stand still or step back must not divide by zero or give negative weights. */
 TEST(odd_times)
 {

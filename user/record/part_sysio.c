@@ -20,8 +20,6 @@
 #include "util/random.h"
 
 #define SECOND_NS 1000000000ull
-#define ON_CREDIT                                                                                                      \
-	2 /* stretches: the account is empty at first, and a target that sleeps fills it in many seconds only */
 #define RETRY_NS 20000000ull /* when the account does not afford a stretch yet */
 #define EMPTY 16             /* records of stretches: a minute, at the rate at which an idle target is looked at */
 #define ALIKE 4 /* stretches in one such record: more would make intervals wider than what was seen allows */
@@ -297,7 +295,7 @@ static int poll_pause(struct sysio_part *c, uint64_t now)
 		begin_sums(c);
 	if (now < c->plan.next)
 		return 0;
-	if (c->stretches >= ON_CREDIT &&
+	if (!stretch_on_credit(&c->plan) &&
 	    !ledger_allows(c->ledger, ACCOUNT_SYSCALLS, stretch_needs(ledger_rate(c->ledger, ACCOUNT_SYSCALLS)))) {
 		wake_at(c, now + RETRY_NS);
 		return 0;

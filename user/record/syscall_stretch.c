@@ -17,6 +17,9 @@
 /* Until a call of the targets was met: a recording of seconds would end without one. The next is as short as others'
  * calls ask for, so they lose a sixth of the budget. */
 #define FIRST_PAUSE_NS 1e9
+/* Stretches that meet calls and do not wait for the account, which is empty at first, and which a target that sleeps, or
+ * a dear timer, fills in many seconds only. All of them cost what is earned in less than a second. */
+#define ON_CREDIT 4
 #define KEPT                                                                                                           \
 	0.9 /* of what is known of the cost, at each stretch; it is the mean over quiet and busy times that counts */
 #define RESTS 150.0       /* times what a question took, until the next: together they take .7 % of a CPU */
@@ -49,6 +52,11 @@ double stretch_needs(double rate)
 static double others_limit(const struct syscall_stretch *p)
 {
 	return p->budget * p->cpus * INTERVAL_NS;
+}
+
+bool stretch_on_credit(const struct syscall_stretch *p)
+{
+	return p->met < ON_CREDIT;
 }
 
 uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate)
@@ -85,6 +93,7 @@ bool stretch_end(struct syscall_stretch *p, uint64_t now, uint64_t over_at, doub
 	p->ended = end;
 	p->observed = end > p->began ? end - p->began : 1;
 	p->others_rate = others / attached;
+	p->met += cost > 0;
 	stands_for = end > p->claimed ? (double)(end - p->claimed) : 0;
 	p->claimed = end;
 	/* never for less than itself: clocks are read one after the other */

@@ -39,6 +39,7 @@ struct syscall_stretch {
 	double known_ns,
 		known_cost; /* sums over stretches, old ones fading: what they stood for, and what that would cost */
 	double asked_ns;    /* CPU time of a recent question; 0: none was asked */
+	unsigned met;       /* stretches in which targets called */
 };
 
 void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
@@ -46,6 +47,9 @@ void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
 double stretch_limit(double rate);
 /* What the account must hold before the next stretch may begin, ns. */
 double stretch_needs(double rate);
+/* Whether the next may begin whatever the account holds: a recording is to see some, of a target that runs by turns, and
+ * where the timer spends what this account would earn. */
+bool stretch_on_credit(const struct syscall_stretch *p);
 /* A stretch begins at `from`; returns when it is to end. */
 uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate);
 /* Whether it has ended. over_at: when it was cut, 0: not. */
