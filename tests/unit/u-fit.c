@@ -378,6 +378,41 @@ TEST(coverage)
 	assert_in_range(held_fixed, n * 6 / 10, n);
 }
 
+/* Drawn over the whole range of kernels. Five calls a size tell less than resampling them says, and A is no surer than the
+ * host's curve that it is told by: of a hundred beta's held 84, C's 86, and A's as few as 64. */
+TEST(intervals_of_drawn_kernels)
+{
+	unsigned held[3] = { 0 }, of[3] = { 0 }, n = SIZED(40, 6);
+	struct fit_opts opts = fit_defaults;
+
+	rng = 4242;
+	opts.resamples = 100;
+	for (unsigned i = 0; i < n; i++) {
+		struct logca p = draw_truth(false);
+		struct points pts;
+		struct fit f;
+		struct err e;
+
+		while (i % 2 && p.kind != LOGCA_INDEP)
+			p = draw_truth(false);
+		measure(&p, .1, LOGNORMAL, 5, &pts);
+		if (!fit_logca(&pts, &opts, &f, &e)) {
+			const struct fit_value *got[3] = { &f.beta, &f.C, f.near_one ? &f.A_eff : &f.A };
+			const double want[3] = { p.beta, p.C, p.A };
+
+			for (int k = 0; k < (p.kind == LOGCA_INDEP ? 3 : 2); k++) {
+				held[k] += got[k]->lo <= want[k] && want[k] <= got[k]->hi;
+				of[k]++;
+			}
+		}
+		points_release(&pts);
+	}
+	printf("# of drawn kernels' intervals hold: beta %u of %u, C %u of %u, A %u of %u\n", held[0],
+	       of[0], held[1], of[1], held[2], of[2]);
+	for (int k = 0; k < 3 && n == 40; k++)
+		assert_true(held[k] >= of[k] * 85 / 100);
+}
+
 TEST(unbounded)
 {
 	struct logca p = { .o = 5000, .C = .02, .A = INFINITY, .beta = 1.2 };
