@@ -50,6 +50,9 @@ check "offload --symbol: its calls" bash -c "accperf offload '$G/offload-deflate
 echo '{"schema":"accperf.accelerators/1","accelerators":[{"name":"mine","unit":"ns","params":{"L":0,"o":20000,"C":2,"A":10,"beta":1,"latency":"indep"}}]}' >cat.json
 what_if() { accperf offload "$G/offload-deflate.prof" --symbol "$1" -x mine=deflate --catalogue cat.json --json 2>/dev/null | jq -c '[.what_if[].name]'; }
 check "... and nothing of the others in what if" [ "$(what_if deflate) $(what_if adler32)" = '["deflate"] []' ]
+sed "s/\"mine\"/\"aes-gcm\/scalar\"/" cat.json >aes.json
+check "what if a cipher went to AES instructions: it may run on them already" bash -c "accperf offload '$G/offload-crypt.prof' -x aes-gcm/scalar=EVP_CipherUpdate --catalogue aes.json --json 2>/dev/null | jq -e '[.what_if[].note | test(\"may run on them already\")] == [true]'"
+check "... and a compressor elsewhere: only at its level" bash -c "accperf offload '$G/offload-deflate.prof' -x mine=deflate --catalogue cat.json --json 2>/dev/null | jq -e '.what_if[0].note | test(\"for calls at that level\")'"
 check "diff --symbol: changes of that function, with the q of all" bash -c "accperf diff '$P' '$G/live-forks.prof' --all --json --symbol produce 2>/dev/null >d; accperf diff '$P' '$G/live-forks.prof' --all --json 2>/dev/null >all; jq -e '(.edges | length) > 0 and all(.edges[]; .producer == \"produce\" or .consumer == \"produce\") and .filter.of == \"bytes\"' d && [ \"\$(jq -c '.edges[0]' d)\" = \"\$(jq -c '[.edges[] | select(.producer == \"produce\" or .consumer == \"produce\")][0]' all)\" ]"
 expect_status 1 "... that neither profile has is an error" accperf diff "$P" "$P" --symbol prodduce
 check "... that offers the nearest" grep -q "did you mean 'produce'" err

@@ -378,8 +378,8 @@ TEST(coverage)
 	assert_in_range(held_fixed, n * 6 / 10, n);
 }
 
-/* Drawn over the whole range of kernels. Five calls a size tell less than resampling them says, and A is no surer than the
- * host's curve that it is told by: of a hundred beta's held 84, C's 86, and A's as few as 64. */
+/* Drawn over the whole range of kernels. Five calls a size tell less than resampling them says, and A is no surer than
+ * the host's curve that it is told by: of a hundred beta's held 84, C's 86, and A's as few as 64. */
 TEST(intervals_of_drawn_kernels)
 {
 	unsigned held[3] = { 0 }, of[3] = { 0 }, n = SIZED(40, 6);
@@ -407,8 +407,8 @@ TEST(intervals_of_drawn_kernels)
 		}
 		points_release(&pts);
 	}
-	printf("# of drawn kernels' intervals hold: beta %u of %u, C %u of %u, A %u of %u\n", held[0],
-	       of[0], held[1], of[1], held[2], of[2]);
+	printf("# of drawn kernels' intervals hold: beta %u of %u, C %u of %u, A %u of %u\n", held[0], of[0], held[1],
+	       of[1], held[2], of[2]);
 	for (int k = 0; k < 3 && n == 40; k++)
 		assert_true(held[k] >= of[k] * 85 / 100);
 }

@@ -17,8 +17,8 @@
 /* Until a call of the targets was met: a recording of seconds would end without one. The next is as short as others'
  * calls ask for, so they lose a sixth of the budget. */
 #define FIRST_PAUSE_NS 1e9
-/* Stretches that meet calls and do not wait for the account, which is empty at first, and which a target that sleeps, or
- * a dear timer, fills in many seconds only. All of them cost what is earned in less than a second. */
+/* Stretches that meet calls and do not wait for the account: it is empty at first, and a target that sleeps, or a dear
+ * timer, fills it in many seconds only. As planned all of them cost what is earned in .6 s. */
 #define ON_CREDIT 4
 #define KEPT                                                                                                           \
 	0.9 /* of what is known of the cost, at each stretch; it is the mean over quiet and busy times that counts */

@@ -47,8 +47,8 @@ void stretch_init(struct syscall_stretch *p, double budget, unsigned cpus);
 double stretch_limit(double rate);
 /* What the account must hold before the next stretch may begin, ns. */
 double stretch_needs(double rate);
-/* Whether the next may begin whatever the account holds: a recording is to see some, of a target that runs by turns, and
- * where the timer spends what this account would earn. */
+/* Whether the next may begin whatever the account holds: a recording is to see some, of a target that runs by turns,
+ * and where the timer spends what this account would earn. */
 bool stretch_on_credit(const struct syscall_stretch *p);
 /* A stretch begins at `from`; returns when it is to end. */
 uint64_t stretch_begin(struct syscall_stretch *p, uint64_t from, double rate);

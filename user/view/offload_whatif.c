@@ -136,7 +136,7 @@ static void judge_move(struct offload_whatif *w, const struct catalogue_entry *a
 
 static void whatif_of_item(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
 {
-	const struct operation *does = operation_of(it->api, it->name);
+	const struct operation *does = operation_of(it->api, it->name), *other = operation_of(NULL, a->name);
 
 	*w = (struct offload_whatif){ .item = it,
 				      .accelerator = a->name,
@@ -147,7 +147,9 @@ static void whatif_of_item(struct offload_whatif *w, const struct offload_item *
 				      .fit_error = NAN,
 				      .all_gained_ns = NAN,
 				      .all_lost_ns = NAN,
-				      .note = does ? does->note : NULL };
+				      .note = does && does->note ? does->note
+					      : other            ? other->note
+								 : NULL };
 	find_break_even(w, &a->p);
 	judge_move(w, a);
 }
