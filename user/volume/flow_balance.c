@@ -28,9 +28,10 @@
 struct net {
 	uint32_t edges, nodes, groups;
 	uint32_t *to, *group; /* by edge */
-	uint32_t *from;       /* by group */
+	uint32_t *from;       /* by group; the one behind all nodes: where nothing is known, of weight 0 */
 	double *w_edge, *w_node, *w_group;
 	double *in, *out; /* sums by node, by group */
+	double *owed;     /* by node, and one behind: of what comes from where nothing is known */
 };
 
 struct flow_balance_work {
@@ -45,10 +46,24 @@ struct flow_balance_work {
 	void *mem;
 };
 
-/* Sums of v over nodes and groups, then the gradient of half the weighted squares, without constants. */
-static double apply_matrix(const struct net *t, const double *restrict v, double *restrict g)
+/* The next direction, from the residual and b of the last one, and on the way its sums over nodes and groups. */
+static void turn(const struct net *t, double *restrict p, const double *restrict r, const double *restrict d, double b)
 {
-	double even = 0, odd = 0;
+	double *restrict in = t->in, *restrict out = t->out;
+
+	memset(in, 0, t->nodes * sizeof(double));
+	memset(out, 0, t->groups * sizeof(double));
+	for (uint32_t e = 0; e < t->edges; e++) {
+		double v = r[e] * d[e] + b * p[e];
+
+		p[e] = v;
+		in[t->to[e]] += v;
+		out[t->group[e]] += v;
+	}
+}
+
+static void sum_flow(const struct net *t, const double *restrict v)
+{
 	double *restrict in = t->in, *restrict out = t->out;
 
 	memset(in, 0, t->nodes * sizeof(double));
@@ -57,24 +72,35 @@ static double apply_matrix(const struct net *t, const double *restrict v, double
 		in[t->to[e]] += v[e];
 		out[t->group[e]] += v[e];
 	}
-	/* out becomes the weighted violation, in the weighted executions less what they owe their groups */
-	for (uint32_t k = 0; k < t->groups; k++)
-		out[k] = t->from[k] == SMOOTH_NONE ? 0 : t->w_group[k] * (out[k] - in[t->from[k]]);
+}
+
+/* From v and its sums the gradient of half the weighted squares, without constants. */
+static double sums_gradient(const struct net *t, const double *restrict v, double *restrict g)
+{
+	double even = 0, odd = 0;
+	double *restrict in = t->in, *restrict out = t->out, *restrict owed = t->owed;
+	const uint32_t *restrict to = t->to, *restrict group = t->group, *restrict from = t->from;
+	const double *restrict w_edge = t->w_edge, *restrict w_group = t->w_group;
+
 	for (uint32_t n = 0; n < t->nodes; n++)
-		in[n] *= t->w_node[n];
-	for (uint32_t k = 0; k < t->groups; k++)
-		if (t->from[k] != SMOOTH_NONE)
-			in[t->from[k]] -= out[k];
+		owed[n] = in[n] * t->w_node[n];
+	/* out becomes the weighted violation, owed the weighted executions less what they owe their groups */
+	for (uint32_t k = 0; k < t->groups; k++) {
+		double o = w_group[k] * (out[k] - in[from[k]]);
+
+		out[k] = o;
+		owed[from[k]] -= o;
+	}
 	for (uint32_t e = 0; e + 1 < t->edges; e += 2) {
-		g[e] = in[t->to[e]] + out[t->group[e]] + t->w_edge[e] * v[e];
+		g[e] = owed[to[e]] + out[group[e]] + w_edge[e] * v[e];
 		even += v[e] * g[e];
-		g[e + 1] = in[t->to[e + 1]] + out[t->group[e + 1]] + t->w_edge[e + 1] * v[e + 1];
+		g[e + 1] = owed[to[e + 1]] + out[group[e + 1]] + w_edge[e + 1] * v[e + 1];
 		odd += v[e + 1] * g[e + 1];
 	}
 	if (t->edges & 1) {
 		uint32_t e = t->edges - 1;
 
-		g[e] = in[t->to[e]] + out[t->group[e]] + t->w_edge[e] * v[e];
+		g[e] = owed[to[e]] + out[group[e]] + w_edge[e] * v[e];
 		even += v[e] * g[e];
 	}
 	return even + odd;
@@ -141,7 +167,7 @@ static void set_free(struct flow_balance_work *w)
 			continue;
 		w->node[t->to[e]] = 0;
 		w->group[t->group[e]] = 0;
-		if (from != SMOOTH_NONE)
+		if (from != t->nodes)
 			w->node[from] = 0;
 		w->edge[f->edges++] = e;
 	}
@@ -152,11 +178,11 @@ static void set_free(struct flow_balance_work *w)
 		w->node[n] = f->nodes++;
 	}
 	for (uint32_t k = 0; k < t->groups; k++) {
-		uint32_t from = t->from[k] == SMOOTH_NONE ? SMOOTH_NONE : w->node[t->from[k]];
+		uint32_t from = t->from[k] == t->nodes ? SMOOTH_NONE : w->node[t->from[k]];
 
 		if (w->group[k] == SMOOTH_NONE && from == SMOOTH_NONE)
 			continue;
-		f->from[f->groups] = from;
+		f->from[f->groups] = from == SMOOTH_NONE ? f->nodes : from;
 		f->w_group[f->groups] = t->w_group[k];
 		w->group[k] = f->groups++;
 	}
@@ -193,15 +219,6 @@ static double step_on(struct flow_balance_work *w, double a)
 	return even + odd;
 }
 
-static void turn(struct flow_balance_work *w, double b)
-{
-	double *restrict p = w->p;
-	const double *restrict r = w->r, *restrict d = w->fdiag;
-
-	for (uint32_t i = 0; i < w->free.edges; i++)
-		p[i] = r[i] * d[i] + b * p[i];
-}
-
 /* From the present x towards the least squares over the edges that are not held at zero, by conjugate
  * gradients preconditioned by the diagonal. */
 static void descend(struct flow_balance_work *w, bool release)
@@ -210,7 +227,8 @@ static void descend(struct flow_balance_work *w, bool release)
 	const struct net *f = &w->free;
 	double rz = 0, first;
 
-	apply_matrix(&w->all, w->x, w->q);
+	sum_flow(&w->all, w->x);
+	sums_gradient(&w->all, w->x, w->q);
 	for (uint32_t e = 0; e < s->edges; e++) {
 		/* the residual stands where the gradient stood */
 		w->q[e] = gradient_constant(w, e) - w->q[e];
@@ -221,19 +239,20 @@ static void descend(struct flow_balance_work *w, bool release)
 	set_free(w);
 	for (uint32_t i = 0; i < f->edges; i++) {
 		w->r[i] = w->q[w->edge[i]];
-		w->p[i] = w->r[i] * w->fdiag[i];
-		rz += w->r[i] * w->p[i];
+		w->p[i] = 0; /* the first direction: of the residual alone */
+		rz += w->r[i] * (w->r[i] * w->fdiag[i]);
 	}
 	first = rz;
+	turn(f, w->p, w->r, w->fdiag, 0);
 	for (int step = 0; step < STEPS && rz > ENOUGH * ENOUGH * first; step++) {
 		double pq, a, next = 0;
 
-		pq = apply_matrix(f, w->p, w->fq);
+		pq = sums_gradient(f, w->p, w->fq);
 		if (!(pq > 0))
 			break;
 		a = rz / pq;
 		next = step_on(w, a);
-		turn(w, next / rz);
+		turn(f, w->p, w->r, w->fdiag, next / rz);
 		rz = next;
 	}
 	for (uint32_t i = 0; i < f->edges; i++)
@@ -302,9 +321,10 @@ static void net_parts(struct net *t, const struct flow_balance *s, char **b, siz
 	t->group = part_of_block(b, at, s->edges, sizeof(*t->group));
 	t->from = part_of_block(b, at, s->groups, sizeof(*t->from));
 	t->w_edge = part_of_block(b, at, s->edges, sizeof(*t->w_edge));
-	t->w_node = part_of_block(b, at, s->nodes, sizeof(*t->w_node));
+	t->w_node = part_of_block(b, at, s->nodes + 1, sizeof(*t->w_node));
 	t->w_group = part_of_block(b, at, s->groups, sizeof(*t->w_group));
-	t->in = part_of_block(b, at, s->nodes, sizeof(*t->in));
+	t->in = part_of_block(b, at, s->nodes + 1, sizeof(*t->in));
+	t->owed = part_of_block(b, at, s->nodes + 1, sizeof(*t->owed));
 	t->out = part_of_block(b, at, s->groups, sizeof(*t->out));
 }
 
@@ -341,7 +361,7 @@ static bool allocate_work(struct flow_balance_work *w)
 		w->all.group[e] = s->edge[e].group;
 	}
 	for (uint32_t k = 0; k < s->groups; k++)
-		w->all.from[k] = s->group[k].from;
+		w->all.from[k] = s->group[k].from == SMOOTH_NONE ? s->nodes : s->group[k].from;
 	return true;
 }
 
