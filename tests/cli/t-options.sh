@@ -34,6 +34,10 @@ for c in $(accperf help --list); do
 	check "$c: ... in the same words" same $want "$@" nosuch.data
 	expect_status 2 "$c: two files are one too many" "$@" "$P" -i nosuch.data
 done
+# shellcheck disable=SC2016 # a shell of its own
+check "annotate of a file alone asks for a function" bash -c 'accperf annotate "$1" 2>&1 | grep -q "accperf annotate FUNCTION $1"' - "$P"
+# shellcheck disable=SC2016
+check "... and of both the wrong way round" bash -c 'accperf annotate "$1" produce 2>&1 | grep -q "accperf annotate FUNCTION $1"' - "$P"
 for c in compare diff; do
 	accperf $c --json "$P" "$P" >wanted 2>wanted.err; want=$?
 	check "$c: options behind the files" same $want accperf $c "$P" "$P" --json

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command/command.h"
 #include "command/filter_opts.h"
@@ -133,6 +134,10 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 			return cli_fail(&e, EXIT_USAGE);
 		}
 		o->input = argv[1];
+	}
+	if (access(o->input, F_OK) && !access(argv[0], F_OK)) {
+		err_set(&e, 0, "%s is a file where a function is asked for: accperf annotate FUNCTION %s", argv[0], argv[0]);
+		return cli_fail(&e, EXIT_USAGE);
 	}
 	o->filter.by[FILTER_SYMBOL].count = 0; /* it has become FUNCTION */
 	if (filter_from_opts(&o->filter, &f, &e))
