@@ -136,7 +136,8 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 		o->input = argv[1];
 	}
 	if (access(o->input, F_OK) && !access(argv[0], F_OK)) {
-		err_set(&e, 0, "%s is a file where a function is asked for: accperf annotate FUNCTION %s", argv[0], argv[0]);
+		err_set(&e, 0, "%s is a file where a function is asked for: accperf annotate FUNCTION %s", argv[0],
+			argv[0]);
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	o->filter.by[FILTER_SYMBOL].count = 0; /* it has become FUNCTION */
