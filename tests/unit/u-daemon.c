@@ -893,6 +893,31 @@ TEST(a_service_is_steered_to_its_target)
 	assert_true(samples > 0.9 * 24 * 40000 && samples < 1.1 * 24 * 40000);
 }
 
+/* Containers that nobody is in any more are forgotten, long before there are too many: 5 a second come all day. */
+TEST(places_are_those_that_somebody_is_in)
+{
+	struct daemon_config c = taken("services: {a: {name: '*'}}");
+	struct watched w = { 0 };
+	struct err e = { 0 };
+	bool ours = false;
+
+	w.places = calloc(500, sizeof(*w.places));
+	assert_non_null(w.places);
+	w.place_count = w.place_cap = 500;
+	for (unsigned i = 0; i < 500; i++)
+		snprintf(w.places[i].id, sizeof(w.places[i].id), "%064x", i);
+	assert_int_equal(watched_look(&w, &c, &e), 0);
+	assert_true(w.place_count > 0 && w.place_count <= w.count);
+	for (size_t i = 0; i < w.count; i++) {
+		assert_true(w.at[i].place == WATCHED_NONE || w.at[i].place < w.place_count);
+		assert_true(w.at[i].place == WATCHED_NONE || strncmp(w.places[w.at[i].place].id, "0000", 4) != 0);
+		ours |= w.at[i].pid == getpid() && w.at[i].place != WATCHED_NONE;
+	}
+	assert_true(ours);
+	watched_release(&w);
+	config_release(&c);
+}
+
 /* Nothing runs in a child that has ended, and who would record it fails: it is not there. */
 TEST(what_has_ended_is_not_there)
 {

@@ -17,7 +17,8 @@
 #define TURNS 16u         /* a known process is looked at once in so many looks: it may have become another program */
 #define YOUNG_S 60.0      /* and each time before that age */
 #define KTHREADD 2        /* pid of the parent of kernel threads */
-#define PLACES_MOST 8192u /* processes remembered; by hand */
+#define PLACES_MOST 8192u /* that processes of services are in at once, 300 bytes each; by hand */
+#define PLACES_LEAST 64u  /* fewer are kept when nobody is in them any more: 19 KB; by hand */
 #define POD_LOGS "/var/log/pods"
 #define MOST_ANCESTORS                                                                                                 \
 	64 /* a parent's parent's: deeper trees than any, and an end if numbers were reused into a ring */
@@ -80,7 +81,6 @@ uint32_t watched_service_of(const struct daemon_config *c, const struct watched_
 	return WATCHED_NONE;
 }
 
-/* PLACES_MOST: the oldest are not told from the newest, so all begin anew. */
 static uint32_t take_place(struct watched *w, const struct container *in)
 {
 	for (size_t i = 0; i < w->place_count; i++)
@@ -190,13 +190,30 @@ static void find_roots(struct watched *w)
 	}
 }
 
+/* Containers come and go: where nobody is in most of those that are remembered, they are forgotten. */
 static void forget_places(struct watched *w)
 {
-	w->place_count = 0;
-	for (size_t i = 0; i < w->count; i++) {
-		w->at[i].place = WATCHED_NONE;
-		w->at[i].decided = false;
+	uint32_t *now = calloc(w->place_count + 1, sizeof(*now)); /* their numbers from now on, and 1; 0: nobody is there */
+	size_t kept = 0;
+
+	for (size_t i = 0; now && i < w->count; i++)
+		if (w->at[i].place != WATCHED_NONE)
+			kept += !now[w->at[i].place]++;
+	if (!now || (w->place_count < PLACES_MOST && (w->place_count < PLACES_LEAST || w->place_count < 2 * kept))) {
+		free(now);
+		return;
 	}
+	kept = 0;
+	for (size_t i = 0; i < w->place_count; i++)
+		if (now[i]) {
+			w->places[kept] = w->places[i];
+			now[i] = (uint32_t)++kept;
+		}
+	for (size_t i = 0; i < w->count; i++)
+		if (w->at[i].place != WATCHED_NONE)
+			w->at[i].place = now[w->at[i].place] - 1;
+	w->place_count = kept;
+	free(now);
 }
 
 int watched_inner_pid(int pid)
@@ -238,8 +255,7 @@ int watched_look(struct watched *w, const struct daemon_config *c, struct err *e
 	w->count = next.count;
 	w->cap = next.cap;
 	w->looks = next.looks;
-	if (w->place_count == PLACES_MOST)
-		forget_places(w);
+	forget_places(w);
 	find_roots(w);
 	watched_inherit(w);
 	return 0;
