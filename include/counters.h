@@ -123,6 +123,8 @@
 #define COUNTER_IN_STEP "threads in step with the kernel's ticks: sampled by timers alone"
 #define COUNTER_TICKS_REFUSED "ticks of the kernel that are no samples: more than their thread's CPU time has room for"
 #define COUNTER_UNSAMPLED_US "CPU time without a sample, us"
+/* As a profile ends, before its tables are given back. */
+#define COUNTER_HEAP_USE "the recorder's heap in use at the end, bytes"
 #define COUNTER_UNSAMPLED_THREADS "threads that ended before their first sample"
 /* Files of the target on file systems that wait for a server: what lies in them has no names. */
 #define COUNTER_UNANSWERED "files not read: the server of their file system did not answer"

@@ -80,6 +80,7 @@ cat >names.py <<-'EOF'
 	    missing = {n for n in served if n not in text and not re.search(r"_low_|_high_|_info$|logca_(beta|fit|calls)|accperf_profiles$|answers|profile_seconds|windows|loads|removed", n)}
 	    assert not missing, missing
 EOF
+check "what the daemon's tables take is told, apart from its pages" grep -qE '^accperf_daemon_heap_bytes [1-9][0-9]{4,6}$' old
 check "the dashboard asks for what is served" python3 names.py "$TOP/user/daemon/grafana.json"
 check "so do the rules" python3 names.py "$TOP/user/daemon/alerts.yml"
 command -v promtool >/dev/null || { skip "Prometheus" "promtool and prometheus are not installed"; exit 0; }

@@ -8,6 +8,7 @@
 #include "daemon/metrics_profile.h"
 #include "daemon/series.h"
 #include "util/clock.h"
+#include "util/heap_use.h"
 #include "util/json.h"
 
 #define SCAN_LATE_S 120  /* a scan is due every minute at most: two were missed */
@@ -163,6 +164,8 @@ static void add_pushes(const struct daemon *d, struct series *out)
 
 static void add_daemon(const struct daemon *d, struct series *out)
 {
+	uint64_t heap = heap_use();
+
 	series_family(out, "accperf_build", SERIES_INFO, "The program's version.");
 	series_begin(out);
 	series_label(out, "version", ACCPERF_VERSION);
@@ -171,6 +174,8 @@ static void add_daemon(const struct daemon *d, struct series *out)
 	series_counter(out, "accperf_answers_cpu_seconds", "CPU time of answers from stored profiles.",
 		       d->queries.cost);
 	series_gauge(out, "accperf_memory_bytes", "Memory of the daemon and its recorders.", (double)d->memory);
+	series_gauge(out, "accperf_daemon_heap_bytes", "Of the daemon's own memory, what its tables take.",
+		     heap ? (double)heap : NAN);
 	series_gauge(out, "accperf_memory_limit_bytes", "The most that they may hold.", (double)d->c.memory);
 	series_gauge(out, "accperf_budget_ratio", "What all of it may take of all CPUs.", d->c.budget);
 	series_gauge(out, "accperf_cpus", "CPUs of this machine.", d->cpus);

@@ -56,6 +56,7 @@ static int write_last(struct session *s, uint64_t now)
 			err = session_part_gave(s, i, s->parts[i].ops->ending(s->parts[i].ctx, s));
 	session_write_counters(s);
 	session_write_unsampled(s);
+	session_write_heap(s);
 	session_write_pace(s);
 	for (unsigned i = 0; i < s->part_count && err >= 0; i++)
 		if (s->parts[i].ops->second)

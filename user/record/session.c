@@ -692,6 +692,7 @@ int session_finish(struct session *s, enum fmt_end_reason why, struct err *e)
 	err = attr_finish(s->attr, e);
 	session_write_counters(s);
 	session_write_unsampled(s);
+	session_write_heap(s);
 	session_write_pace(s);
 	for (unsigned i = 0; i < s->part_count; i++)
 		if (s->parts[i].ops->second)

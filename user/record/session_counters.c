@@ -8,6 +8,7 @@
 #include "measure/cost.h"
 #include "record/session_priv.h"
 #include "symbol/contained_child.h"
+#include "util/heap_use.h"
 
 static void store_counter(struct store_writer *w, const char *name, uint64_t value, uint32_t flags)
 {
@@ -49,6 +50,15 @@ static void session_level(struct session *s, const char *name, uint64_t value)
 {
 	if (!s->quiet)
 		store_counter(s->store, name, value, FMT_C_LEVEL);
+}
+
+/* Of a recording of weeks: from profile to profile it comes and goes, and does not grow. */
+void session_write_heap(struct session *s)
+{
+	uint64_t bytes = heap_use();
+
+	if (bytes)
+		session_level(s, COUNTER_HEAP_USE, bytes);
 }
 
 /* Totals of all losses so far; counters are cumulative, so this starts over each time. */

@@ -119,6 +119,7 @@ int session_drain(struct session *s, uint64_t until);
 void session_put_rate(struct session *s, const char *source, struct fmt_rate *rate);
 void session_write_counters(struct session *s);
 void session_write_unsampled(struct session *s);
+void session_write_heap(struct session *s);
 /* How often the targets' threads switch: whether their code finds its caches as it left them. */
 void session_write_pace(struct session *s);
 void session_write_cost(struct session *s, uint64_t now);
