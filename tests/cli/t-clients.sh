@@ -23,3 +23,17 @@ expect_status 0 "a table is told" "$TOP/scripts/bench-clients" --tell t.tsv
 check "with means and intervals of its rounds" grep -qF 'clients: x: 2 rounds; while it is recorded, CPU time a request +2.02 % [-10.16, +15.85]' out
 check "and one round has no interval" grep -qF 'clients: y: 1 rounds; while it is recorded, CPU time a request +0.00 % [not known]' out
 expect_status 1 "a server that is not known is refused" "$TOP/scripts/bench-clients" apache
+# the daemon on one of a pair, then on the other: the pair differs by a fifth, windows by 3 %
+watched() { python3 - "$@" >w.tsv <<-'EOF'
+	import math, random, sys
+	lost, seed = float(sys.argv[1]) / 100, int(sys.argv[2])
+	random.seed(seed)
+	for which in (1, 0):
+	    for i in range(60):
+	        print("x daemon", which, random.gauss(0, .03) + (.2 if which == 0 else -.2) + math.log(1 - lost), .01, i % 2, sep="\t")
+	EOF
+	"$TOP/scripts/bench-clients" --tell w.tsv >told; }
+within_percent() { local n=0 s; for s in 1 2 3 4; do watched "$1" $s && holds 0 "$2" 1.6 >/dev/null && n=$((n + 1)); done; [ $n -ge 3 ] || { echo "$n of 4"; cat told; return 1; }; }
+check "what clients lose while the daemon watches is told, though the pair differs by more" within_percent 2 -2
+check "and nothing where nothing is" within_percent 0 0
+check "with how long it recorded" grep -qE "60 and 60 windows; .*recorded in 60 of them; the daemon 1.00 % of all CPUs" told
