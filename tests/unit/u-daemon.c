@@ -421,6 +421,8 @@ TEST(idle_time_is_saved_for_ten_minutes)
 	assert_true(a.credit > 59.9 && a.credit < 60.1);
 }
 
+#define MOST_A_DAY 50e6 /* bytes, of a host with the defaults */
+
 /* Days of a service that writes 15 KB as a turn begins and so many bytes a second, and packs them to three quarters
  * each 20 s, after as much was saved as may be. begins: seconds after which the daemon starts anew; 0: never. What it
  * writes, and the most within one day, whenever that begins. */
@@ -464,17 +466,64 @@ static double days_bytes(double daily, double bytes, unsigned days, unsigned beg
 TEST(a_days_bytes_are_kept_to)
 {
 	static const double bytes[] = { 400, 1e3, 4e3, 20e3, 100e3 };
-	double daily = 49e6, turn = 20 * 100e3, most, all;
+	struct daemon_config c = taken("services: {a: {name: x}}");
+	double daily = (double)c.daily, most, all;
 
 	for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
 		all = days_bytes(daily, bytes[i], 5, 0, &most);
-		assert_true(most <= daily + (bytes[i] > 4e3 ? turn : 0.1e6));
+		assert_true(most <= MOST_A_DAY);
 		/* what fits is written without rests: three quarters of it */
 		assert_true(all >= 5 * 0.9 * fmin(daily, 86400 * bytes[i] * 0.75));
 		/* and a daemon that starts anew each ten minutes has no more */
 		days_bytes(daily, bytes[i], 2, 600, &most);
-		assert_true(most <= daily + (bytes[i] > 4e3 ? turn : 0.1e6));
+		assert_true(most <= MOST_A_DAY);
 	}
+	config_release(&c);
+}
+
+/* A service writes all that it may; from noon on another one comes each hour, and begins at once. */
+TEST(who_comes_later_brings_no_bytes_to_a_day)
+{
+	enum { HOUR = 3600, SERVICES = 10 };
+	struct daemon_config c = taken("services: {a: {name: x}}");
+	struct turn_account a[SERVICES], *others[SERVICES];
+	double rate = account_disk_rate((double)c.daily), rates[SERVICES], all = 0;
+	unsigned n = 0, slowest = 0, waits[SERVICES] = { 0 };
+	bool on[SERVICES] = { false };
+
+	for (unsigned s = 0; s < 24 * HOUR; s++) {
+		if (!n || (n < SERVICES && s == (11 + n) * HOUR)) {
+			for (unsigned i = 0; i < n; i++) {
+				others[i] = &a[i];
+				rates[i] = rate / (n + 1);
+			}
+			if (n)
+				account_join_disk(&a[n], rate / (n + 1), others, rates, n);
+			else
+				account_open_disk(&a[n], rate, 0);
+			waits[n++] = s;
+		}
+		for (unsigned i = 0; i < n; i++) {
+			bool may = account_may(&a[i]);
+			double now;
+
+			if (may && !on[i]) {
+				account_begin(&a[i]);
+				slowest = waits[i] && s - waits[i] > slowest ? s - waits[i] : slowest;
+				waits[i] = 0;
+			}
+			on[i] = may;
+			account_earn(&a[i], rate / n, 1);
+			if (!may)
+				continue;
+			now = a[i].turn_s < 1 ? 15e3 : 4e3;
+			account_spend(&a[i], now, 1);
+			all += now;
+		}
+	}
+	assert_true(all > 0.9 * (double)c.daily && all <= MOST_A_DAY);
+	assert_true(slowest < 60);
+	config_release(&c);
 }
 
 /* ---- memory */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "daemon/account.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define BEGIN_S 5.0 /* attaching and first names, dearer than what follows */
@@ -69,6 +70,24 @@ void account_open_disk(struct turn_account *a, double rate, double written)
 				    .running = RUNNING_BYTES,
 				    .saved_s = ACCOUNT_DISK_SAVED_S };
 	a->credit = rate * ACCOUNT_DISK_SAVED_S - written;
+}
+
+void account_join_disk(struct turn_account *a, double rate, struct turn_account *const *others, const double *rates,
+		       unsigned count)
+{
+	double all = rate, takes = 0, price;
+
+	account_open_disk(a, rate, 0);
+	price = turn_price(a);
+	for (unsigned i = 0; i < count; i++) {
+		all += rates[i];
+		takes += others[i]->credit > 0 ? others[i]->credit : 0;
+	}
+	takes *= rate / all;
+	a->credit = takes > price ? takes : price;
+	for (unsigned i = 0; i < count; i++)
+		others[i]->credit -= takes > price ? fmax(others[i]->credit, 0) * rate / all
+						   : price * (all > rate ? rates[i] / (all - rate) : 1.0 / count);
 }
 
 void account_earn(struct turn_account *a, double rate, double seconds)

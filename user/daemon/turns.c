@@ -247,11 +247,33 @@ static void tell_disk_part(struct daemon *d, uint32_t service)
 		"`what: time`");
 }
 
+/* opens: those that begin now, all of which have their parts at once where none ran before. */
+static void open_accounts(struct daemon *d, uint32_t service, const bool *opens)
+{
+	struct turn_account *others[d->c.service_count + 1];
+	struct service_state *s = &d->services[service];
+	double rates[d->c.service_count + 1];
+	unsigned n = 0;
+
+	for (size_t i = 0; i < d->c.service_count; i++)
+		if (!opens[i] && (d->services[i].rate > 0 || d->services[i].turns)) {
+			others[n] = &d->services[i].disk;
+			rates[n++] = d->services[i].disk_rate;
+		}
+	account_open(&s->account, strcmp(d->c.services[service].what, "time") ? 1 : ACCOUNT_TIME_PART);
+	if (n)
+		account_join_disk(&s->disk, s->disk_rate, others, rates, n);
+	else
+		account_open_disk(&s->disk, s->disk_rate, written_lately(d, service));
+	if (s->disk.credit < 0)
+		tell_disk_part(d, service);
+}
+
 /* By weight, of what all may take, over the services that have processes. */
 static void split_budget(struct daemon *d)
 {
 	double weights = 0;
-	bool runs[d->c.service_count + 1];
+	bool runs[d->c.service_count + 1], opens[d->c.service_count + 1];
 
 	memset(runs, 0, sizeof(runs));
 	for (size_t i = 0; i < d->watched.count; i++)
@@ -264,14 +286,12 @@ static void split_budget(struct daemon *d)
 		double rate = runs[i] ? d->c.budget * d->cpus * d->c.services[i].weight / weights : 0;
 
 		s->disk_rate = rate / (d->c.budget * d->cpus) * account_disk_rate((double)d->c.daily);
-		if (rate > 0 && !s->rate && !s->turns) {
-			account_open(&s->account, strcmp(d->c.services[i].what, "time") ? 1 : ACCOUNT_TIME_PART);
-			account_open_disk(&s->disk, s->disk_rate, written_lately(d, i));
-			if (s->disk.credit < 0)
-				tell_disk_part(d, (uint32_t)i);
-		}
+		opens[i] = rate > 0 && !s->rate && !s->turns;
 		s->rate = rate;
 	}
+	for (uint32_t i = 0; i < d->c.service_count; i++)
+		if (opens[i])
+			open_accounts(d, i, opens);
 }
 
 /* Those that its recorders have, and those that they could have. */
