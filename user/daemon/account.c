@@ -13,6 +13,7 @@
 #define BEGIN_BYTES 20e3   /* names and modules, until it was seen */
 #define RUNNING_BYTES 4e3  /* a second, until it was seen; by hand */
 #define TURN_S 30.0        /* a shorter one would be its beginning alone */
+#define LEAST_S 15.0       /* .5 s of CPU time at most, so that what its beginning took is not lost; by hand */
 #define MOST_SAVED_S 600.0 /* seconds: what more of idle time would bring is not spent at once */
 #define DAY_S 86400.0      /* seconds */
 
@@ -121,7 +122,7 @@ void account_spend(struct turn_account *a, double spent, double seconds)
 	a->turn_s += seconds;
 	if (!began)
 		a->begin_cost = a->turn_spent > a->begin_least ? a->turn_spent : a->begin_least;
-	else if (a->turn_s > BEGIN_S)
+	else if (a->turn_s >= 2 * BEGIN_S)
 		a->running = (a->turn_spent - a->begin_cost) / (a->turn_s - BEGIN_S);
 	a->seen = a->seen || a->turn_s >= TURN_S;
 }
@@ -131,6 +132,11 @@ void account_spend_late(struct turn_account *a, double spent)
 	a->credit -= spent;
 	if (a->resting)
 		a->end_spent += spent;
+}
+
+bool account_young(const struct turn_account *a)
+{
+	return !a->resting && a->turn_s < LEAST_S;
 }
 
 bool account_may(struct turn_account *a)

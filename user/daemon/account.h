@@ -54,6 +54,9 @@ void account_begin(struct turn_account *a);
 void account_spend(struct turn_account *a, double spent, double seconds);
 /* What is found to have been spent beside that: in a recorder's last moment, or on reading what it wrote. */
 void account_spend_late(struct turn_account *a, double spent);
+/* A turn that began goes on for so long at least, though its beginning took more than was known (a busy machine: 2.3 s
+ * for .6): else that would be spent for no sample. It is paid back before the next. */
+bool account_young(const struct turn_account *a);
 /* Whether to record now; true once the credit pays for another turn. */
 bool account_may(struct turn_account *a);
 

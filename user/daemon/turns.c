@@ -644,7 +644,7 @@ static void book(struct daemon *d, uint32_t service, double cpu, double used, do
 		tell_disk_part(d, service);
 	}
 	account_spend(&s->account, cpu, seconds);
-	if (!turns_running(d, service) || account_may(&s->account))
+	if (!turns_running(d, service) || account_young(&s->account) || account_may(&s->account))
 		return;
 	end_service(d, service, RECORDER_TURN);
 	say_seldom(
