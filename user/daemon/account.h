@@ -42,7 +42,7 @@ double account_disk_rate(double daily);
 /* Of bytes; with credit for all that may be saved, some minutes of a service that writes much, less what it has written
  * in the seconds for which is saved: who begins again and again has no more for that. */
 void account_open_disk(struct turn_account *a, double rate, double written);
-/* One that comes when others run already takes what they have saved, its part of it, and at least what a turn takes: they
+/* One that comes when others run already takes its part of what they have saved, and at least what a turn takes: they
  * wait for that. Else each that comes would bring bytes of its own to a day. rates: of the others, from now on. */
 void account_join_disk(struct turn_account *a, double rate, struct turn_account *const *others, const double *rates,
 		       unsigned count);

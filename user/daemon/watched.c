@@ -193,7 +193,8 @@ static void find_roots(struct watched *w)
 /* Containers come and go: where nobody is in most of those that are remembered, they are forgotten. */
 static void forget_places(struct watched *w)
 {
-	uint32_t *now = calloc(w->place_count + 1, sizeof(*now)); /* their numbers from now on, and 1; 0: nobody is there */
+	/* their numbers from now on, and 1; 0: nobody is there */
+	uint32_t *now = calloc(w->place_count + 1, sizeof(*now));
 	size_t kept = 0;
 
 	for (size_t i = 0; now && i < w->count; i++)
