@@ -47,6 +47,9 @@ TEST(each_reason)
 	f->kernel = .05;
 	f->kernel_call = "read";
 	f->kernel_most = f->kernel * 0.75;
+	f = function(&m, "grows", 1e4, 1e4, 4 * KB, KB); /* memory alone: most of it, or it is the function's own */
+	f->memory = f->memory_most = .09;
+	f->memory_call = "brk";
 	function(&m, "sort", 1e4, 1e4, 4 * KB, KB)->calls_back = "compare";
 	function(&m, "tiny", 100, 1e6, 128, 8);
 	function(&m, "inner", 1e4, 1e4, 4 * KB, KB)->inlined = true;
@@ -58,9 +61,10 @@ TEST(each_reason)
 	function(&m, "small", 1e4, 900, 4 * KB, KB); /* under a hundredth */
 	judge(&m);
 	assert_int_equal(m.advice.count, 0);
-	assert_int_equal(m.candidates.count, 8);
+	assert_int_equal(m.candidates.count, 9);
 	says(named(&m, "reads")->reason,
-	     "system call inside: read takes 3.8% of the time in it and below, others 1.2%");
+	     "system call inside: read takes 37.5% of the time in it and below, others 12.5%");
+	says(named(&m, "grows")->reason, "system call inside: brk takes 90.0% of the time in it and below");
 	says(named(&m, "sort")->reason, "callback: it calls back into compare");
 	says(named(&m, "tiny")->reason, "too short a call: 100 ns, and the quickest device (slow) takes 1000 ns");
 	says(named(&m, "inner")->reason, "inlined everywhere");

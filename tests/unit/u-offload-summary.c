@@ -488,6 +488,8 @@ TEST_WITH(test_nothing_left, new_path, remove_path)
 /* Only what does the same is compared. */
 TEST(test_operations)
 {
+	static const char *const prepare[] = { "deflateInit2_", "deflateReset",       "deflateEnd",  "inflateInit2_",
+					       "inflateReset2", "ZSTD_compressBound", "SHA256_Init", "crc32_combine" };
 	const struct operation *deflate = operation_of(NULL, "deflate-isal/zlib");
 
 	assert_non_null(deflate);
@@ -501,4 +503,6 @@ TEST(test_operations)
 	assert_true(operation_of("openssl", "EVP_DigestSign") != operation_of("openssl", "EVP_DigestUpdate"));
 	assert_true(operation_of("openssl", "EVP_EncryptUpdate")->open);
 	assert_null(operation_of("own", "encode"));
+	for (size_t i = 0; i < sizeof(prepare) / sizeof(*prepare); i++)
+		assert_null(operation_of(NULL, prepare[i]));
 }

@@ -265,16 +265,35 @@ static void say_unnamed(const struct advise_function *f, char *why, size_t size)
 			 object);
 }
 
+/* Of a function's own time with all it calls: what the kernel does for it that no device can. Input and output hold any
+ * function back; memory and locks are a function's own work only where they are most of it. 0: neither. */
+static double in_system_calls(const struct advise_function *f)
+{
+	if (f->kernel > SYSTEM * f->share.value || f->kernel + f->memory > MOSTLY * f->share.value)
+		return fmin((f->kernel + f->memory) / f->share.value, 1);
+	return 0;
+}
+
+static void say_system_call(const struct advise_function *f, double all, char *why, size_t size)
+{
+	bool moves = f->kernel_call && !(f->memory_most > f->kernel_most);
+	const char *call = moves ? f->kernel_call : f->memory_call;
+	double most = fmin((moves ? f->kernel_most : f->memory_most) / f->share.value, 1);
+	char others[48] = "";
+
+	if (call && all - most >= 0.0005) /* .1 % when rounded */
+		snprintf(others, sizeof(others), ", others %.1f%%", 100 * (all - most));
+	snprintf(why, size, "system call inside: %s takes %.1f%% of the time in it and below%s",
+		 call ? call : "input and output", 100 * (call ? most : all), others);
+}
+
 #define SAY(...) (snprintf(why, size, __VA_ARGS__), true)
 
 /* True: it is no candidate, for that reason. */
 static bool reason_of(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
 {
 	double ns = ns_per_call(in, f), bytes = (f->in + f->out) / f->calls_per_s.value;
-	char others[48] = "";
-
-	if (f->kernel_call && f->kernel - f->kernel_most >= 0.0005) /* .1 % when rounded */
-		snprintf(others, sizeof(others), ", others %.1f%%", 100 * (f->kernel - f->kernel_most));
+	double kernel = in_system_calls(f);
 
 	if (f->system)
 		return SAY("the kernel's own work");
@@ -282,10 +301,8 @@ static bool reason_of(const struct advise_input *in, const struct advise_functio
 		return say_unnamed(f, why, size), true;
 	if (begins(f->name))
 		return SAY("where a program or a thread begins: called once, and what it does lies below");
-	if (f->kernel > SYSTEM * f->share.value && !known_work(f))
-		return SAY("system call inside: %s takes %.1f%% of the time in it and below%s",
-			   f->kernel_call ? f->kernel_call : "input and output",
-			   100 * (f->kernel_call ? f->kernel_most : f->kernel), others);
+	if (kernel > 0 && !known_work(f))
+		return say_system_call(f, kernel, why, size), true;
 	if (f->calls_back && !known_work(f))
 		return SAY("callback: it calls back into %s", f->calls_back);
 	if (f->inlined)

@@ -35,9 +35,12 @@ struct advise_function {
 	double out, out_low, out_high;
 	double compute;          /* arithmetic and logical instructions per second, with all it calls */
 	double array_share;      /* of the distinct addresses: in objects of a kilobyte and more */
-	double kernel;           /* share of its time in system calls that do input and output; 0: none seen */
-	double kernel_most;      /* of it, the share of the call that takes most */
+	double kernel;           /* of the time, in system calls below it that do input and output; 0: none seen */
+	double kernel_most;      /* of it, that of the call that takes most */
 	const char *kernel_call; /* that one; NULL: none */
+	double memory;           /* of the time, in other system calls below it: memory, locks, time */
+	double memory_most;
+	const char *memory_call;
 	const char *calls_back;  /* a function of another object that it calls back into; NULL */
 	bool inlined;            /* never seen as a call of its own */
 	bool system;             /* the kernel's, or a pseudo-function */

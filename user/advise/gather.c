@@ -363,6 +363,9 @@ static void walk_release(struct gather_walk *w)
 static void kernel_part(struct gather_walk *w, struct advise_function *above, size_t row, const char *call,
 			double share)
 {
+	bool moves = moves_data(call);
+	double *all = moves ? &above->kernel : &above->memory;
+	double *most = moves ? &above->kernel_most : &above->memory_most;
 	uint32_t id = intern_str(&w->calls, call, NULL);
 	uint64_t *at = id ? map_put(&w->kernel, (uint64_t)row << 32 | id, NULL) : NULL;
 	double sum;
@@ -374,9 +377,10 @@ static void kernel_part(struct gather_walk *w, struct advise_function *above, si
 	memcpy(&sum, at, sizeof(sum)); /* all bits zero are 0.0 */
 	sum += share;
 	memcpy(at, &sum, sizeof(sum));
-	if (sum > above->kernel_most) {
-		above->kernel_most = sum;
-		above->kernel_call = call;
+	*all += share;
+	if (sum > *most) {
+		*most = sum;
+		*(moves ? &above->kernel_call : &above->memory_call) = call;
 	}
 }
 
@@ -401,10 +405,8 @@ static void walk_stack(struct gather_walk *w, const uint32_t *ids, size_t n, con
 
 		if (!row)
 			continue;
-		if (call) {
-			above->kernel += share;
+		if (call)
 			kernel_part(w, above, row, call, share);
-		}
 		for (size_t k = 0; k < i; k++)
 			if (w->index[once[k]])
 				w->below[(row - 1) * w->count + w->index[once[k]] - 1] += share;
@@ -449,8 +451,7 @@ static int nestings(struct gathered *g)
 		}
 		err = share_path(p, c->stack, false, &path);
 		if (!err)
-			walk_stack(&w, path.ids, path.count, call && moves_data(call) ? call : NULL,
-				   weight[c->stack] / w.total);
+			walk_stack(&w, path.ids, path.count, call, weight[c->stack] / w.total);
 		weight[c->stack] = 0;
 	}
 	err = err ? err : w.failed ? -ENOMEM : walk_end(&w);

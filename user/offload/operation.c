@@ -67,10 +67,24 @@ static const struct {
 	{ NULL, "memmove", COPY },
 };
 
+/* What stands behind the work's name: such a call begins, ends or asks, and none of the work is done in it. */
+static bool only_prepares(const char *behind)
+{
+	static const char *const all[] = { "init", "reset", "bound", "begin", "params", "copy", "dictionary", "combine" };
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (strcasestr(behind, all[i]))
+			return true;
+	return !strcmp(behind, "End"); /* deflateEnd(); ZSTD_compressEnd() writes the last block */
+}
+
 const struct operation *operation_of(const char *api, const char *name)
 {
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if ((!words[i].api || (api && !strcmp(api, words[i].api))) && strcasestr(name, words[i].word))
-			return &operations[words[i].operation];
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		const char *at = strcasestr(name, words[i].word);
+
+		if (at && (!words[i].api || (api && !strcmp(api, words[i].api))))
+			return only_prepares(at + strlen(words[i].word)) ? NULL : &operations[words[i].operation];
+	}
 	return NULL;
 }
