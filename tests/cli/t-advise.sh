@@ -81,7 +81,7 @@ for p in offload-crypt offload-deflate pebs; do
 done
 check "each key of the JSON is there, of its type, and has a value in some profile" python3 shape.py ./*-*.json idle.json
 check "no candidate of a profile without samples" jq -e '.candidates == []' empty.json
-check "calls of an accelerator's own library are offloads" jq -e '[.candidates[] | select(.name | startswith("cuMemcpy")) | .kind] | length == 2 and all(. == "offload")' offload-cuda.json
+check "calls of an accelerator's own library are offloads, those that only submit too" jq -e '[.candidates[] | select(.name | startswith("cuMemcpy") or . == "cuLaunchKernel") | .kind] | length == 5 and all(. == "offload")' offload-cuda.json
 
 check "what is inlined everywhere is told of, with its caller's way out" bash -c "accperf advise -i '$G/counts-whole.prof' --json 2>/dev/null | jq -e '.candidates[] | select(.name == \"is_space\") | .reason | test(\"^inlined everywhere\")'"
 expect_status 1 "a set of a function that is not there" accperf advise -i "$G/counts-whole.prof" --set a=compres_file

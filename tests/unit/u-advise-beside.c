@@ -128,5 +128,52 @@ TEST(figures_in_json)
 	assert_non_null(strstr(json.data, "\"g1\":{\"value\":"));
 	assert_non_null(strstr(json.data, "\"g_half\":{\"value\":"));
 	assert_non_null(strstr(json.data, "\"speedup\":{\"value\":"));
+	assert_non_null(strstr(json.data, "\"C\":{\"value\":1.5,"));
+	assert_non_null(strstr(json.data, "\"limit_bound\":\"communication\""));
+	end(&m);
+}
+
+/* Copies of .2 ns a byte, or of .05, before work that grows faster than its bytes, more slowly, or as they do. */
+TEST(bound_in_the_limit)
+{
+	static const struct {
+		const char *name;
+		double beta, C;
+		const char *far, *near;
+	} all[] = {
+		{ "sort", 1.2, 1, "computation", "computation" },
+		{ "search", .3, 1, "communication", "communication" },
+		{ "hash", 1, 1, "communication", "computation" }, /* a tenth of a ns a byte there */
+		{ "told", NAN, NAN, NULL, NULL },
+	};
+	struct advise_view v;
+	struct made m;
+	AUTO_BUF(text);
+
+	begin(&m);
+	device(&m, "far", 1000, 0.2, 10);
+	device(&m, "near", 1000, 0.05, 10);
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct advise_function *f = function(&m, all[i].name, 1e4, 1e4, 16 * KB, 0);
+
+		sizes(f, KB, 1e3, .5, 64 * KB, 1.9e4);
+		f->beta = FIGURE_EXACT(all[i].beta);
+		f->C = FIGURE_EXACT(all[i].C);
+	}
+	judge(&m);
+	for (size_t i = 0; i < m.advice.count; i++)
+		for (size_t k = 0; k < sizeof(all) / sizeof(*all); k++)
+			for (int o = 0; o < 2 && !strcmp(m.advice.at[i].candidate->name, all[k].name); o++) {
+				const struct advise_option *to = &m.advice.at[i].option[o];
+				const char *is = to->in_the_limit,
+					   *want = strcmp(to->accelerator, "far") ? all[k].near : all[k].far;
+
+				if ((is && want) ? strcmp(is, want) : is != want)
+					fail_msg("%s to %s: %s", all[k].name, to->accelerator, is ? is : "nothing");
+			}
+	v = (struct advise_view){ .file = "x", .input = &m.in, .candidates = &m.candidates, .advice = &m.advice };
+	advise_text(&v, &(struct text_style){ .width = 0 }, &text);
+	assert_non_null(strstr(text.data, "a call of g bytes takes the host 1 ns x g^1.2"));
+	assert_non_null(strstr(text.data, "ever larger calls bound by computation"));
 	end(&m);
 }

@@ -251,7 +251,9 @@ int gather_probed(struct gathered *g)
 		struct advise_function *f;
 		int at;
 
-		if (it->kind != FMT_OK_CALL || !it->calls || !strcmp(it->api, "io_uring"))
+		/* what only hands work to a device is an offload, too; io_uring's is none of an accelerator */
+		if ((it->kind != FMT_OK_CALL && !(it->kind == FMT_OK_SUBMIT && accelerated)) || !it->calls ||
+		    !strcmp(it->api, "io_uring"))
 			continue;
 		at = accelerated ? -1 : gather_function_named(in, offload_symbol(it), path_last(it->library));
 		if (at >= 0 && in->function[at].sizes)

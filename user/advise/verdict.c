@@ -20,6 +20,7 @@
 #define LEANS_LEAST 0.6   /* chance: less tells nothing (tests/results/gain-chance.tsv) */
 #define CHANCE_MOST 0.995 /* of 35 recordings one was far outside: more was not seen to hold; by hand */
 #define ENDS_SCALE 0.4    /* of Student's t of two degrees of freedom, in standard deviations that 90 % says: below */
+#define AS_GOOD_AS_LINEAR 0.05 /* beta nearer to 1: LogCA's own word for it (../model/LOGCA.md) */
 #define NO_END 0.05       /* of the value: so low an end stands for none */
 
 const char *verdict_str(enum advise_verdict v)
@@ -157,6 +158,26 @@ void advise_least(struct advise_input *in, const struct catalogue *catalogue)
 		if (!(L >= in->least_ns_per_byte))
 			in->least_ns_per_byte = L;
 	}
+}
+
+/* Of ever larger calls, as LogCA has it: work that grows faster than the bytes, or whose bytes come while it is done,
+ * is all that counts in the end; of linear work it is what a byte takes longer for, to come or to be computed. */
+static const char *in_the_limit(const struct candidate *c, const struct predict_device *d)
+{
+	const struct figure *b = &c->work.beta;
+	double work = figure_known(&d->B) ? d->B.value : c->work.C.value / d->A.value;
+	double beta = figure_known(b) ? b->value : d->by_ratio ? d->own.beta : figure_known(&d->B) ? d->beta : NAN;
+	double L = d->by_ratio ? d->own.L : d->L_alone ? d->L.value : NAN;
+
+	if ((d->by_ratio ? d->own.kind : d->kind) == LOGCA_INDEP)
+		return "computation";
+	if (d->by_ratio)
+		work = d->own.C / d->own.A;
+	if (isnan(beta) || (figure_bounded(b) && b->low < 1 - AS_GOOD_AS_LINEAR && b->high > 1 + AS_GOOD_AS_LINEAR))
+		return NULL;
+	if (fabs(beta - 1) >= AS_GOOD_AS_LINEAR)
+		return beta > 1 ? "computation" : "communication";
+	return isnan(work) || isnan(L) ? NULL : work > L ? "computation" : "communication";
 }
 
 /* ---- sentences ---- */
@@ -600,6 +621,7 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 					     .elsewhere = device->elsewhere,
 					     .ratio = device->by_ratio,
 					     .threshold = device->threshold,
+					     .in_the_limit = in_the_limit(d->candidate, device),
 					     .predicted = n > 0 };
 		if (n) {
 			o->p = p[i];

@@ -103,6 +103,7 @@ static void option_json(struct json *j, const struct candidate *c, const struct 
 	json_str(j, "pays", sizes_that_pay(o));
 	json_f64(j, "threshold", o->threshold > 0 ? o->threshold : NAN);
 	json_str(j, "bound", predict_bound_str(o->p.bound));
+	json_str(j, "limit_bound", o->in_the_limit);
 	json_str(j, "verdict", verdict_str(o->verdict));
 	json_f64(j, "gain_chance", advise_gain_chance(&o->p.speedup));
 	json_str(j, "text", o->text);
@@ -157,6 +158,11 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	json_str(j, "kind", candidate_kind_str(c->kind));
 	whole_figures(j, all, sizeof(all) / sizeof(*all));
 	sizes_json(j, c);
+	json_obj(j, "host");
+	whole_or_null(j, "t0", &c->work.t0);
+	whole_or_null(j, "C", &c->work.C);
+	whole_or_null(j, "beta", &c->work.beta);
+	json_end(j);
 	json_f64(j, "p50_ns", c->p50);
 	json_f64(j, "p90_ns", c->p90);
 	json_f64(j, "p99_ns", c->p99);
@@ -267,6 +273,9 @@ const char advise_schema[] =
 		CANDIDATE_FIGURES) ",\"sizes\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 				   "\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" NUM
 				   ",\"share\":" NUM ",\"host_ns\":" NUM "}}},"
+				   "\"host\":{\"type\":\"object\",\"additionalProperties\":false,"
+				   "\"required\":[\"t0\",\"C\",\"beta\"],\"properties\":{\"t0\":" V ",\"C\":" V
+				   ",\"beta\":" V "}},"
 				   "\"p50_ns\":" NUM ",\"p90_ns\":" NUM ",\"p99_ns\":" NUM ",\"limit_thread\":" NUM
 				   ",\"limit_process\":" NUM ",\"limit_recorded\":" NUM ",\"failed_share\":" NUM
 				   ",\"page_faults_per_call\":" NUM ",\"page_fault_share\":" NUM
@@ -282,6 +291,7 @@ const char advise_schema[] =
 				   ",\"queue_p99_ns\":" V ",\"partly\":" PARTLY(
 					   OPTION_FIGURES) ",\"threshold\":" NUM
 							   ",\"bound\":{\"enum\":[\"overhead\",\"latency\",\"bandwidth\",\"computation\",\"amdahl\",\"queue\"]},"
+							   "\"limit_bound\":{\"enum\":[\"computation\",\"communication\",null]},"
 							   "\"verdict\":{\"enum\":[\"offload\",\"batch\",\"keep\",\"switch\",\"idle\",\"unknown\"]},"
 							   "\"gain_chance\":" NUM
 							   ",\"text\":{\"type\":\"string\"}}}}}}},"

@@ -48,6 +48,11 @@ static void write_count(char out[24], double v)
 	snprintf(out, 24, "%.23s", b.data ? b.data : "?");
 }
 
+static void write_exponent(char out[24], double v)
+{
+	snprintf(out, 24, "%.3g", v);
+}
+
 static void write_percent(char out[24], double v)
 {
 	snprintf(out, 24, "%.3g%%", 100 * v);
@@ -119,6 +124,30 @@ static void add_sizes(const struct candidate *c, const struct text_style *s, str
 		buf_addf(&line, "%s %.0f%%", line.len ? ", others" : "sizes of its calls: many, each few;", 100 * left);
 	buf_addstr(out, "    ");
 	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
+}
+
+/* t0 + C g^beta, as the calls' sizes and times have it. */
+static void add_host_curve(const struct candidate *c, const struct text_style *s, struct buf *out)
+{
+	const struct predict_work *w = &c->work;
+	char beta[24], text[24];
+	AUTO_BUF(line);
+
+	if (!figure_known(&w->C) || !figure_known(&w->beta))
+		return;
+	buf_addstr(&line, "a call of g bytes takes the host ");
+	if (w->t0.value > 0) {
+		advise_add_duration(&line, w->t0.value);
+		buf_addstr(&line, " + ");
+	}
+	advise_time(text, w->C.value);
+	buf_addstr(&line, text);
+	add_ends(&line, &w->C, text, advise_time);
+	write_exponent(beta, w->beta.value);
+	buf_addf(&line, " x g^%s", beta);
+	add_ends(&line, &w->beta, beta, write_exponent);
+	buf_addstr(out, "    ");
+	text_wrap(out, line.data, 4, 4, s->width);
 }
 
 static void add_limit(struct buf *line, const struct figure *share, const char *of)
@@ -219,6 +248,7 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		buf_addf(&line, ", %.0f%% of its stages' bytes stay inside", 100 * fmin(c->within, 1));
 	text_wrap(out, line.data ? line.data : "", 4, 4, s->width);
 	add_sizes(c, s, out);
+	add_host_curve(c, s, out);
 	add_limits(c, s, out);
 }
 
@@ -273,6 +303,8 @@ static void show_terms(const struct candidate *c, const struct advise_option *o,
 		advise_add_duration(&line, p->ns_per_call.value);
 		buf_addstr(&line, " a call there");
 	}
+	if (o->in_the_limit)
+		buf_addf(&line, "%sever larger calls bound by %s", line.len ? ", " : "", o->in_the_limit);
 	if (figure_known(&p->thread_speedup)) {
 		buf_addf(&line, "%s", line.len ? ", " : "");
 		add_gain(&line, &p->thread_speedup);
