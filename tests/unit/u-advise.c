@@ -350,6 +350,21 @@ TEST(taken_and_drifted)
 	assert_true(isnan(unknown.value) && isnan(unknown.low) && isnan(unknown.high));
 }
 
+/* Of calls of 45 ns that a probe makes 21 us long 4 in a hundred were switched away from: of the calls as they are one in
+ * ten thousand is. */
+TEST(switched_by_the_probe)
+{
+	static struct offload_item it;
+
+	it = (struct offload_item){ .calls = 150, .switched = 6 };
+	assert_true(unprobed_quantile(&it, .99, 21e3 / 45) < .96);
+	assert_true(unprobed_quantile(&it, .99999, 21e3 / 45) > .99);
+	assert_float_equal(unprobed_quantile(&it, 1, 21e3 / 45), 1, 1e-9);
+	assert_float_equal(unprobed_quantile(&it, .99, 1), .99, 1e-9); /* no longer than it is */
+	it.switched = 100;
+	assert_float_equal(unprobed_quantile(&it, .99, 10), .99, 1e-9); /* they wait by nature */
+}
+
 /* A probe that costs more than the call tells no more by recording longer, and is not said to. */
 TEST(calls_shorter_than_a_probe)
 {
@@ -455,6 +470,18 @@ TEST(limits_and_waiting)
 	assert_true(figure_known(&first(&m, "encode")->p.thread_speedup));
 	assert_float_equal(named(&m, "both")->wait_share.value, 4. / 7, 1e-9);
 	assert_true(isnan(named(&m, "never")->wait_share.value));
+	/* the switches of all its calls, or of a few probed ones: 1 % where its caller's are told as 60 */
+	for (int all = 0; all < 2; all++) {
+		candidates_release(&m.candidates);
+		advice_release(&m.advice);
+		f = &m.in.function[0];
+		free(f->size);
+		sizes(f, KB, 2e5, .5, 4 * KB, 2e5);
+		f->wait_share = .01;
+		f->wait_of_all = all;
+		judge(&m);
+		assert_float_equal(named(&m, "encode")->wait_share.value, all ? .01 : .6, 1e-9);
+	}
 	end(&m);
 }
 

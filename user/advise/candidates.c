@@ -553,8 +553,10 @@ static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 					   : without_recording(f->elapsed_share, in->taken);
 	}
 	c->wait_share = wait_beside(waits, scaled(share, in->cpu_per_s));
-	if (c->probed && !isnan(f->wait_share)) /* both times were taken of the same calls */
-		c->wait_share = FIGURE_EXACT(f->wait_share);
+	/* both times were taken of the same calls; few of them, or such as a probe made far longer, are no measure */
+	if (c->probed && !isnan(f->wait_share) && (f->wait_of_all || !figure_known(&c->wait_share)))
+		c->wait_share = f->wait_of_all ? FIGURE_EXACT(f->wait_share)
+					       : (struct figure){ f->wait_share, NAN, NAN };
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
 	if (c->probed && f->argument_in.value + f->argument_out.value > 0) {

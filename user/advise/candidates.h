@@ -56,7 +56,8 @@ struct advise_function {
 	struct figure timed;       /* the same, were what the probe takes beyond its measured price known */
 	struct figure beside;      /* ns that each call takes more, whatever its size: of the probe's price; value 0 */
 	double p50, p90, p99, scv, wait_share;
-	double shortest;             /* ns: shorter calls cannot be timed, one by one; NaN */
+	bool wait_of_all;            /* wait_share: of all calls, and no probe made them much longer */
+	double shortest;             /* ns: shorter calls cannot be timed, one by one; NaN: none was timed */
 	double failed_share;         /* of an offload's calls: the host does them again; NaN */
 	double faults_per_call;      /* of pages; NaN: not counted */
 	double fault_share;          /* of its calls' time, some; NaN */

@@ -16,6 +16,7 @@
 #include "util/path_name.h"
 
 #define QUANTILES 200 /* calls that stand for a distribution: half a per cent each */
+#define AS_LONG 2.    /* times: calls that a probe makes no longer than that are switched away from about as often */
 #define MOST_TAKEN .5 /* of the time by the recording: the rest tells no rate */
 
 static int sizes(const struct offload_item *it, double byte_ns, struct advise_function *f)
@@ -133,9 +134,9 @@ static double probes_part(const struct gathered *g)
 
 /* Elapsed time that so many calls stay below, less what a probe is thought to add; NaN: shorter than single calls can
  * be timed, or not told, as calls that were handed nothing are among them. */
-static double single_call(const struct offload_item *it, double q, double excess, double empty)
+static double single_call(const struct offload_item *it, double q, double excess, double empty, double longer)
 {
-	double ns = empty > 0 ? NAN : spread_quantile(&it->time, q);
+	double ns = empty > 0 ? NAN : spread_quantile(&it->time, unprobed_quantile(it, q, longer));
 
 	return ns > fmax(it->below_ns, excess) ? ns - excess : NAN;
 }
@@ -157,7 +158,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double calls = some * (isnan(it->estimate) ? it->low : it->estimate), scatter, cold = 0;
 	double known = some * (double)(it->calls - it->unknown_bytes);
 	struct figure excess = probe_excess(it, g->offload->cost.byte_ns);
-	double byte = cold_byte_ns(&g->offload->cost), few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
+	double longer, byte = cold_byte_ns(&g->offload->cost), few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
 	       taken = taken_inside(g), drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
@@ -182,11 +183,13 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	}
 	f->faults_per_call = offload_faults_per_call(g->offload, it);
 	f->fault_share = offload_fault_share(g->offload, it);
-	f->shortest = empty > 0 ? NAN : fmax(it->below_ns, excess.value);
-	f->p50 = single_call(it, .5, excess.value, empty);
-	f->p90 = single_call(it, .9, excess.value, empty);
-	f->p99 = single_call(it, .99, excess.value, empty);
+	f->shortest = empty > 0 || isnan(spread_quantile(&it->time, .5)) ? NAN : fmax(it->below_ns, excess.value);
+	longer = 1 + g->offload->cost.call_ns / fmax(f->ns_per_call.value, 1);
+	f->p50 = single_call(it, .5, excess.value, empty, longer);
+	f->p90 = single_call(it, .9, excess.value, empty, longer);
+	f->p99 = single_call(it, .99, excess.value, empty, longer);
 	f->wait_share = elapsed > 0 ? fmin(fmax(1 - all / elapsed, 0), 1) : NAN;
+	f->wait_of_all = it->low == it->high && longer < AS_LONG;
 	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, some * it->low),
 					  offload_calls_per_s(it, some * it->high) };
 	f->calls_from = "probes";

@@ -158,3 +158,13 @@ double speed_drift(const struct fmt_offload_cost *c)
 {
 	return c->hot_ns > 0 && c->hot_end_ns > 0 ? fmax(c->hot_end_ns / c->hot_ns, c->hot_ns / c->hot_end_ns) : 1;
 }
+
+double unprobed_quantile(const struct offload_item *it, double q, double longer)
+{
+	double switched = it->calls ? (double)it->switched / (double)it->calls : 0, others = 1 - switched;
+	double at = q * (others + switched / longer);
+
+	if (!(longer > 1) || 2 * switched > 1 || offload_waits(it))
+		return q;
+	return at <= others ? at : others + (at - others) * longer;
+}

@@ -54,6 +54,12 @@ void shares_by_calls(struct figure *share, struct figure *of_thread, struct figu
  */
 bool rate_by_both(struct figure *rate, struct figure by);
 /*
+ * Which quantile of its calls as probed is quantile q of them as they are: a probe makes a call `longer`, and other
+ * work takes the CPU from it so much more often; those calls are its longest. Where most calls are switched, they wait
+ * by nature, and q it is.
+ */
+double unprobed_quantile(const struct offload_item *it, double q, double longer);
+/*
  * By how much the machine's speed changed while it was recorded, as a factor of 1 or more: the price of a probe tells.
  * A device that was measured at another time ran at a speed as far off.
  */

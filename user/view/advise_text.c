@@ -215,7 +215,7 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		add_ends(&line, &c->ns_per_call, text, advise_time);
 		buf_addstr(&line, " a call");
 	}
-	if (c->p99 > 0) {
+	if (c->p99 > 0 || (c->probed && c->probed->shortest > 0)) {
 		add_quantile(&line, " (elapsed p50 ", c, c->p50);
 		add_quantile(&line, ", p90 ", c, c->p90);
 		add_quantile(&line, ", p99 ", c, c->p99);
