@@ -13,6 +13,7 @@
 
 #define FIGURE_WIDE 1e5    /* times from the lower end of an interval to the upper one: more says nothing */
 #define MOSTLY 0.5         /* more than half */
+#define LEAST_COUNTED 0.1  /* of a function, by segments: of less they know next to nothing */
 #define RUNS_KNOWN_VAR 0.1 /* of the log: below it (a factor of 1.37) runs are shown as known; by hand */
 
 struct maker {
@@ -552,7 +553,22 @@ static double verified_per_s(const struct counts_report *out, const struct segme
 	return speed < s->told_var ? s->part * all : s->told;
 }
 
-/* Segments count entries themselves; what they do not stand for is taken to be alike, within what it is of all. */
+/*
+ * Segments count entries themselves; what they do not stand for is taken to be alike, within what it is of all. Where
+ * the tree has most of a function elsewhere, that may be a guess from few samples: there are as many entries as were
+ * counted, by what segments are of all instructions the more, and at most by what the tree has of the function.
+ */
+static struct counts_figure counted_entries(double calls, double var, double part, double part_of_all)
+{
+	struct counts_figure f = counts_figure_of(calls / part, var + pow(1 - part, 2)), least, most;
+
+	if (part > MOSTLY || !(part_of_all > MOSTLY) || !(part > LEAST_COUNTED) || !counts_figure_known(&f))
+		return part > MOSTLY ? f : (struct counts_figure){ NAN, NAN, NAN };
+	least = counts_figure_of(calls, var);
+	most = counts_figure_of(calls / part, var);
+	return (struct counts_figure){ calls / part_of_all, least.low, most.high };
+}
+
 static void by_segments(const struct maker *m)
 {
 	const struct segment_shares *s = m->built->segments;
@@ -560,13 +576,11 @@ static void by_segments(const struct maker *m)
 	double var = NAN, per_s = s->part > 0 ? verified_per_s(out, s, &var) : NAN;
 
 	for (size_t i = 0; i < m->r->funcs && s->calls; i++) {
-		double part = m->built->tree.group[i].by_segments;
 		struct counts_row *row = &out->row[m->row_of[i]];
-		struct counts_figure f =
-			counts_figure_of(s->calls[i] / part * per_s, s->calls_var[i] + var + pow(1 - part, 2));
+		struct counts_figure f = counted_entries(s->calls[i] * per_s, s->calls_var[i] + var,
+							 m->built->tree.group[i].by_segments, s->part);
 
-		if (!(part > MOSTLY) || !counts_figure_known(&f) ||
-		    (out->windows && relative_width(&row->second) <= relative_width(&f)))
+		if (!counts_figure_known(&f) || (out->windows && relative_width(&row->second) <= relative_width(&f)))
 			continue;
 		row->calls_counted = true;
 		set_entries(out, row, f);
