@@ -294,3 +294,17 @@ TEST(what_may_be_anything_is_unknown)
 	assert_true(counts_figure_known(&sure));
 	assert_false(counts_figure_known(&wide) || counts_figure_known(&none) || counts_figure_known(&open));
 }
+
+/* epoll_wait() of a server: entered in each turn, and by few samples seven times as long as its turns have it. */
+TEST(entries_that_segments_count)
+{
+	struct counts_figure f = counts_entries_counted(65e3, .04, .136, .7);
+
+	assert_float_equal(f.value, 65e3 / .7, 1);
+	assert_true(f.low < 65e3 && f.low > 40e3 && f.high > 65e3 / .136);
+	f = counts_entries_counted(65e3, .04, .9, .7); /* most of it is in them */
+	assert_float_equal(f.value, 65e3 / .9, 1);
+	assert_true(f.low > 45e3 && f.high < 120e3);
+	assert_true(isnan(counts_entries_counted(65e3, .04, .136, .3).value)); /* they stand for less than half */
+	assert_true(isnan(counts_entries_counted(65e3, .04, .01, .7).value));
+}

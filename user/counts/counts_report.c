@@ -553,12 +553,7 @@ static double verified_per_s(const struct counts_report *out, const struct segme
 	return speed < s->told_var ? s->part * all : s->told;
 }
 
-/*
- * Segments count entries themselves; what they do not stand for is taken to be alike, within what it is of all. Where
- * the tree has most of a function elsewhere, that may be a guess from few samples: there are as many entries as were
- * counted, by what segments are of all instructions the more, and at most by what the tree has of the function.
- */
-static struct counts_figure counted_entries(double calls, double var, double part, double part_of_all)
+struct counts_figure counts_entries_counted(double calls, double var, double part, double part_of_all)
 {
 	struct counts_figure f = counts_figure_of(calls / part, var + pow(1 - part, 2)), least, most;
 
@@ -577,8 +572,8 @@ static void by_segments(const struct maker *m)
 
 	for (size_t i = 0; i < m->r->funcs && s->calls; i++) {
 		struct counts_row *row = &out->row[m->row_of[i]];
-		struct counts_figure f = counted_entries(s->calls[i] * per_s, s->calls_var[i] + var,
-							 m->built->tree.group[i].by_segments, s->part);
+		struct counts_figure f = counts_entries_counted(s->calls[i] * per_s, s->calls_var[i] + var,
+								m->built->tree.group[i].by_segments, s->part);
 
 		if (!counts_figure_known(&f) || (out->windows && relative_width(&row->second) <= relative_width(&f)))
 			continue;
