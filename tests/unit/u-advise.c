@@ -350,8 +350,8 @@ TEST(taken_and_drifted)
 	assert_true(isnan(unknown.value) && isnan(unknown.low) && isnan(unknown.high));
 }
 
-/* Of calls of 45 ns that a probe makes 21 us long 4 in a hundred were switched away from: of the calls as they are one in
- * ten thousand is. */
+/* Of calls of 45 ns that a probe makes 21 us long 4 in a hundred were switched away from: of the calls as they are one
+ * in ten thousand is. */
 TEST(switched_by_the_probe)
 {
 	static struct offload_item it;

@@ -504,6 +504,15 @@ static struct figure rate_in_common(const struct advise_input *in, const struct 
 	return (struct figure){ value, value * exp(-narrowest), value * exp(narrowest) };
 }
 
+/* Both times were taken of the same calls; few of them, or such as a probe made far longer, are no measure. */
+static void wait_as_probed(struct candidate *c, const struct advise_function *f)
+{
+	if (c->probed && f->wait_of_all && !isnan(f->wait_share))
+		c->wait_share = FIGURE_EXACT(f->wait_share);
+	else if (c->probed && !figure_known(&c->wait_share))
+		c->wait_share.value = f->wait_share;
+}
+
 static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
@@ -553,10 +562,7 @@ static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 					   : without_recording(f->elapsed_share, in->taken);
 	}
 	c->wait_share = wait_beside(waits, scaled(share, in->cpu_per_s));
-	/* both times were taken of the same calls; few of them, or such as a probe made far longer, are no measure */
-	if (c->probed && !isnan(f->wait_share) && (f->wait_of_all || !figure_known(&c->wait_share)))
-		c->wait_share = f->wait_of_all ? FIGURE_EXACT(f->wait_share)
-					       : (struct figure){ f->wait_share, NAN, NAN };
+	wait_as_probed(c, f);
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
 	if (c->probed && f->argument_in.value + f->argument_out.value > 0) {

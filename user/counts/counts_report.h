@@ -106,8 +106,8 @@ void counts_report_release(struct counts_report *r);
  * Entries a second of a function by segments, which count them: `calls` in verified ones, and the variance of its log;
  * the part of the function's instructions, and of all, that such segments stand for. What they do not stand for is
  * taken to be alike, within what it is of all. Where the tree has most of the function elsewhere, that may be a guess
- * from few samples: there are as many as were counted, by the part of all the more, and at most by that of the function.
- * NaN: they tell too little.
+ * from few samples: there are as many as were counted, by the part of all the more, and at most by that of the
+ * function. NaN: they tell too little.
  */
 struct counts_figure counts_entries_counted(double calls, double var, double part, double part_of_all);
 
