@@ -41,9 +41,9 @@ struct advise_function {
 	double memory;           /* of the time, in other system calls below it: memory, locks, time */
 	double memory_most;
 	const char *memory_call;
-	const char *calls_back;  /* a function of another object that it calls back into; NULL */
-	bool inlined;            /* never seen as a call of its own */
-	bool system;             /* the kernel's, or a pseudo-function */
+	const char *calls_back; /* a function of another object that it calls back into; NULL */
+	bool inlined;           /* never seen as a call of its own */
+	bool system;            /* the kernel's, or a pseudo-function */
 	bool unnamed;
 	unsigned kinds;                    /* 1 << enum catalogue_kind that the name tells */
 	const struct operation *operation; /* the same, more closely; NULL: it tells nothing */

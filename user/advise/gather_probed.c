@@ -159,7 +159,7 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	double known = some * (double)(it->calls - it->unknown_bytes);
 	struct figure excess = probe_excess(it, g->offload->cost.byte_ns);
 	double longer, byte = cold_byte_ns(&g->offload->cost), few = isnan(each) ? 0 : calls_few_mean(it, !(empty > 0)),
-	       taken = taken_inside(g), drift = speed_drift(&g->offload->cost);
+		       taken = taken_inside(g), drift = speed_drift(&g->offload->cost);
 
 	each = isnan(each) ? all : each;
 	f->scv = squared_variation(&it->time);

@@ -21,7 +21,7 @@
 #define CHANCE_MOST 0.995 /* of 35 recordings one was far outside: more was not seen to hold; by hand */
 #define ENDS_SCALE 0.4    /* of Student's t of two degrees of freedom, in standard deviations that 90 % says: below */
 #define AS_GOOD_AS_LINEAR 0.05 /* beta nearer to 1: LogCA's own word for it (../model/LOGCA.md) */
-#define NO_END 0.05       /* of the value: so low an end stands for none */
+#define NO_END 0.05            /* of the value: so low an end stands for none */
 
 const char *verdict_str(enum advise_verdict v)
 {

@@ -24,8 +24,9 @@ struct advise_option {
 	bool ratio;              /* its times are known only beside those of its own host */
 	bool predicted;          /* p holds figures */
 	struct predict_option p;
-	const char *in_the_limit; /* what holds ever larger calls back: "computation", "communication"; NULL: not known */
-	double threshold; /* bytes, the one shipped with the device; NaN */
+	const char
+		*in_the_limit; /* what holds ever larger calls back: "computation", "communication"; NULL: not known */
+	double threshold;      /* bytes, the one shipped with the device; NaN */
 	enum advise_verdict verdict;
 	char text[400];
 };

@@ -70,7 +70,9 @@ static const struct {
 /* What stands behind the work's name: such a call begins, ends or asks, and none of the work is done in it. */
 static bool only_prepares(const char *behind)
 {
-	static const char *const all[] = { "init", "reset", "bound", "begin", "params", "copy", "dictionary", "combine" };
+	static const char *const all[] = {
+		"init", "reset", "bound", "begin", "params", "copy", "dictionary", "combine"
+	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		if (strcasestr(behind, all[i]))
