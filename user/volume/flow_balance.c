@@ -62,7 +62,7 @@ static void turn(const struct net *t, double *restrict p, const double *restrict
 	}
 }
 
-static void sum_flow(const struct net *t, const double *restrict v)
+static void sum_direction(const struct net *t, const double *restrict v)
 {
 	double *restrict in = t->in, *restrict out = t->out;
 
@@ -227,7 +227,7 @@ static void descend(struct flow_balance_work *w, bool release)
 	const struct net *f = &w->free;
 	double rz = 0, first;
 
-	sum_flow(&w->all, w->x);
+	sum_direction(&w->all, w->x);
 	sums_gradient(&w->all, w->x, w->q);
 	for (uint32_t e = 0; e < s->edges; e++) {
 		/* the residual stands where the gradient stood */
