@@ -22,8 +22,9 @@
 #define UPROBE_MULTI_RETURN 1u /* newer than the headers of Debian 12 */
 #define PLACES_MOST 65536      /* of one link, in memory that both processes see; more are planted directly; by hand */
 #define FDS_MOST 253           /* of one message: SCM_MAX_FD */
+#define TAKEN_MOST 16384       /* to be closed at once; by hand */
 
-enum planter_op { PLANT_MULTI, PLANT_PERF, PLANT_CLOSE };
+enum planter_op { PLANT_MULTI, PLANT_PERF, PLANT_TAKE, PLANT_CLOSE };
 
 struct planter_request {
 	enum planter_op op;
@@ -160,8 +161,25 @@ static bool receive_with(int sock, void *data, size_t size, int *fds, unsigned *
 
 /* ---- the planter ---- */
 
+/* What is to be closed, when the recorder has closed its own: these are the last references. If it ends before it says
+ * so, they go with this process, which is not to be killed. */
+struct planter_taken {
+	int fds[TAKEN_MOST];
+	unsigned cnt;
+};
+
+static void planter_take(struct planter_taken *t, const int *fds, unsigned cnt)
+{
+	if (cnt > TAKEN_MOST - t->cnt) {
+		close_together(t->fds, t->cnt);
+		t->cnt = 0;
+	}
+	memcpy(t->fds + t->cnt, fds, cnt * sizeof(*fds));
+	t->cnt += cnt;
+}
+
 /* One request: what it makes is handed over, and none of it stays here. */
-static bool planter_serve(int sock, const struct places *places)
+static bool planter_serve(int sock, const struct places *places, struct planter_taken *taken)
 {
 	struct planter_request q;
 	struct planter_reply a = { 0 };
@@ -172,6 +190,10 @@ static bool planter_serve(int sock, const struct places *places)
 
 	if (!receive_with(sock, &q, sizeof(q), fds, &cnt))
 		return false;
+	if (q.op == PLANT_TAKE) {
+		planter_take(taken, fds, cnt);
+		return true;
+	}
 	p = (struct planter_places){ .prog = cnt > 0 ? fds[0] : -1,
 				     .file = cnt > 1 ? fds[1] : -1,
 				     .attach_type = q.attach_type,
@@ -190,11 +212,10 @@ static bool planter_serve(int sock, const struct places *places)
 		made_cnt = a.err ? 0 : 2;
 		break;
 	case PLANT_CLOSE:
-		/* The recorder has closed its own when it says so, or has ended: these are the last. */
-		receive_with(sock, &q, sizeof(q), made, &(unsigned){ 0 });
-		close_together(fds, cnt);
-		cnt = 0;
+		close_together(taken->fds, taken->cnt);
+		taken->cnt = 0;
 		break;
+	case PLANT_TAKE: break;
 	}
 	while (cnt)
 		close(fds[--cnt]);
@@ -208,6 +229,7 @@ static bool planter_serve(int sock, const struct places *places)
 
 static void planter_run(int sock, const struct places *places)
 {
+	static struct planter_taken taken;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	sigset_t all;
 
@@ -223,7 +245,7 @@ static void planter_run(int sock, const struct places *places)
 	/* Nothing of the recorder's lives on through this process. */
 	if (dup2(sock, 3) != 3 || close_range(4, ~0u, 0) || chdir("/"))
 		_exit(1);
-	while (planter_serve(3, places))
+	while (planter_serve(3, places, &taken))
 		;
 	_exit(0);
 }
@@ -345,20 +367,26 @@ int planter_perf(const struct planter_places *p, unsigned i, unsigned perf_type,
 	return err;
 }
 
-/* Those of one message. */
-static void close_some(const int *fds, unsigned cnt)
+void planter_close(const int *fds, unsigned cnt)
 {
-	const struct planter_request q = { .op = PLANT_CLOSE };
+	struct planter_request q = { .op = PLANT_TAKE };
 	struct planter_reply a;
 	int none[FDS_MOST];
-	unsigned n = 0;
-	bool handed;
+	unsigned handed = 0, n;
 
+	if (!cnt)
+		return;
 	pthread_mutex_lock(&lock);
-	handed = planter.pid && send_with(planter.sock, &q, sizeof(q), fds, cnt);
+	while (planter.pid && handed < cnt) {
+		n = cnt - handed < FDS_MOST ? cnt - handed : FDS_MOST;
+		if (!send_with(planter.sock, &q, sizeof(q), fds + handed, n))
+			break;
+		handed += n;
+	}
+	for (unsigned i = 0; i < handed; i++)
+		close(fds[i]);
+	q.op = PLANT_CLOSE;
 	if (handed) {
-		for (unsigned i = 0; i < cnt; i++)
-			close(fds[i]);
 		if (send_with(planter.sock, &q, sizeof(q), NULL, 0) &&
 		    receive_with(planter.sock, &a, sizeof(a), none, &n))
 			took_ns = planter.ended_ns + a.cpu_ns;
@@ -366,14 +394,8 @@ static void close_some(const int *fds, unsigned cnt)
 			planter_gone();
 	}
 	pthread_mutex_unlock(&lock);
-	if (!handed)
-		close_together(fds, cnt);
-}
-
-void planter_close(const int *fds, unsigned cnt)
-{
-	for (unsigned at = 0; at < cnt; at += FDS_MOST)
-		close_some(fds + at, cnt - at < FDS_MOST ? cnt - at : FDS_MOST);
+	if (handed < cnt)
+		close_together(fds + handed, cnt - handed);
 }
 
 uint64_t planter_cpu_ns(void)
