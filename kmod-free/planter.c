@@ -235,6 +235,7 @@ static void planter_run(int sock, const struct places *places)
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	sock = fcntl(sock, F_DUPFD, 3); /* it may be one of those that follow */
 	setsid();
 	prctl(PR_SET_NAME, "accperf-plant");
 	for (int fd = 0; fd < 3; fd++)
@@ -279,6 +280,7 @@ static void planter_gone(void)
 {
 	if (!planter.pid)
 		return;
+	shutdown(planter.sock, SHUT_RDWR); /* a forked child of the recorder's may have it, too */
 	close(planter.sock);
 	while (waitpid(planter.pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -303,8 +305,11 @@ static bool planter_ask(const struct planter_request *q, const int *fds, unsigne
 	}
 	took_ns = planter.ended_ns + a->cpu_ns;
 	memcpy(made, got, (n < 2 ? n : 2) * sizeof(*made));
-	if (a->err >= 0 && n < (q->op == PLANT_CLOSE ? 0u : q->op == PLANT_PERF ? 2u : 1u))
+	if (a->err >= 0 && n < (q->op == PLANT_PERF ? 2u : 1u)) {
 		a->err = -EMFILE; /* no room for them here */
+		while (n)
+			close(got[--n]);
+	}
 	return true;
 }
 
