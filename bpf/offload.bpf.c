@@ -133,33 +133,6 @@ static __always_inline __u32 whoami(__u32 *tid)
 
 #include "call_sizes.bpf.h"
 
-/* 1 where v is more than `most`, both below 2^63. */
-#define ABOVE(v, most) (((most) - (v)) >> 63)
-
-/* Bits of v: without a branch, which the verifier would follow both ways at each. */
-static __always_inline __u8 bin_of(__u64 v)
-{
-	__u64 top = v >> 63, b = 0, step;
-
-	v >>= top;
-	step = ABOVE(v, 0xffffffffull) << 5;
-	b += step;
-	v >>= step;
-	step = ABOVE(v, 0xffffull) << 4;
-	b += step;
-	v >>= step;
-	step = ABOVE(v, 0xffull) << 3;
-	b += step;
-	v >>= step;
-	step = ABOVE(v, 0xfull) << 2;
-	b += step;
-	v >>= step;
-	step = ABOVE(v, 3ull) << 1;
-	b += step;
-	v >>= step;
-	return top + b + v - ABOVE(v, 2ull);
-}
-
 /* CPU time of the current thread but for a constant: what was accounted, and the time since. The
  * scheduler's clock and ours differ by a constant that falls out of a difference. */
 static __always_inline __u64 cpu_clock(struct task_struct___off *t, __u64 now)
@@ -293,6 +266,13 @@ static __always_inline struct probe_thread *thread_of(__u32 tid)
 		count(PC_MAP_FULL);
 	return t;
 }
+
+_Static_assert(__builtin_offsetof(struct probe_spec, items) == 2 * sizeof(struct probe_expr) &&
+		       __builtin_offsetof(struct probe_slot, items) == __builtin_offsetof(struct probe_slot, in) + 16 &&
+		       __builtin_offsetof(struct probe_slot, out_at) ==
+			       __builtin_offsetof(struct probe_slot, in_at) + 8 &&
+		       WO_IN << 1 == WO_OUT && WO_IN << 2 == WO_ITEMS,
+	       "one after the other, for tell_one()");
 
 struct telling {
 	const struct probe_args *args;
@@ -601,10 +581,10 @@ static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u6
 		bytes = s->out;
 	key.pid = pid;
 	key.probe = s->probe;
-	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? bin_of(bytes) : PROBE_BIN_UNKNOWN;
+	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? probe_bin_of(bytes) : PROBE_BIN_UNKNOWN;
 	key.time_bin = s->flags & WO_UNTIMED           ? PROBE_BIN_UNKNOWN
 		       : s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED
-						       : bin_of(ns);
+						       : probe_bin_of(ns);
 	h = bpf_map_lookup_elem(&hists, &key);
 	if (!h) {
 		bpf_map_update_elem(&hists, &key, &no_hist, BPF_NOEXIST);

@@ -151,6 +151,20 @@ struct probe_total {
 #define PROBE_BIN_UNKNOWN 255  /* of bytes */
 #define PROBE_BIN_SWITCHED 254 /* of time: a context switch inside */
 
+/* Bits of v: the bin of a size or a time. Without a branch, which the verifier would follow both ways at each step. */
+static inline __u8 probe_bin_of(__u64 v)
+{
+	__u64 top = v >> 63, bits = top, step;
+
+	v >>= top;
+	for (unsigned half = 32; half > 1; half /= 2) {
+		step = (((1ull << half) - 1 - v) >> 63) * half; /* half, where v has more bits than that */
+		bits += step;
+		v >>= step;
+	}
+	return (__u8)(bits + v - (v >> 1 & v)); /* of 3 two */
+}
+
 struct probe_activity {
 	__u64 hits, calls;
 };

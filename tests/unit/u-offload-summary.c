@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "model/fit.h"
+#include "probe.h"
 #include "offload/operation.h"
 #include "offload/points.h"
 #include "offload/summary.h"
@@ -505,4 +506,17 @@ TEST(test_operations)
 	assert_null(operation_of("own", "encode"));
 	for (size_t i = 0; i < sizeof(prepare) / sizeof(*prepare); i++)
 		assert_null(operation_of(NULL, prepare[i]));
+}
+
+/* Around each power of two, and what lies between: the bin is how many bits there are. */
+TEST(bins_are_bits)
+{
+	assert_int_equal(probe_bin_of(0), 0);
+	for (unsigned bits = 1; bits <= 64; bits++) {
+		uint64_t least = 1ull << (bits - 1);
+
+		assert_int_equal(probe_bin_of(least), bits);
+		assert_int_equal(probe_bin_of(least + least / 2), bits);
+		assert_int_equal(probe_bin_of(least + (least - 1)), bits);
+	}
 }
