@@ -7,18 +7,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "kmod-free/planter.h"
 #include "kmod-free/uprobe_self.h"
-#include "unit.h"
+#include "unit/paused.h"
+#include "unit/unit.h"
 #include "util/clock.h"
 
 #define PLACES 48            /* of one link */
 #define ROUNDS 24            /* with a planting process that was killed: without the planter every third left some */
 #define UPROBE_MULTI_TYPE 48 /* BPF_TRACE_UPROBE_MULTI, newer than the headers of Debian 12 */
+#define EVENTS 4             /* perf uprobes, each of one place */
 #define GONE_NS 20000000000ull
 
 #if defined(__x86_64__)
@@ -34,19 +35,6 @@ static const struct bpf_insn nothing[] = {
 	{ .code = BPF_JMP | BPF_EXIT },
 };
 
-static pid_t sleeper(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
-}
-
 static void ended(pid_t pid)
 {
 	kill(pid, SIGKILL);
@@ -54,9 +42,9 @@ static void ended(pid_t pid)
 		;
 }
 
-static int prog_new(void)
+static int prog_new(unsigned attach_type)
 {
-	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = UPROBE_MULTI_TYPE);
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = attach_type);
 
 	return bpf_prog_load(BPF_PROG_TYPE_KPROBE, "nothing", "GPL", nothing, 2, &o);
 }
@@ -118,18 +106,20 @@ static void end(struct plan *t)
 	close(t->p.file);
 }
 
-static void begin(struct plan *t)
+static void begin(struct plan *t, unsigned attach_type)
 {
 	char path[64];
-	int prog = prog_new(), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
+	int prog = prog_new(attach_type), file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd;
 
 	if (prog < 0 || !self_marker())
 		skip(); /* no rights, or an architecture of which nothing is planted here */
-	t->target = sleeper();
+	t->target = paused_child();
 	t->p = places(prog, file, t->target, t->offsets, t->cookies);
 	snprintf(path, sizeof(path), "/proc/%d/mem", t->target);
 	t->mem = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(t->mem >= 0);
+	if (!attach_type)
+		return;
 	fd = planter_multi(&t->p);
 	if (fd < 0) { /* before Linux 6.6 */
 		end(t);
@@ -143,7 +133,7 @@ TEST(what_is_planted_is_removed)
 	struct plan t;
 	int fd;
 
-	begin(&t);
+	begin(&t, UPROBE_MULTI_TYPE);
 	planter_begin();
 	fd = planter_multi(&t.p);
 	assert_true(fd >= 0);
@@ -155,7 +145,7 @@ TEST(what_is_planted_is_removed)
 	t.p.prog = t.p.file;
 	assert_true(planter_multi(&t.p) < 0);
 	planter_end();
-	t.p.prog = prog_new();
+	t.p.prog = prog_new(UPROBE_MULTI_TYPE);
 	/* without a process of its own it works, too */
 	fd = planter_multi(&t.p);
 	assert_true(fd >= 0);
@@ -164,32 +154,65 @@ TEST(what_is_planted_is_removed)
 	end(&t);
 }
 
-TEST(nothing_stays_of_who_is_killed_at_it)
+/* Links to all places, or events of some, one after the other. */
+static void plant_and_remove(const struct plan *t, unsigned perf_type)
 {
-	struct plan t;
+	int fds[2 * EVENTS], cnt = 0;
+
+	if (!perf_type)
+		fds[cnt++] = planter_multi(&t->p);
+	for (unsigned i = 0; perf_type && i < EVENTS; i++, cnt += 2)
+		if (planter_perf(&t->p, i, perf_type, fds + cnt))
+			_exit(1);
+	if (fds[0] < 0)
+		_exit(1);
+	planter_close(fds, (unsigned)cnt);
+}
+
+static unsigned left_by_killed(struct plan *t, unsigned perf_type)
+{
 	unsigned left = 0;
 
-	begin(&t);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		pid_t pid = fork();
 
 		if (!pid) {
 			planter_begin();
-			for (;;) {
-				int fd = planter_multi(&t.p);
-
-				if (fd < 0)
-					_exit(1);
-				planter_close(&fd, 1);
-			}
+			for (;;)
+				plant_and_remove(t, perf_type);
 		}
-		while (!changed(t.mem) && !waitpid(pid, NULL, WNOHANG))
-			usleep(100);
+		while (!changed(t->mem))
+			assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
 		/* in the midst of planting, or some time later */
 		usleep(i % 2 ? (unsigned)rand() % 20000 : 0);
 		ended(pid);
-		left += changed_at_last(t.mem) > 0;
+		left += changed_at_last(t->mem) > 0;
 	}
-	assert_int_equal(left, 0);
+	return left;
+}
+
+TEST(no_link_stays_of_who_is_killed_at_it)
+{
+	struct plan t;
+
+	begin(&t, UPROBE_MULTI_TYPE);
+	assert_int_equal(left_by_killed(&t, 0), 0);
+	end(&t);
+}
+
+TEST(no_event_stays_of_who_is_killed_at_it)
+{
+	FILE *f = fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	unsigned perf_type = 0;
+	struct plan t;
+
+	if (f && fscanf(f, "%u", &perf_type) != 1)
+		perf_type = 0;
+	if (f)
+		fclose(f);
+	if (!perf_type)
+		skip();
+	begin(&t, 0);
+	assert_int_equal(left_by_killed(&t, perf_type), 0);
 	end(&t);
 }

@@ -27,6 +27,7 @@
 
 #include "kmod-free/uprobe.h"
 #include "offload/session.h"
+#include "unit/paused.h"
 #include "unit/unit.h"
 #include "util/clock.h"
 #include "util/map.h"
@@ -303,19 +304,6 @@ TEST(programs_are_loaded_with_little_work)
 	uprobe_free(u);
 	if (!seen)
 		skip();
-}
-
-static pid_t paused_child(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		for (;;)
-			pause();
-	}
-	assert_true(pid > 0);
-	return pid;
 }
 
 static double seconds_to_disarm(struct uprobe *u, int lib)
