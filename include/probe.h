@@ -3,7 +3,7 @@
  * One probe-able function of an offload API: what BPF must know to turn its entry and return into
  * one call with bytes, and what travels back. Fixed widths: shared by bpf/offload.bpf.c,
  * kmod-free/uprobe.c and user/offload. The table of APIs is user/offload/api.c, nowhere else. Included by bpf,
- * kmod-free and offload.
+ * kmod-free, offload and tests.
  *
  * To add a way of finding bytes: append to enum probe_op, evaluate it in bpf/offload.bpf.c
  * (expr_entry, expr_return), give it a spelling in user/offload/spec.c if users may write it.
