@@ -45,4 +45,5 @@ began=$(date +%s%3N); kill -TERM $daemon; wait $daemon; status=$?; took=$(($(dat
 check "SIGTERM ends it in order" test $status = 0
 check "soon (it took $took ms)" test $took -le 6000
 exec 9>&-; wait $boxes
-check "no container was ended but by whose it is" grep -qx 'lost 0' boxes
+none_lost() { grep -qx 'lost 0' boxes || { grep -v -e ready -e replaced boxes; return 1; }; }
+check "no container was ended but by whose it is" none_lost

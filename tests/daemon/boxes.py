@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Many containers, as control groups tell them: `boxes.py GROUP COUNT COMM`. Each line on stdin replaces so many of them by
 new ones; the end of stdin ends all. Says `ready` when they are there, and how many were lost."""
-import ctypes, os, signal, sys
+import ctypes, os, signal, sys, time
 
 group, count, comm = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -26,6 +26,18 @@ def begin():
     boxes[pid] = folder
 
 
+def remove(folder):
+    """A group is busy until the kernel has done with who ended in it: on a busy machine for some time."""
+    until = time.monotonic() + 60
+    while True:
+        try:
+            return os.rmdir(folder)
+        except OSError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.001)
+
+
 def end(pid):
     global lost
     folder = boxes.pop(pid)
@@ -34,11 +46,7 @@ def end(pid):
     else:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-    for _ in range(1000):
-        try:
-            return os.rmdir(folder)
-        except OSError:
-            pass
+    remove(folder)
 
 
 os.mkdir(group)
@@ -54,5 +62,5 @@ try:
 finally:
     for pid in list(boxes):
         end(pid)
-    os.rmdir(group)
+    remove(group)
 print(f"lost {lost}", flush=True)
