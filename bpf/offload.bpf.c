@@ -831,6 +831,21 @@ int offload_session(regs_t *ctx)
 	return HELD(on_session(ctx));
 }
 
+static __always_inline int is_return(void)
+{
+	__u32 is = session_is_return();
+
+	barrier_var(is); /* the kernel wants to see that it is 0 or 1 */
+	return is & 1;
+}
+
+/* Kernels without sessions refuse this one, too, which is verified in no time. */
+SEC("uprobe")
+int session_known(regs_t *ctx)
+{
+	return HELD(is_return());
+}
+
 SEC("uprobe")
 int offload_entry(regs_t *ctx)
 {

@@ -27,9 +27,6 @@
 #include "util/clock.h"
 #include "util/grow.h"
 
-/* Newer than the headers of Debian 12. */
-#define ATTACH_UPROBE_SESSION 57
-
 const char *uprobe_mode_name(enum uprobe_mode m)
 {
 	switch (m) {
@@ -131,6 +128,7 @@ static int add_links(struct uprobe *u, struct link_group *g, struct attachment a
 static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 {
 	const struct offload_bpf *s = u->skel;
+	const struct bpf_program *entry = s->progs.offload_entry;
 	struct uprobe_places exits = { l->exit_offsets, l->exit_cookies, l->exits };
 	struct uprobe_places plain = { l->offsets + l->without, l->cookies + l->without, l->cnt - l->without };
 	struct uprobe_places without = { l->offsets, g->returns ? l->cookies : l->alone, l->without };
@@ -151,10 +149,11 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 		r = add_links(u, g,
 			      (struct attachment){ s->progs.offload_return, ATTACH_UPROBE_MULTI, l->fd, without,
 						   true });
+	if (!r && session && without.cnt)
+		r = uprobe_session_program(u, &entry);
 	if (!r)
 		r = add_links(u, g,
-			      (struct attachment){ session ? s->progs.offload_session : s->progs.offload_entry,
-						   session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, l->fd,
+			      (struct attachment){ entry, session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, l->fd,
 						   without, false });
 	if (!r)
 		r = add_links(u, g,
@@ -526,16 +525,10 @@ void uprobe_pause(struct uprobe *u, int library, uint64_t *when)
 
 int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned count, uint32_t *first, struct err *e)
 {
-	struct bpf_program *submit = bpf_program__autoload(u->skel->progs.offload_uring_submit)
-					     ? u->skel->progs.offload_uring_submit
-					     : u->skel->progs.offload_uring_submit_sqe;
+	struct bpf_program *submit, *complete;
 
-	if (!bpf_program__autoload(submit))
-		return err_set(
-			e, -ENODEV,
-			access("/sys/kernel/tracing/events", R_OK) && access("/sys/kernel/debug/tracing/events", R_OK)
-				? "io_uring cannot be watched: its tracepoints are found by tracefs, which cannot be read here; mount it (sudo mount -t tracefs tracefs /sys/kernel/tracing)"
-				: "io_uring cannot be watched: this kernel has no io_uring tracepoints");
+	if (!uprobe_uring_programs(u, &submit, &complete, e))
+		return e->code;
 	pthread_mutex_lock(&u->lock);
 	*first = take_probes(u, count);
 	pthread_mutex_unlock(&u->lock);
@@ -545,7 +538,7 @@ int uprobe_uring(struct uprobe *u, const struct uprobe_uring *ops, unsigned coun
 		if (ops[i].opcode < URING_OPS)
 			u->skel->bss->uring_ops[ops[i].opcode] = (*first + i) | ops[i].direction;
 	u->skel->bss->uring_everybody = u->opts.system_wide;
-	u->uring_links[0] = bpf_program__attach(u->skel->progs.offload_uring_complete);
+	u->uring_links[0] = bpf_program__attach(complete);
 	if (u->uring_links[0])
 		u->uring_links[1] = bpf_program__attach(submit);
 	if (!u->uring_links[1])
@@ -576,70 +569,6 @@ static unsigned perf_uprobe_type(void)
 	return type;
 }
 
-/* io_uring's submission was called another name before Linux 6.3. */
-static bool has_uring(const char *tracepoint)
-{
-	char path[128];
-
-	snprintf(path, sizeof(path), "/sys/kernel/tracing/events/io_uring/%s/id", tracepoint);
-	if (!access(path, R_OK))
-		return true;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/tracing/events/io_uring/%s/id", tracepoint);
-	return !access(path, R_OK);
-}
-
-static int uprobe_load(struct uprobe *u, enum uprobe_mode mode, struct err *e)
-{
-	struct offload_bpf *s = offload_bpf__open_opts(kernel_btf_options());
-	struct pid_namespace own = targets_pid_namespace();
-	bool now, before;
-	int r;
-
-	if (!s)
-		return err_set(e, -errno, "cannot open the offload programs: %s", strerror(errno));
-	u->skel = s;
-	u->mode = mode;
-	bpf_program__set_autoload(s->progs.offload_session, mode == UPROBE_SESSION);
-	bpf_program__set_autoload(s->progs.offload_return, mode != UPROBE_SESSION);
-	/* Verifying them takes time. */
-	bpf_program__set_autoload(s->progs.offload_alg_enter, u->opts.alg);
-	bpf_program__set_autoload(s->progs.offload_alg_exit, u->opts.alg);
-	now = has_uring("io_uring_submit_req");
-	bpf_program__set_autoload(s->progs.offload_uring_submit, now);
-	before = !now && has_uring("io_uring_submit_sqe");
-	bpf_program__set_autoload(s->progs.offload_uring_submit_sqe, before);
-	bpf_program__set_autoload(s->progs.offload_uring_complete, now || before);
-	if (mode == UPROBE_SESSION)
-		bpf_program__set_expected_attach_type(s->progs.offload_session,
-						      (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
-	if (mode != UPROBE_PERF)
-		bpf_program__set_expected_attach_type(s->progs.offload_entry,
-						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	if (mode != UPROBE_PERF)
-		bpf_program__set_expected_attach_type(s->progs.offload_left, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	if (mode == UPROBE_MULTI)
-		bpf_program__set_expected_attach_type(s->progs.offload_return,
-						      (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
-	if (u->opts.ring_bytes)
-		bpf_map__set_max_entries(s->maps.ring, u->opts.ring_bytes);
-	s->rodata->pidns_dev = own.dev;
-	s->rodata->pidns_ino = own.ino;
-	s->bss->filter_pids = 0;
-	s->bss->lent = targets_lent();
-	s->data->limit_per_window = u->opts.records_per_second / 10;
-	r = kernel_btf_load(s->skeleton);
-	if (r == -EPERM)
-		return err_set(e, r, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON");
-	if (r)
-		return err_set(e, r, "the kernel refused the offload programs (%s): %s", uprobe_mode_name(mode),
-			       strerror(-r));
-	u->exit_link = bpf_program__attach(s->progs.offload_exit);
-	if (!u->exit_link)
-		return err_set(e, -errno, "cannot watch for ending threads: %s", strerror(errno));
-	r = uprobe_read_open(u, e);
-	return r ? r : uprobe_measure(u, e);
-}
-
 static void unload(struct uprobe *u)
 {
 	uprobe_disarm_all(u);
@@ -658,6 +587,10 @@ static void unload(struct uprobe *u)
 		u->uring_links[i] = NULL;
 	}
 	uprobe_read_close(u);
+	for (int i = 0; i < UPROBE_LATER; i++) {
+		offload_bpf__destroy(u->later[i]);
+		u->later[i] = NULL;
+	}
 	offload_bpf__destroy(u->skel);
 	u->skel = NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The insides of the probing engine, shared by uprobe.c (libraries, links), uprobe_read.c (what they leave),
- * uprobe_cost.c and uprobe_alg.c (AF_ALG). Included by these only.
+ * The insides of the probing engine, shared by uprobe.c (libraries, links), uprobe_load.c (programs), uprobe_read.c
+ * (what they leave), uprobe_cost.c and uprobe_alg.c (AF_ALG). Included by these only.
  */
 #ifndef ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
 #define ACCPERF_KMOD_FREE_UPROBE_INTERNAL_H
@@ -12,6 +12,8 @@
 #include "kmod-free/uprobe_self.h"
 #include "control.h"
 #include "offload.skel.h"
+
+#define ATTACH_UPROBE_SESSION 57 /* newer than the headers of Debian 12 */
 
 struct link_group {
 	int pid;      /* 0: every process */
@@ -38,8 +40,12 @@ struct library {
 	bool ended;  /* its place may be taken */
 };
 
+/* Programs that few recordings need. */
+enum uprobe_later { UPROBE_LATER_SESSION, UPROBE_LATER_URING, UPROBE_LATER };
+
 struct uprobe {
 	struct offload_bpf *skel;
+	struct offload_bpf *later[UPROBE_LATER]; /* of the same maps; NULL: not needed so far */
 	enum uprobe_mode mode;
 	struct uprobe_opts opts;
 	struct uprobe_cost cost;
@@ -58,6 +64,12 @@ struct uprobe {
 	pthread_mutex_t lock;
 };
 
+/* uprobe_load.c: what each recording needs; 0, or -errno with a sentence. */
+int uprobe_load(struct uprobe *u, enum uprobe_mode mode, struct err *e);
+/* What few need, loaded by the first call; -errno. Lock held. */
+int uprobe_session_program(struct uprobe *u, const struct bpf_program **prog);
+/* False with a sentence. */
+bool uprobe_uring_programs(struct uprobe *u, struct bpf_program **submit, struct bpf_program **complete, struct err *e);
 /* uprobe_read.c: its ring and its counters, once the programs are loaded; 0, or -errno with a sentence. */
 int uprobe_read_open(struct uprobe *u, struct err *e);
 void uprobe_read_close(struct uprobe *u);
