@@ -86,11 +86,17 @@ check "of several together" gets 200 "/pprof?service=hot&from=-1h" "$with"
 check "which are more than the last" bash -c 'gzip -dc body | grep -aq spin_hot'
 untold() { gets 422 "/flow?service=hot&from=now-2h&to=now" "$with" && grep -q 'holds no memory accesses' body; }
 check "what profiles do not tell is said" untold
+check "without a path of this machine" bash -c '! grep -aqF "$1" body' _ "$TMP"
 check "the flow of a time" served "/flow?service=kept&from=now-2h&to=now" '.schema == "accperf.flow/1"'
 check "what to offload" served "/advise?service=hot&from=-1h" '.schema == "accperf.advise/1"'
 # the first may have lasted for less than a second: it began before the next full one, the third behind it
 first=$(($(stat -c %Y store/hot/*.000001) + 1))
 check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1"'
+check "by names of profiles and no path" jq -e '.base == "base.data" or (.base | test("^[0-9]+T[0-9]+Z-[0-9]+[.][0-9]+$"))' body
+unpathed() { ! grep -aqF -e "$TMP" -e .answers body; }
+check "nor any other of this machine" unpathed
+served "/diff?service=hot&from=-1h&base_from=-1h&base_to=now" .base >/dev/null
+check "nor where several are put together" unpathed
 check "nothing is left of it" test -z "$(ls -A store/.answers)"
 check "a time without profiles is said" gets 404 "/flow?service=hot&from=2001-01-01T00:00:00Z&to=20010102T000000Z" "$with"
 unknown() { gets 404 "/flow?service=nobody" "$with" && grep -q 'there is no service of such a name; /profiles lists them' body; }

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "util/clean.h"
@@ -27,7 +28,7 @@ static void become_child(const struct child_opts *o, pid_t parent)
 	signal(SIGPIPE, SIG_DFL);
 	setpgid(0, 0); /* Ctrl-C is for the daemon */
 	prctl(PR_SET_PDEATHSIG, o->end_by);
-	if (getppid() != parent || null < 0)
+	if (getppid() != parent || null < 0 || (o->folder && fchdir(o->folder)))
 		_exit(127);
 	setrlimit(RLIMIT_DATA, &most);
 	if (o->file_size)
@@ -49,6 +50,18 @@ pid_t child_start(const struct child_opts *o, struct err *e)
 	if (!pid)
 		become_child(o, parent);
 	return pid > 0 ? pid : err_set(e, -errno, "no process can be started: %s", strerror(errno));
+}
+
+void child_kill(pid_t *pid, bool wait)
+{
+	int status;
+
+	if (*pid <= 0)
+		return;
+	kill(-*pid, SIGKILL);
+	if (wait)
+		waitpid(*pid, &status, 0);
+	*pid = 0;
 }
 
 void child_last_line(int fd, char *out, size_t size)

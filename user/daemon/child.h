@@ -3,6 +3,7 @@
 #ifndef ACCPERF_DAEMON_CHILD_H
 #define ACCPERF_DAEMON_CHILD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,7 @@
 struct child_opts {
 	const char *const *argv; /* ends with NULL */
 	int out, said;           /* its stdout and stderr; -1: nowhere */
+	int folder;              /* it runs there; 0: where we do */
 	int end_by;              /* the signal that it gets where the daemon is killed */
 	int nice;                /* how far it gives way to others */
 	uint64_t memory;         /* of data, at most; bytes */
@@ -22,6 +24,9 @@ struct child_opts {
 
 /* Its pid, or -errno. */
 pid_t child_start(const struct child_opts *o, struct err *e);
+/* Kills it and its helpers. wait: until it is gone, which takes long for one that gives way to others, where these want
+ * all CPUs; a daemon that ends leaves that to the kernel. */
+void child_kill(pid_t *pid, bool wait);
 /* The last line that it said, of a memfd that was its stderr. */
 void child_last_line(int fd, char *out, size_t size);
 

@@ -304,17 +304,13 @@ void pushes_look(struct daemon *d)
 
 void pushes_close(struct daemon *d)
 {
-	int status;
-
 	for (unsigned to = 0; to < PUSH_SERVERS; to++) {
 		struct push *p = &d->pushes.to[to];
 
 		if (!p->pid)
 			continue;
-		kill(-p->pid, SIGKILL);
-		waitpid(p->pid, &status, 0);
+		child_kill(&p->pid, !d->stopping);
 		close(p->said);
-		p->pid = 0;
 	}
 	spool_close(&d->pushes.figures);
 }

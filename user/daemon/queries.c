@@ -19,7 +19,9 @@
 #include "daemon/memory.h"
 #include "util/clock.h"
 
-#define FOLDER ".answers"          /* below the keeper's: profiles that are put together for an answer */
+/* Below the keeper's: what one answer is of, by names alone, and what is put together for it. Its children run there,
+ * so that no answer, and no error, names a path of this machine. */
+#define FOLDER ".answers"
 #define LONGEST_NS 120000000000ull /* two minutes for one answer, all its steps; its client waits for it */
 #define ANSWER_MOST (64u << 20)    /* bytes: it lies in memory until it is sent */
 #define KEPT_MOST (128u << 20)     /* bytes of all answers together: two of the largest */
@@ -28,7 +30,6 @@
 #define OPEN_FRESH_NS 10000000000ull  /* ten seconds: a profile that is being written says more by then */
 #define SAVED_MOST_S 60.0             /* of CPU time: what may be asked at once */
 #define ARGUMENTS (PROFILES_MOST + 8) /* of a child: its options, and NULL */
-#define PATH_LEN (PATH_MAX + 2 * NAME_MAX + 10)
 
 enum queries_step { STEP_MERGE, STEP_MERGE_BASE, STEP_VIEW, STEPS };
 
@@ -237,19 +238,17 @@ uint32_t queries_ask(struct daemon *d, uint32_t service, const struct query *que
 
 /* ---- the children */
 
-static void profile_path(const struct daemon *d, const struct asked_query *a, bool base, unsigned i, char out[PATH_LEN])
+/* In FOLDER: the i-th profile, or with PROFILES_MOST what stands for all. */
+static const char *profile_name(const struct asked_query *a, bool base, unsigned i)
 {
 	unsigned n = base ? a->base_count : a->of_count;
 
 	if (n > 1 && i == PROFILES_MOST)
-		snprintf(out, PATH_LEN, "%s/" FOLDER "/%s", d->keeper.path, merged_name[base]);
-	else
-		snprintf(out, PATH_LEN, "%s/%s/%s", d->keeper.path, a->service,
-			 (base ? a->base : a->of)[i == PROFILES_MOST ? 0 : i].name);
+		return merged_name[base];
+	return (base ? a->base : a->of)[i == PROFILES_MOST ? 0 : i].name;
 }
 
-static unsigned merge_arguments(const struct daemon *d, const struct asked_query *a, bool base, char (*paths)[PATH_LEN],
-				const char **argv)
+static unsigned merge_arguments(const struct asked_query *a, bool base, const char **argv)
 {
 	unsigned n = 0, count = base ? a->base_count : a->of_count;
 
@@ -257,17 +256,13 @@ static unsigned merge_arguments(const struct daemon *d, const struct asked_query
 	argv[n++] = "merge";
 	argv[n++] = "--force"; /* a service may have been upgraded in that time */
 	argv[n++] = "-o";
-	profile_path(d, a, base, PROFILES_MOST, paths[PROFILES_MOST]);
-	argv[n++] = paths[PROFILES_MOST];
-	for (unsigned i = 0; i < count; i++) {
-		profile_path(d, a, base, i, paths[i]);
-		argv[n++] = paths[i];
-	}
+	argv[n++] = profile_name(a, base, PROFILES_MOST);
+	for (unsigned i = 0; i < count; i++)
+		argv[n++] = profile_name(a, base, i);
 	return n;
 }
 
-static unsigned view_arguments(const struct daemon *d, const struct asked_query *a, char (*paths)[PATH_LEN],
-			       const char **argv)
+static unsigned view_arguments(const struct asked_query *a, const char **argv)
 {
 	static const char *const commands[QUERIES][4] = {
 		[QUERY_PAGE] = { "report", "--html", "-", "-i" },
@@ -281,25 +276,53 @@ static unsigned view_arguments(const struct daemon *d, const struct asked_query 
 	argv[n++] = "accperf";
 	for (unsigned i = 0; i < 4 && commands[a->kind][i]; i++)
 		argv[n++] = commands[a->kind][i];
-	if (a->kind == QUERY_DIFF) {
-		profile_path(d, a, true, PROFILES_MOST, paths[0]);
-		argv[n++] = paths[0];
-	}
-	profile_path(d, a, false, PROFILES_MOST, paths[1]);
-	argv[n++] = paths[1];
+	if (a->kind == QUERY_DIFF)
+		argv[n++] = profile_name(a, true, PROFILES_MOST);
+	argv[n++] = profile_name(a, false, PROFILES_MOST);
 	return n;
+}
+
+/* Of the answer before, and of a daemon that was killed. */
+static void empty_folder(const struct daemon *d)
+{
+	int fd = openat(d->keeper.dir, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *de;
+
+	if (!dir && fd >= 0)
+		close(fd);
+	while (dir && (de = readdir(dir)))
+		if (*de->d_name != '.' || strlen(de->d_name) > 2)
+			unlinkat(dirfd(dir), de->d_name, 0);
+	if (dir)
+		closedir(dir);
+}
+
+/* A profile that is removed meanwhile can be read to the end. Where a file system has no hard links, a symbolic one. */
+static bool link_profiles(const struct asked_query *a, int folder)
+{
+	bool all = true;
+
+	for (unsigned i = 0; i < a->of_count + a->base_count; i++) {
+		const char *name = i < a->of_count ? a->of[i].name : a->base[i - a->of_count].name;
+		char path[2 * NAME_MAX + 10];
+
+		snprintf(path, sizeof(path), "../%s/%s", a->service, name);
+		all &= !linkat(folder, path, folder, name, 0) || errno == EEXIST ||
+		       (errno != ENOENT && !symlinkat(path, folder, name));
+	}
+	return all;
 }
 
 static void end_asked(struct daemon *d, const char *why)
 {
 	struct queries *q = &d->queries;
 	struct asked_query *a = q->runs;
-	int dir = openat(d->keeper.dir, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-	for (unsigned i = 0; i < 2 && dir >= 0; i++)
-		unlinkat(dir, merged_name[i], 0);
-	if (dir >= 0)
-		close(dir);
+	empty_folder(d);
+	if (q->folder >= 0)
+		close(q->folder);
+	q->folder = -1;
 	if (q->said >= 0)
 		close(q->said);
 	q->said = -1;
@@ -331,11 +354,11 @@ static void begin_step(struct daemon *d)
 {
 	struct queries *q = &d->queries;
 	struct asked_query *a = q->runs;
-	char(*paths)[PATH_LEN] = calloc(PROFILES_MOST + 1, PATH_LEN);
 	const char *argv[ARGUMENTS] = { NULL };
 	struct child_opts o = { .argv = argv,
 				.out = q->step == STEP_VIEW ? a->out : -1,
 				.said = q->said,
+				.folder = q->folder,
 				.end_by = SIGKILL,
 				.nice = CHILD_READS_NICE,
 				.memory = memory_for_reader(d),
@@ -343,20 +366,15 @@ static void begin_step(struct daemon *d)
 								  : (uint64_t)PROFILES_MOST * d->c.segment_size };
 	struct err e = { 0 };
 
-	if (!paths) {
-		end_asked(d, "out of memory");
-		return;
-	}
 	if (q->step == STEP_VIEW)
-		view_arguments(d, a, paths, argv);
+		view_arguments(a, argv);
 	else
-		merge_arguments(d, a, q->step == STEP_MERGE_BASE, paths, argv);
+		merge_arguments(a, q->step == STEP_MERGE_BASE, argv);
 	q->pid = child_start(&o, &e);
 	if (q->pid < 0) {
 		q->pid = 0;
 		end_asked(d, e.text);
 	}
-	free(paths);
 }
 
 static void next_step(struct daemon *d)
@@ -381,6 +399,7 @@ static void begin_asked(struct daemon *d, struct asked_query *a)
 	a->state = ASKED_RUNS;
 	a->out = memfd_create("answer", MFD_CLOEXEC);
 	q->said = memfd_create("said", MFD_CLOEXEC);
+	q->folder = openat(d->keeper.dir, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (a->out < 0 || q->said < 0)
 		end_asked(d, "no more files can be opened");
 	else if (!has_space(d, a))
@@ -388,6 +407,8 @@ static void begin_asked(struct daemon *d, struct asked_query *a)
 			d,
 			"profiles of that time cannot be put together: that would take the disk's reserve; ask for one "
 			"segment's time");
+	else if (q->folder < 0 || !link_profiles(a, q->folder))
+		end_asked(d, "a profile has just been removed, or the disk takes no files; ask again");
 	else
 		next_step(d);
 }
@@ -458,22 +479,6 @@ void queries_earn(struct daemon *d, double rate, double seconds)
 
 /* ---- lifetime */
 
-/* What a daemon left that was killed. */
-static void empty_folder(struct daemon *d)
-{
-	int fd = openat(d->keeper.dir, FOLDER, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *de;
-
-	if (!dir && fd >= 0)
-		close(fd);
-	while (dir && (de = readdir(dir)))
-		if (*de->d_name != '.' || strlen(de->d_name) > 2)
-			unlinkat(dirfd(dir), de->d_name, 0);
-	if (dir)
-		closedir(dir);
-}
-
 void queries_folder(struct daemon *d)
 {
 	mkdirat(d->keeper.dir, FOLDER, 0700);
@@ -483,7 +488,7 @@ void queries_open(struct daemon *d)
 {
 	struct queries *q = &d->queries;
 
-	*q = (struct queries){ .said = -1, .credit = SAVED_MOST_S };
+	*q = (struct queries){ .said = -1, .folder = -1, .credit = SAVED_MOST_S };
 	for (unsigned i = 0; i < QUERIES_KEPT; i++)
 		q->at[i].out = -1;
 	queries_folder(d);
@@ -493,13 +498,8 @@ void queries_open(struct daemon *d)
 void queries_close(struct daemon *d)
 {
 	struct queries *q = &d->queries;
-	int status;
 
-	if (q->pid) {
-		kill(-q->pid, SIGKILL);
-		waitpid(q->pid, &status, 0);
-		q->pid = 0;
-	}
+	child_kill(&q->pid, !d->stopping);
 	if (q->runs)
 		end_asked(d, "the daemon ends");
 	for (unsigned i = 0; i < QUERIES_KEPT; i++)

@@ -44,7 +44,7 @@ struct queries {
 	struct asked_query *runs; /* NULL: none */
 	unsigned step;
 	pid_t pid;
-	int said;
+	int said, folder;    /* -1 */
 	uint64_t began;      /* all its steps */
 	double credit, cost; /* seconds of CPU time: that may be spent; spent so far */
 	double unbooked;     /* of the cost, what the daemon's account has not seen */

@@ -144,14 +144,11 @@ void readings_look(struct daemon *d)
 void readings_forget(struct daemon *d)
 {
 	struct readings *r = &d->readings;
-	int status;
 
 	r->source = FIGURES_SOURCES;
 	if (!r->pid)
 		return;
-	kill(-r->pid, SIGKILL);
-	waitpid(r->pid, &status, 0);
-	r->pid = 0;
+	child_kill(&r->pid, !d->stopping);
 	close(r->out);
 	r->out = -1;
 }

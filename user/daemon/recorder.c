@@ -19,8 +19,10 @@
 #define RING "4M"
 #define MOST_ARGUMENTS (32 + 2 * RECORDER_LABELS) /* what is always said, and two words a label */
 #define NAMES_NS 60000000000ull                   /* that the last names may take */
-#define KERNEL_FIRST 3u                           /* looks at its memory in the kernel: until all maps are there */
-#define KERNEL_EVERY 16u                          /* and one of so many: it takes 2 ms, and changes little */
+#define HURRY_NS 900000000ull                     /* .9 s: where the daemon ends; then without names */
+#define KILL_NS 1500000000ull /* 1.5 s: .3 s before the daemon is gone; what it wrote four times a second is there */
+#define KERNEL_FIRST 3u       /* looks at its memory in the kernel: until all maps are there */
+#define KERNEL_EVERY 16u      /* and one of so many: it takes 2 ms, and changes little */
 
 static unsigned arguments(const struct recorder_opts *o, const char *output, const char *rotate, const char **argv)
 {
@@ -122,9 +124,9 @@ void recorder_press(struct recorder *r, bool hurry)
 
 	if (r->pid <= 0 || !r->ending)
 		return;
-	if (since > (hurry ? 17 * SECOND / 10 : 2 * NAMES_NS))
+	if (since > (hurry ? KILL_NS : 2 * NAMES_NS))
 		kill(r->pid, SIGKILL);
-	else if (since > (hurry ? SECOND : NAMES_NS) && r->asked < 2)
+	else if (since > (hurry ? HURRY_NS : NAMES_NS) && r->asked < 2)
 		recorder_end(r, r->why);
 }
 
