@@ -402,7 +402,7 @@ static void forget_rates(struct counts_report *out)
 		struct counts_row *row = &out->row[i];
 
 		row->second = unknown;
-		row->calls = row->instructions = row->compute = row->loads = row->stores = NAN;
+		row->calls = row->instructions = row->once = row->compute = row->loads = row->stores = NAN;
 		row->load_bytes = row->store_bytes = NAN;
 	}
 	for (size_t i = 0; i < out->loop_count; i++)
@@ -434,6 +434,7 @@ static void take_speed(struct counts_report *out)
 		scale_figure(&row->second, by, low, high);
 		row->calls *= by;
 		row->instructions *= by;
+		row->once *= by;
 		row->compute *= by;
 		row->loads *= by;
 		row->stores *= by;
@@ -512,6 +513,16 @@ static struct counts_figure closer_figure(struct counts_figure a, struct counts_
 	return out;
 }
 
+/* Of all functions, a second, as a burst and a segment count them: what a `rep` repeats is one. */
+static double once_per_s(const struct counts_report *r)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < r->row_count; i++)
+		all += fmax(r->row[i].once, 0); /* NaN is none */
+	return all;
+}
+
 /*
  * Without breakpoints bursts alone tell entries: by the tree, and by how often they entered. Where they hardly did,
  * there are few: how few is not known, and what the tree says is a guess (burst_entries.h).
@@ -519,10 +530,8 @@ static struct counts_figure closer_figure(struct counts_figure a, struct counts_
 static void by_entries(const struct maker *m)
 {
 	struct counts_report *out = m->out;
-	double *entries = burst_entries(m->r), per_s = 0;
+	double *entries = burst_entries(m->r), per_s = once_per_s(out);
 
-	for (size_t i = 0; i < out->row_count; i++)
-		per_s += fmax(out->row[i].instructions, 0); /* NaN is none */
 	for (size_t i = 0; i < m->r->funcs && entries; i++) {
 		struct burst_entries_rate e = burst_entries_rate(m->r, entries[i]);
 		struct counts_row *row = &out->row[m->row_of[i]];
@@ -544,13 +553,11 @@ static void by_entries(const struct maker *m)
 /* Verified instructions a second of CPU time: as many segments as are counted tell it, and so does the speed. */
 static double verified_per_s(const struct counts_report *out, const struct segment_shares *s, double *var)
 {
-	double all = 0, speed = out->speed.known ? pow(log(out->speed.high / out->speed.low) / (2 * Z95), 2) : INFINITY;
+	double speed = out->speed.known ? pow(log(out->speed.high / out->speed.low) / (2 * Z95), 2) : INFINITY;
 
 	speed += s->part_var / (s->part * s->part);
-	for (size_t i = 0; i < out->row_count; i++)
-		all += fmax(out->row[i].instructions, 0); /* NaN is none */
 	*var = fmin(speed, s->told_var);
-	return speed < s->told_var ? s->part * all : s->told;
+	return speed < s->told_var ? s->part * once_per_s(out) : s->told;
 }
 
 struct counts_figure counts_entries_counted(double calls, double var, double part, double part_of_all)

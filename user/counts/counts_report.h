@@ -69,7 +69,7 @@ struct counts_row {
 	enum counts_how how; /* UNKNOWN: time share */
 	/* per second of CPU time, in proportion to instructions; NaN unknown */
 	double instructions, compute, loads, stores, load_bytes, store_bytes;
-	double once; /* of `instructions`, without what `rep` ones repeated; in no unit, beside each other */
+	double once; /* of `instructions`, without what `rep` ones repeated: as bursts and segments count them */
 	struct counts_figure per_call; /* instructions, without callees */
 	uint32_t flags;                /* enum fmt_counts_func_flags */
 	uint32_t blocks;
