@@ -594,7 +594,7 @@ _Static_assert(sizeof(struct fmt_offload_cost) == 136, "fmt_offload_cost");
 
 /* ---- finished flow results, 64..79 ---- */
 
-enum fmt_flow_flags { FMT_FLOW_TIME_BIAS = 1, FMT_FLOW_MAIN_IMAGE = 2 };
+enum fmt_flow_flags { FMT_FLOW_TIME_BIAS = 1, FMT_FLOW_MAIN_IMAGE = 2, FMT_FLOW_GUESSES = 4 };
 
 /* Unknown figures are NaN. */
 struct fmt_flow {
@@ -607,8 +607,9 @@ struct fmt_flow {
 	double loads, stores, windows, lost; /* samples it rests on */
 	/* with TIME_BIAS: 95 % of true amounts over those here; unknown, or 0 in older files: shares alone are known */
 	double speed_low, speed_high;
+	double guessed, unseen; /* with GUESSES: bytes; flow.h has what they are */
 };
-_Static_assert(sizeof(struct fmt_flow) == 80, "fmt_flow");
+_Static_assert(sizeof(struct fmt_flow) == 96, "fmt_flow");
 
 enum fmt_flow_function_flags { FMT_FF_IN_UMA_BOUND = 1, FMT_FF_OUT_UMA_BOUND = 2 };
 

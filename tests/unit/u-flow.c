@@ -45,6 +45,11 @@ TEST(merging_adds_bytes_and_squares_of_errors)
 	assert_true(fabs(e->sd - sqrt(9 + 64)) < 1e-9);
 	assert_true(flow_get(&f, 1, 0)->bytes == 70);
 	assert_true(f.funcs[1].in == 300);
+	assert_true(isnan(f.guessed) && isnan(f.unseen));
+	g.guessed = 4;
+	g.unseen = 2;
+	assert_int_equal(flow_add(&f, &g, 2) || flow_add(&f, &g, 1), 0);
+	assert_true(f.guessed == 12 && f.unseen == 6);
 	flow_release(&f);
 	flow_release(&g);
 }
@@ -63,6 +68,8 @@ TEST(results_survive_the_file)
 	f.level = 0.9;
 	f.edges[0].unresolved = true;
 	f.funcs[0].calls = 7;
+	f.guessed = 11;
+	f.unseen = 0;
 	assert_int_equal(flow_put(w, &f, &e), 0);
 	assert_int_equal(store_close(w, &e), 0);
 	assert_int_equal(flow_input_load(&in, path, &o, &e), 0);
@@ -73,6 +80,7 @@ TEST(results_survive_the_file)
 	assert_true(out.edges[0].bytes == 100 && out.edges[0].unresolved && out.edges[0].sd == 3);
 	assert_true(out.funcs[flow_find(&out, "a", NULL)].calls == 7);
 	assert_true(isnan(out.funcs[flow_find(&out, "b", NULL)].calls));
+	assert_true(out.guessed == 11 && out.unseen == 0);
 	flow_release(&out);
 	est.ke = true;
 	assert_int_not_equal(flow_estimate(&in, NULL, &est, &out, &e), 0);
@@ -120,6 +128,8 @@ TEST(what_rests_on_time_may_be_off)
 	assert_true(fn->in_low < 0.8 * fn->in && fn->in_high > 1.25 * fn->in);
 	e = flow_get(&p.f, flow_find(&p.f, "writer_a", NULL), flow_find(&p.f, "reader", NULL));
 	assert_true(e->bytes > 0.9 * fn->in && e->low < 0.6 * e->bytes);
+	/* nobody else writes there */
+	assert_true(p.f.guessed < 0.02 * flow_total(&p.f) && p.f.unseen == 0);
 	plant_release(&p);
 }
 
@@ -256,7 +266,7 @@ static void plant_told(struct plant *p, uint32_t writer, uint64_t addr)
 
 /* The part of a reader's bytes that the second of two functions wrote, which write a buffer in turn, a thousand times
  * between two samples; so many windows tell of it. */
-static double told_by_windows(const char *estimator, int windows)
+static double told_by_windows(const char *estimator, int windows, double *guessed)
 {
 	struct plant p;
 	uint64_t x = 88172645463325252ull;
@@ -274,6 +284,7 @@ static double told_by_windows(const char *estimator, int windows)
 	}
 	plant_estimate(&p, estimator);
 	part = share(&p, "writer_b", "reader");
+	*guessed = p.f.guessed / flow_total(&p.f);
 	assert_true(fabs(share(&p, "writer_a", "reader") + part - 1) < 0.05);
 	plant_release(&p);
 	return part;
@@ -285,14 +296,16 @@ static double told_by_windows(const char *estimator, int windows)
 TEST(old_passes_tell_little)
 {
 	static const int windows[] = { 1, 2, 4, 20, 100 };
-	double part;
+	double part, guessed;
 
-	part = told_by_windows("cascade", 2);
+	part = told_by_windows("cascade", 2, &guessed);
 	assert_true(part > 0.4 && part < 0.6);
 	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
-		part = told_by_windows("fused", windows[i]);
+		part = told_by_windows("fused", windows[i], &guessed);
 		/* the half itself is told by some hundred lines */
 		assert_true(fabs(part - (windows[i] + 0.5) / (windows[i] + 1)) < 0.05 / (windows[i] + 1));
+		/* as much of it as windows leave is guessed; a word that one of them was seen to write tells a little */
+		assert_true(guessed < 0.5 / (windows[i] + 1) && guessed > 0.25 / (windows[i] + 1));
 	}
 }
 

@@ -15,7 +15,8 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 		.engine = f->engine,
 		.semantics = f->semantics,
 		.stack = f->stack,
-		.flags = (f->time_bias ? FMT_FLOW_TIME_BIAS : 0) | (f->main_image ? FMT_FLOW_MAIN_IMAGE : 0),
+		.flags = (f->time_bias ? FMT_FLOW_TIME_BIAS : 0) | (f->main_image ? FMT_FLOW_MAIN_IMAGE : 0) |
+			 (isnan(f->guessed) ? 0 : FMT_FLOW_GUESSES),
 		.level = f->level,
 		.duration_ns = f->duration_ns,
 		.loads = f->loads,
@@ -24,6 +25,8 @@ int flow_put(struct store_writer *w, const struct flow *f, struct err *e)
 		.lost = f->lost,
 		.speed_low = f->speed_low,
 		.speed_high = f->speed_high,
+		.guessed = f->guessed,
+		.unseen = f->unseen,
 	};
 	int err;
 
@@ -107,6 +110,10 @@ static int take_flow(void *ctx, const void *rec, size_t size)
 	f->stores = h->stores;
 	f->windows = h->windows;
 	f->lost = h->lost;
+	if (h->flags & FMT_FLOW_GUESSES) {
+		f->guessed = h->guessed;
+		f->unseen = h->unseen;
+	}
 	if (f->time_bias) {
 		f->speed_low = h->speed_low > 0 ? h->speed_low : NAN;
 		f->speed_high = h->speed_low > 0 ? h->speed_high : NAN;

@@ -33,6 +33,8 @@ void flow_init(struct flow *f)
 			    .speed_seconds = NAN,
 			    .speed_high = 1,
 			    .part = 1,
+			    .guessed = NAN,
+			    .unseen = NAN,
 			    .cut_stacks = NAN };
 }
 
@@ -472,6 +474,8 @@ int flow_add(struct flow *a, const struct flow *b, double weight)
 		to->samples = fresh ? from->samples : to->samples + from->samples;
 		to->unresolved |= from->unresolved;
 	}
+	a->guessed = isnan(a->guessed) ? b->guessed * weight : a->guessed + b->guessed * weight;
+	a->unseen = isnan(a->unseen) ? b->unseen * weight : a->unseen + b->unseen * weight;
 	flow_finish(a);
 	return a->failed ? -ENOMEM : 0;
 }

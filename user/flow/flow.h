@@ -105,6 +105,9 @@ struct flow {
 	/* bytes that system calls or wide stores filled, but too far for all of it to be kept: who wrote them is
 	 * not known */
 	double cut_ranges;
+	/* bytes whose writer was guessed among several, times the chance that it was another; and those read where no
+	 * store was seen, near or far: NaN unknown */
+	double guessed, unseen;
 	double cut_stacks; /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
 	struct flow_func *funcs;
 	uint32_t func_count, func_cap;

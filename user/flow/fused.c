@@ -367,6 +367,8 @@ static int solve(struct fused_fit *f, enum fused_use use, struct flow *out)
 	}
 	fused_refit(f, USE_BOTH, NULL, &s);
 	memcpy(p.fused, s.edge, m * sizeof(double));
+	if (f->read_first && fused_guesses(f, &s, out))
+		goto out;
 	fused_refit(f, USE_CASCADE, NULL, &s);
 	memcpy(p.cascade, s.edge, m * sizeof(double));
 	fused_refit(f, USE_WINDOWS, NULL, &s);

@@ -46,6 +46,40 @@ static void edge_range(const struct fused_fit *f, const struct parts *p, const s
 	e->high = e->bytes + hypot(half, p->we.more[i]);
 }
 
+/*
+ * Of each read, the chance that another of its possible writers wrote than is told: that two draws from them differ.
+ * What bursts saw needs no guess, and windows count against it as they do against records. And bytes with no writer at
+ * all by where they lie, which others that the instruction reads then stand for.
+ */
+int fused_guesses(const struct fused_fit *f, const struct fused_scratch *s, struct flow *out)
+{
+	double *among = calloc(3 * ((size_t)f->c.site_count + 1), sizeof(*among));
+	double *nobody = among + f->c.site_count + 1, *all = nobody + f->c.site_count + 1;
+
+	if (!among)
+		return -ENOMEM;
+	for (size_t i = 0; i < f->c.read_count; i++) {
+		const struct read_answer *r = &f->c.reads[i];
+		double bytes = r->burst ? (double)r->size : r->bytes, alike = 0;
+
+		if (!r->burst && s->before_site[r->site] > 0)
+			continue; /* as take_recent() has it */
+		for (size_t k = f->read_first[i]; k < f->read_first[i + 1]; k++)
+			alike += f->read_part[k].part * f->read_part[k].part;
+		all[r->site] += bytes;
+		*(f->read_first[i] < f->read_first[i + 1] ? &among[r->site] : &nobody[r->site]) += bytes * (1 - alike);
+	}
+	out->guessed = out->unseen = 0;
+	for (uint32_t i = 0; i < f->c.site_count; i++) {
+		double left = all[i] > 0 ? s->left[i] / all[i] : 0;
+
+		out->guessed += left * among[i] * PRIOR / (PRIOR + s->seen[i]);
+		out->unseen += left * nobody[i];
+	}
+	free(among);
+	return 0;
+}
+
 int fused_result(const struct fused_fit *f, enum fused_use use, const struct parts *p, const struct resample_spread *sp,
 		 struct edge_sums *t, struct flow *out)
 {

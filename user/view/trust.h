@@ -41,10 +41,10 @@ enum trust_fact {
 	TRUST_BY_GUESS,
 	TRUST_BY_UNCHECKED,
 	TRUST_BY_FEW,
-	TRUST_TRIED,     /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
-	TRUST_HARMLESS,  /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
-	TRUST_UNCHECKED, /* share in edges that a neighbouring address told, where there was no watch window at all */
-	TRUST_AMONG, /* share that a neighbouring address told, so that each other writer of the reader was as likely */
+	TRUST_TRIED,    /* 1: hardware breakpoints were in use; 0: not tried out yet, or switched off */
+	TRUST_HARMLESS, /* 1: nothing is known against hardware breakpoints here; 0: their hits end programs */
+	TRUST_AMONG,    /* share guessed among several writers, times the chance that it was another; windows checked */
+	TRUST_UNSEEN,   /* share read where no store was seen, near or far */
 	TRUST_NO_WRITER,    /* share of the bytes read, written before recording began or by nobody known */
 	TRUST_INTERPRETED,  /* share of the time inside an interpreter */
 	TRUST_LOST,         /* share of the samples */

@@ -163,40 +163,22 @@ static bool modelled(const struct flow_input *in)
 	return in->speed.known && in->speed.by == SPEED_BY_MODEL;
 }
 
-/* Bytes whose writer was guessed, times the chance that another of the same reader's writers was meant. */
-static double guessed_among(const struct flow *f)
-{
-	double *read = calloc(f->func_count + 1, sizeof(*read)), among = 0;
-
-	for (size_t i = 0; read && i < f->edge_count; i++)
-		read[f->edges[i].consumer] += f->edges[i].bytes;
-	for (size_t i = 0; read && i < f->edge_count; i++) {
-		const struct flow_edge *e = &f->edges[i];
-
-		if (e->unresolved && e->bytes > 0)
-			among += e->bytes * (1 - e->bytes / read[e->consumer]);
-	}
-	among = read ? among : NAN;
-	free(read);
-	return among;
-}
-
 /*
  * What is expected of a flow's half sum of errors: of each thing that goes wrong so much, with nothing to do with each
- * other, so in squares. Fitted to 128 recordings of 22 programs against the exact engine (twelve workloads of 2 to
- * 20 s, ten programs of packages of 20 s, with watch windows and without), by the squares of the logarithm's errors,
- * each program as much as another.
+ * other, so in squares. Fitted to 88 recordings of 20 programs against the exact engine (twelve workloads of 2 to
+ * 20 s, with watch windows and without, eight programs of packages of 20 s, without), by the squares of the logarithm's
+ * errors, each program as much as another.
  */
-#define OF_CHANCE 1.32    /* of what resampling says: edges err in ways that samples do not show */
-#define OF_GUESS 0.53     /* of bytes whose writer was guessed among several */
-#define OF_UNCHECKED 0.71 /* of bytes whose writer a neighbouring address told alone */
-#define OF_FEW 1.21       /* of one over the root of the samples: what code was not met in any */
+#define OF_CHANCE 1.13 /* of what resampling says: edges err in ways that samples do not show */
+#define OF_AMONG 1.32  /* of bytes guessed among several writers: guesses err together, not each for itself */
+#define OF_UNSEEN 4.1  /* of bytes read where no store was seen: where these are many, writers elsewhere were missed */
 
-static void expect_error(struct trust_evidence *v)
+/* Nothing was checked without windows: that has another remedy than too few. */
+static void expect_error(struct trust_evidence *v, bool windows)
 {
-	static const enum trust_fact by[] = { TRUST_BY_CHANCE, TRUST_BY_GUESS, TRUST_BY_UNCHECKED, TRUST_BY_FEW };
-	const double part[] = { OF_CHANCE * v->fact[TRUST_NOISE], OF_GUESS * v->fact[TRUST_AMONG],
-				OF_UNCHECKED * v->fact[TRUST_UNCHECKED], OF_FEW / sqrt(v->fact[TRUST_SAMPLES]) };
+	const enum trust_fact by[] = { TRUST_BY_CHANCE, windows ? TRUST_BY_GUESS : TRUST_BY_UNCHECKED, TRUST_BY_FEW };
+	const double part[] = { OF_CHANCE * v->fact[TRUST_NOISE], OF_AMONG * v->fact[TRUST_AMONG],
+				OF_UNSEEN * v->fact[TRUST_UNSEEN] };
 	double squares = 0;
 	unsigned most = 0;
 
@@ -204,29 +186,27 @@ static void expect_error(struct trust_evidence *v)
 		squares += part[i] > 0 ? part[i] * part[i] : 0;
 		most = part[i] > part[most] || isnan(part[most]) ? i : most;
 	}
-	v->fact[by[most]] = sqrt(squares);
+	v->fact[by[most]] = fmin(1, sqrt(squares));
 }
 
 static void of_edges(const struct flow *f, struct trust_evidence *v)
 {
-	double total = flow_total(f), noise = 0, nobody = 0, guessed = 0;
+	double total = flow_total(f), noise = 0, nobody = 0;
 
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
 		const char *by = f->funcs[e->producer].name;
 
 		noise += isnan(e->sd) ? 0 : MEAN_DEVIATION * e->sd / 2;
-		guessed += e->unresolved ? e->bytes : 0;
 		nobody += !strcmp(by, FLOW_UNKNOWN) || !strcmp(by, FLOW_BEFORE) ? e->bytes : 0;
 	}
 	v->fact[TRUST_NO_WRITER] = part_or_nan(nobody, total);
-	if (f->time_bias)
-		v->fact[TRUST_UNCHECKED] = f->windows > 0 ? 0 : part_or_nan(guessed, total);
-	v->fact[TRUST_AMONG] = f->time_bias ? part_or_nan(guessed_among(f), total) : NAN;
+	v->fact[TRUST_AMONG] = part_or_nan(f->guessed, total);
+	v->fact[TRUST_UNSEEN] = part_or_nan(f->unseen, total);
 	if (!(f->level > 0))
 		return;
 	v->fact[TRUST_NOISE] = part_or_nan(noise, total);
-	expect_error(v);
+	expect_error(v, f->windows > 0);
 }
 
 struct trust_evidence trust_of_flow(const struct flow_input *in, const struct flow *f)
