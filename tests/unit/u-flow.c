@@ -304,7 +304,7 @@ TEST(old_passes_tell_little)
 		part = told_by_windows("fused", windows[i], &guessed);
 		/* the half itself is told by some hundred lines */
 		assert_true(fabs(part - (windows[i] + 0.5) / (windows[i] + 1)) < 0.05 / (windows[i] + 1));
-		/* as much of it as windows leave is guessed; a word that one of them was seen to write tells a little */
+		/* as much of it as windows leave is guessed; a word that one was seen to write tells a little */
 		assert_true(guessed < 0.5 / (windows[i] + 1) && guessed > 0.25 / (windows[i] + 1));
 	}
 }
