@@ -16,7 +16,8 @@
  * and deflate_slow 64 times (258 iterations of 10); parse has time alone. lie=N: the 64 is measured as N. bursts=N:
  * bursts saw the loop of 258 turn N times, of activations whole=N in each of them (8); and another one, of crc32's,
  * that windows say turns 5 times whenever it is entered, which is every other time. elf=PATH id=BUILDID addr=N: every
- * sample at this address of this file, without a symbol, as a recording leaves it that was killed. helper=1: the
+ * sample at this address of this file, without a symbol, as a recording leaves it that was killed; content=1: with what
+ * tells its contents. helper=1: the
  * samples of parse alone are another process's, 4243 by the name of helper. hostile=1:
  * functions, files, objects and threads with names that harm a terminal or a reader, in an exact run with samples.
  * hostile=2: its first function passes all bytes to itself. hw=pebs|ibs|spe: loads and stores besides, as a processor
@@ -29,11 +30,13 @@
  *
  * sections=1 writes nothing, but lists how many records FILE has: a line "SECTION RECORDS" each, by number.
  */
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -41,6 +44,7 @@
 
 #include "store/read.h"
 #include "store/write.h"
+#include "util/openfile.h"
 
 enum { M_APP = 1, M_LIBZ, M_KERNEL, M_MYSTERY };
 enum { F_MAIN = 1, F_COMPRESS, F_DEFLATE, F_CRC32, F_PARSE, F_IS_SPACE, F_LOAD, F_READ, F_WALK };
@@ -208,7 +212,19 @@ static const char *text(int argc, char **argv, const char *key)
 	return NULL;
 }
 
-static void define_elf(const char *path, const char *id, uint64_t addr)
+/* As a recording does of a file that others cannot write. */
+static uint64_t content_of(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	uint64_t content = fd >= 0 && !fstat(fd, &st) ? openfile_content(fd, &st) : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return content;
+}
+
+static void define_elf(const char *path, const char *id, uint64_t addr, bool content)
 {
 	struct fmt_module m = { .id = M_APP, .kind = FMT_MOD_FILE, .path = store_string(w, path) };
 	struct fmt_frame f = { .addr = addr, .module = M_APP };
@@ -216,6 +232,7 @@ static void define_elf(const char *path, const char *id, uint64_t addr)
 
 	for (; id && m.build_id_len < sizeof(m.build_id) && sscanf(id, "%2x", &byte) == 1; id += 2)
 		m.build_id[m.build_id_len++] = (uint8_t)byte;
+	m.content = content ? content_of(path) : 0;
 	store_put(w, FMT_MODULE, &m, sizeof(m));
 	stack(1, FMT_STACK_COMPLETE, 1, &f);
 }
@@ -714,7 +731,8 @@ int main(int argc, char **argv)
 	else if (exact)
 		define_exact();
 	else if (elf)
-		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0));
+		define_elf(elf, text(argc, argv, "id"), number(argc, argv, "addr", 0),
+			   number(argc, argv, "content", 0));
 	else if (stacks)
 		define_random((unsigned)stacks, functions);
 	else

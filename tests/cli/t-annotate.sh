@@ -47,6 +47,17 @@ check "source elsewhere: --source" bash -c 'accperf annotate churn p.data --sour
 check "source gone: said, and its lines numbered" bash -c 'accperf annotate churn p.data >gone && grep -q "not shown: No such file" gone && grep -q "^ *6:" gone'
 mv moved/prog.c . && touch -d '+1 hour' prog.c
 check "source that is younger than the code: said" bash -c 'accperf annotate churn p.data | grep -q "younger than the code"'
+# as Go's are: without a build-id the file's contents tell whether it is still what ran
+gcc -g -O1 -Wl,--build-id=none -o bare prog.c || exit 1
+at=0x$(objdump -d bare | awk '/<churn>:/ { on = 1 } on && /imul/ { sub(":", "", $1); print $1; exit }')
+mkprofile b.data elf="$PWD/bare" addr="$at" content=1
+expect_status 0 "a program without a build-id" accperf annotate "bare+$at" b.data
+check "... has its instructions" grep -qE "100.0% .*imul" out
+mkprofile u.data elf="$PWD/bare" addr="$at"
+expect_status 3 "... but not where the recording did not tell its contents" accperf annotate "bare+$at" u.data
+printf x >>bare
+expect_status 3 "... nor when they have changed" accperf annotate "bare+$at" b.data
+check "... which is said" grep -q "is not what ran: it has changed since" err
 rm prog.c && mkfifo prog.c
 check "a FIFO in the place of the source is not opened" timeout 10 bash -c 'accperf annotate churn p.data | grep -q "no regular file"'
 rm prog

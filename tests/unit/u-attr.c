@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "attr/attr.h"
 #include "attr/naming.h"
 #include "store/read.h"
@@ -414,6 +415,52 @@ static void put_counter(void *ctx, const char *name, uint64_t value, bool loss)
 {
 	if (!strcmp(name, "stacks unwound"))
 		*(uint64_t *)ctx = value;
+}
+
+struct walks {
+	uint64_t samples, cut, ended, waits, waits_ended, bare;
+};
+
+static void put_walks(void *ctx, const char *name, uint64_t value, bool loss)
+{
+	struct walks *w = ctx;
+
+	w->samples += strcmp(name, "stacks unwound") ? 0 : value;
+	w->cut += strcmp(name, "stacks cut") ? 0 : value;
+	w->ended += strncmp(name, "stacks ended: ", 14) ? 0 : value;
+	w->waits += strcmp(name, "stacks of waits unwound") ? 0 : value;
+	w->waits_ended += strncmp(name, "stacks of waits ended: ", 23) ? 0 : value;
+	w->bare += strcmp(name, "samples without stack bytes") ? 0 : value;
+}
+
+/* Less of a stack is copied where a thread waits; memcached's header said of 163 such stacks, with none of 512 samples'
+ * cut, that 163 stacks had ended. */
+TEST(waits_are_counted_apart)
+{
+	struct store_writer *w = store_create(profile, 0, NULL);
+	struct attr_options o = { .no_cache = true };
+	struct attr *a = attr_new(w, &o, NULL);
+	struct sample s = { .kind = SAMPLE_OFF,
+			    .valid = SV_TIME | SV_IP | SV_REGS,
+			    .pid = (uint32_t)getpid(),
+			    .tid = (uint32_t)getpid(),
+			    .time = 1 };
+	struct walks n = { 0 };
+
+	assert_non_null(a);
+	assert_int_equal(attr_attach(a, s.pid, NULL), 0);
+	s.ip = s.regs[WREG_IP] = (uint64_t)(uintptr_t)here();
+	s.regs[WREG_SP] = (uint64_t)(uintptr_t)__builtin_frame_address(0) - 256;
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	attr_lasting_counters(a, put_walks, &n);
+	assert_true(!n.samples && !n.cut && !n.ended && !n.bare && n.waits == 1 && n.waits_ended == 1);
+	s.kind = SAMPLE_TICK;
+	assert_int_not_equal(attr_stack(a, &s), 0);
+	n = (struct walks){ 0 };
+	attr_lasting_counters(a, put_walks, &n);
+	assert_true(n.samples == 1 && n.ended == 1 && n.bare == 1 && n.waits == 1 && n.waits_ended == 1);
+	attr_free(a);
+	assert_int_equal(store_close(w, NULL), 0);
 }
 
 struct seen {

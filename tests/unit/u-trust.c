@@ -24,6 +24,7 @@ static const struct planted {
 	  "doctor --breakpoints" },
 	{ TRUST_FLOW, TRUST_BY_GUESS, 0.5, 0.1, TRUST_DO_NOT_USE, "which watch windows were too few", "record 120 s" },
 	{ TRUST_FLOW, TRUST_BY_CHANCE, 0.44, 0.14, TRUST_DO_NOT_USE, "mostly by chance", "record 120 s" },
+	{ TRUST_FLOW, TRUST_BY_CHANCE, 1.03, 0.14, TRUST_DO_NOT_USE, "some 100 % of the bytes", "record 600 s" },
 	{ TRUST_FLOW, TRUST_BY_FEW, 0.44, 0.14, TRUST_DO_NOT_USE, "no store was seen where they lie", "record 120 s" },
 	{ TRUST_OBJECTS, TRUST_NOISE, 0.3, 0.01, TRUST_DO_NOT_USE, "30 % of the whole", "record 60 s" },
 	{ TRUST_OFFLOAD, TRUST_WHOLE, 0, 1, TRUST_WEAK, "damaged", "until then" },

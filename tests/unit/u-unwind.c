@@ -260,7 +260,7 @@ TEST(test_cut)
 		cut += flags == FMT_STACK_CUT;
 	}
 	assert_true(cut * 100 >= taken_count * 95);
-	assert_true(unwind_counters(unwinder)->cause[UNWIND_CUT_SNAPSHOT] > 0);
+	assert_true(unwind_counters(unwinder, UNWIND_OF_SAMPLES)->cause[UNWIND_CUT_SNAPSHOT] > 0);
 }
 
 /* ---- pages that are not present ---- */
@@ -320,11 +320,11 @@ TEST(test_absent)
 		whole++;
 		if (t->back + 8 > sp + t->bytes)
 			continue;
-		before = unwind_counters(unwinder)->cause[UNWIND_ABSENT];
+		before = unwind_counters(unwinder, UNWIND_OF_SAMPLES)->cause[UNWIND_ABSENT];
 		lose(t, t->back, t->back + 8);
 		unwind_taken(i, frames, &flags);
 		assert_int_equal(flags, FMT_STACK_CUT);
-		assert_true(unwind_counters(unwinder)->cause[UNWIND_ABSENT] > before);
+		assert_true(unwind_counters(unwinder, UNWIND_OF_SAMPLES)->cause[UNWIND_ABSENT] > before);
 		cut++;
 	}
 	printf("# %d of %d stacks whole without the array's pages, %d cut without its caller's\n", whole, taken_count,
@@ -510,7 +510,7 @@ TEST(test_bare)
 		}
 	}
 	assert_true(nested > 20 && by_pointer > 20);
-	found = unwind_counters(unwinder)->found;
+	found = unwind_counters(unwinder, UNWIND_OF_SAMPLES)->found;
 	assert_int_equal(found, 2 * nested + by_pointer);
 }
 
@@ -652,7 +652,7 @@ TEST(test_altstack)
 	assert_int_equal(through, 0);
 	assert_true(other >= 15);
 	assert_int_equal(signals, other);
-	assert_true(unwind_counters(unwinder)->cause[UNWIND_OTHER_STACK] >= 15);
+	assert_true(unwind_counters(unwinder, UNWIND_OF_SAMPLES)->cause[UNWIND_OTHER_STACK] >= 15);
 }
 
 /* ---- code without rules: frame pointers ---- */

@@ -505,6 +505,8 @@ static unsigned leaf_frame(struct attr *a, const struct sample *s, unsigned n)
 
 uint32_t attr_stack(struct attr *a, const struct sample *s)
 {
+	/* less of a stack is copied where a thread waits: what that cuts is not the samples' */
+	enum unwind_of of = s->kind == SAMPLE_OFF ? UNWIND_OF_WAITS : UNWIND_OF_SAMPLES;
 	unsigned n = kernel_frame(a, s), first = n;
 	uint32_t flags = FMT_STACK_BROKEN;
 
@@ -520,7 +522,8 @@ uint32_t attr_stack(struct attr *a, const struct sample *s)
 	} else if (s->valid & SV_REGS) {
 		struct stack_copy stack = { s->stack, s->valid & SV_STACK ? s->stack_bytes : 0, s->stack_absent };
 
-		if (!stack.len)
+		unwind_count_as(a->unwinder, of);
+		if (!stack.len && of == UNWIND_OF_SAMPLES)
 			a->n.no_stack_bytes++;
 		n += (unsigned)unwind(a->unwinder, s->pid, s->regs, stack, a->frames + n, a->o.max_frames, &flags);
 		a->last_leaf = *unwind_leaf(a->unwinder);
@@ -792,24 +795,33 @@ static void put_refusals(void (*put_counter)(void *ctx, const char *name, uint64
 			    target_memory_refused(), true);
 }
 
+static void put_causes(const struct unwind_counters *u, const char *of,
+		       void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
+{
+	char name[128];
+
+	for (int c = 0; c < UNWIND_CAUSES; c++) {
+		if (!u->cause[c])
+			continue;
+		snprintf(name, sizeof(name), "%s ended: %s", of, unwind_cause_str((enum unwind_cause)c));
+		put_counter(ctx, name, u->cause[c], true);
+	}
+}
+
 void attr_lasting_counters(const struct attr *a,
 			   void (*put_counter)(void *ctx, const char *name, uint64_t value, bool in_part), void *ctx)
 {
-	const struct unwind_counters *u = unwind_counters(a->unwinder);
+	const struct unwind_counters *u = unwind_counters(a->unwinder, UNWIND_OF_SAMPLES);
 	const struct procmap_counters *m = procmap_counters(a->maps);
-	char name[128];
 
 	/* the causes sum up to what is cut and broken: one of the two is enough */
 	put_counter(ctx, "stacks unwound", u->stacks, false);
 	put_counter(ctx, "stacks complete", u->complete, false);
 	put_counter(ctx, "stacks cut", u->cut, false);
 	put_counter(ctx, "stacks broken", u->broken, false);
-	for (int c = 0; c < UNWIND_CAUSES; c++) {
-		if (!u->cause[c])
-			continue;
-		snprintf(name, sizeof(name), "stacks ended: %s", unwind_cause_str((enum unwind_cause)c));
-		put_counter(ctx, name, u->cause[c], true);
-	}
+	put_causes(u, "stacks", put_counter, ctx);
+	put_counter(ctx, "stacks of waits unwound", unwind_counters(a->unwinder, UNWIND_OF_WAITS)->stacks, false);
+	put_causes(unwind_counters(a->unwinder, UNWIND_OF_WAITS), "stacks of waits", put_counter, ctx);
 	put_counter(ctx, "frames by frame pointer", u->by_frame_pointer, false);
 	put_counter(ctx, "frames by a return address found on the stack", u->found, false);
 	put_counter(ctx, "frames outside all mappings", a->n.unmapped, true);

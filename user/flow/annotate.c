@@ -163,11 +163,17 @@ static void open_file(struct annotate_job *j)
 			 "it was made at run time, and a profile keeps no code: addresses alone are left");
 	else if (m->kind != FMT_MOD_FILE || m->path[0] != '/')
 		snprintf(a->no_code, sizeof(a->no_code), "no file holds it");
-	else if (!m->build_id_len)
+	else if (!m->build_id_len && !m->content)
 		snprintf(a->no_code, sizeof(a->no_code),
 			 "%.200s has no build-id, so nothing says that it is still what ran", m->path);
 	else if (!(j->file = module_open_path(m->path, m->build_id, m->build_id_len, &e)))
 		snprintf(a->no_code, sizeof(a->no_code), "%.280s", e.text);
+	else if (!m->build_id_len && module_content(j->file) != m->content) {
+		/* Go's programs have none, and are told by what stands in them */
+		snprintf(a->no_code, sizeof(a->no_code), "%.200s is not what ran: it has changed since", m->path);
+		module_close_path(j->file);
+		j->file = NULL;
+	}
 	if (j->file && module_fd(j->file) >= 0 && !fstat(module_fd(j->file), &st))
 		a->built = st.st_mtime;
 }

@@ -51,7 +51,8 @@ struct cached_row {
 struct unwinder {
 	struct procmaps *maps;
 	const struct arch *arch;
-	struct unwind_counters counters;
+	struct unwind_counters counters[UNWIND_OF];
+	enum unwind_of of;
 	uint64_t stack_end;
 	struct place leaf;      /* of the last walk */
 	uint64_t cfa[MAX_CFAS]; /* of the last walk, leaf first; 0 unknown */
@@ -127,9 +128,19 @@ const struct place *unwind_leaf(const struct unwinder *u)
 	return &u->leaf;
 }
 
-const struct unwind_counters *unwind_counters(const struct unwinder *u)
+void unwind_count_as(struct unwinder *u, enum unwind_of of)
 {
-	return &u->counters;
+	u->of = of;
+}
+
+const struct unwind_counters *unwind_counters(const struct unwinder *u, enum unwind_of of)
+{
+	return &u->counters[of];
+}
+
+static struct unwind_counters *counters_of(struct unwinder *u)
+{
+	return &u->counters[u->of];
 }
 
 int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset)
@@ -215,7 +226,7 @@ static bool is_code(struct unwind_walk *w, uint64_t addr)
 
 static void cause(struct unwind_walk *w, enum unwind_cause c, uint32_t *flags)
 {
-	w->u->counters.cause[c]++;
+	counters_of(w->u)->cause[c]++;
 	*flags = c == UNWIND_CUT_SNAPSHOT || c == UNWIND_ABSENT || c == UNWIND_CUT_DEPTH || c == UNWIND_OTHER_STACK
 			 ? FMT_STACK_CUT
 			 : FMT_STACK_BROKEN;
@@ -438,7 +449,7 @@ static bool leads_here(struct unwind_walk *w, uint64_t to)
 /* Whether rules lead on from a caller that was found, to return addresses behind calls. It costs nothing but time. */
 static bool rules_lead_on(const struct unwind_walk *found)
 {
-	struct unwind_counters before = found->u->counters;
+	struct unwind_counters before = *counters_of(found->u);
 	const struct arch *a = found->u->arch;
 	struct unwind_walk w = *found;
 	enum unwind_step s = STEP_CALLER;
@@ -452,7 +463,7 @@ static bool rules_lead_on(const struct unwind_walk *found)
 		/* not a zero, which memory is full of: where a thread begins its rules say so */
 		well = s == STEP_COMPLETE || (s == STEP_CALLER && behind_call(&w, w.regs[a->pc]));
 	}
-	found->u->counters = before;
+	*counters_of(found->u) = before;
 	return well;
 }
 
@@ -551,7 +562,7 @@ static bool found_above(struct unwind_walk *w, bool any_file)
 			w->regs[a->pc] = ra;
 		}
 		w->by_fp = false;
-		w->u->counters.found++;
+		counters_of(w->u)->found++;
 		return true;
 	}
 	return false;
@@ -600,7 +611,7 @@ static enum unwind_step step_fp(struct unwind_walk *w, uint32_t *flags)
 	w->regs[a->pc] = ra;
 	w->known = 1ull << a->fp | 1ull << a->sp | 1ull << a->pc;
 	w->by_fp = true;
-	w->u->counters.by_frame_pointer++;
+	counters_of(w->u)->by_frame_pointer++;
 	return STEP_CALLER;
 none:
 	if ((w->exact && step_fresh_call(w)) || (!w->frame && step_found(w)))
@@ -688,6 +699,7 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], s
 {
 	const struct arch *a = u->arch;
 	struct unwind_walk w = { .u = u, .pid = pid, .stack = stack, .exact = true };
+	struct unwind_counters *n_of = counters_of(u);
 	unsigned n;
 
 	*flags = FMT_STACK_BROKEN;
@@ -702,10 +714,10 @@ int unwind(struct unwinder *u, uint32_t pid, const uint64_t regs[SAMPLE_REGS], s
 	u->cfas = 0;
 	n = walk_run(&w, frames, max, flags);
 	u->stack_end = *flags == FMT_STACK_COMPLETE ? w.regs[a->sp] : 0;
-	u->counters.stacks++;
-	u->counters.frames += n;
-	u->counters.complete += *flags == FMT_STACK_COMPLETE;
-	u->counters.cut += *flags == FMT_STACK_CUT;
-	u->counters.broken += *flags == FMT_STACK_BROKEN;
+	n_of->stacks++;
+	n_of->frames += n;
+	n_of->complete += *flags == FMT_STACK_COMPLETE;
+	n_of->cut += *flags == FMT_STACK_CUT;
+	n_of->broken += *flags == FMT_STACK_BROKEN;
 	return (int)n;
 }

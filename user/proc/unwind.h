@@ -45,6 +45,9 @@ struct unwind_counters {
 	uint64_t cause[UNWIND_CAUSES];
 };
 
+/* Of what the stacks are that are counted together. */
+enum unwind_of { UNWIND_OF_SAMPLES, UNWIND_OF_WAITS, UNWIND_OF };
+
 struct unwinder *unwinder_new(struct procmaps *maps);
 void unwinder_free(struct unwinder *u);
 /* Rules are kept by module id, and those come back (modules_drop_retired()). */
@@ -64,7 +67,9 @@ uint64_t unwind_stack_end(const struct unwinder *u);
 int unwind_frame_of(const struct unwinder *u, uint64_t addr, int64_t *offset);
 /* Where the last walk began; a module of NULL: nowhere that is known. */
 const struct place *unwind_leaf(const struct unwinder *u);
-const struct unwind_counters *unwind_counters(const struct unwinder *u);
+/* As what the next walks are counted (samples). */
+void unwind_count_as(struct unwinder *u, enum unwind_of of);
+const struct unwind_counters *unwind_counters(const struct unwinder *u, enum unwind_of of);
 const char *unwind_cause_str(enum unwind_cause c);
 
 #endif

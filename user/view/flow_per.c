@@ -48,12 +48,18 @@ static void say_calls(const struct flow_per *p, struct buf *out)
 		buf_addf(out, ": unknown: %s\n\n", p->reason);
 		return;
 	}
-	buf_addf(out, ": %.0f calls", p->calls);
-	if (p->low == p->high)
+	buf_addstr(out, ": ");
+	text_count(out, whole_number(p->calls));
+	buf_addstr(out, " calls");
+	if (p->low == p->high) {
 		buf_addstr(out, ", counted\n\n");
-	else
-		buf_addf(out, " (%.0f to %.0f, by %s)\n\n", p->low, p->high,
-			 *p->source == 'p' ? "probes" : "execution counts");
+		return;
+	}
+	buf_addstr(out, " (");
+	text_count(out, whole_number(p->low));
+	buf_addstr(out, " to ");
+	text_count(out, whole_number(p->high));
+	buf_addf(out, ", by %s)\n\n", *p->source == 'p' ? "probes" : "execution counts");
 }
 
 static void show_edge_per_call(const struct flow_view *v, const struct flow_edge *e, unsigned name, struct buf *out)

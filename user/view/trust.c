@@ -169,7 +169,8 @@ static void fill_in(const struct rule *r, const struct trust_evidence *v, const 
 		if (at[1] == 'n')
 			n += (size_t)snprintf(out + n, size - n, x < 10 && x != floor(x) ? "%.1f" : "%.0f", x);
 		else if (at[1] == 'p')
-			n += (size_t)snprintf(out + n, size - n, x < 0.01 ? "%.1f %%" : "%.0f %%", 100 * x);
+			/* a sum of expected errors may be more than all that there is */
+			n += (size_t)snprintf(out + n, size - n, x < 0.01 ? "%.1f %%" : "%.0f %%", 100 * fmin(x, 1));
 		else if (isnan(s))
 			n += (size_t)snprintf(out + n, size - n, "for longer");
 		else
