@@ -83,6 +83,12 @@ check "estimates follow the schema" valid flow est.json
 check "every estimated edge has an interval around it" jq -e 'all(.edges[]; .low <= .bytes and .bytes <= .high)' est.json
 check "estimates say what they rest on" jq -e '.samples.loads > 500 and .samples.windows > 0 and .level == 0.95' est.json
 check "totals of estimates add up" jq -e '(([.functions[].in]|add) - ([.edges[].bytes]|add) | fabs) < 1000' est.json
+# a stranger needs no manual for the words of the text, and is told of none that do not stand there
+words() { accperf flow -i p.data >words.txt && grep -q '^UMA: the distinct addresses' words.txt && grep -q 'every byte read counts' words.txt &&
+	for n in '(outside)' '(before attach)' '(unknown)'; do
+		[ "$(grep -cF "$n:" words.txt)" = "$(accperf flow --json -i p.data | jq --arg n "$n" '[.functions[] | select(.name == $n and (.in > 0 or .out > 0))] | length')" ] || return 1
+	done; grep -q '^(kernel:NAME): ' words.txt; }
+check "words of the tables are told below them" words
 expect_status 1 "samples without invocations have no ke semantics" accperf flow -i j.data --estimator fused --semantics ke
 check "... and say what has" grep -q 'accperf exact --semantics ke' err
 accperf flow -i p.data --estimator fused --semantics ke --json >kest.json

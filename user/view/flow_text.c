@@ -382,6 +382,31 @@ static void show_threads(const struct flow_view *v, const struct text_style *s, 
 	flow_threads_lines(v, s, out);
 }
 
+/* What the tables' words mean; of names in parentheses, of those that they have. */
+static void show_words(const struct flow *f, struct buf *out)
+{
+	static const struct {
+		const char *begins, *means;
+	} names[] = {
+		{ FLOW_OUTSIDE, "(outside): never written while it was observed" },
+		{ FLOW_BEFORE, "(before attach): written before the recording began" },
+		{ FLOW_UNKNOWN, "(unknown): written by someone who was not seen" },
+		{ "(kernel:", "(kernel:NAME): read or written by that system call" },
+	};
+
+	buf_addstr(out, "IN: what a function reads; OUT: what anyone reads of what it wrote\n"
+			"UMA: the distinct addresses of these; >: at least\n");
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		for (uint32_t k = 0; k < f->func_count; k++) {
+			const struct flow_func *fn = &f->funcs[k];
+
+			if ((fn->in > 0 || fn->out > 0) && !strncmp(fn->name, names[i].begins, strlen(names[i].begins))) {
+				buf_addf(out, "%s\n", names[i].means);
+				break;
+			}
+		}
+}
+
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
@@ -410,8 +435,10 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 		show_inclusive(v, s, out);
 	if (v->threads)
 		show_threads(v, s, out);
-	buf_addf(out, "%s, %s semantics, stack %sd", flow_engine_str(f->engine), flow_semantics_str(f->semantics),
-		 flow_stack_str(f->stack));
+	show_words(f, out);
+	buf_addf(out, "%s engine, %s (--semantics %s), stack %sd", flow_engine_str(f->engine),
+		 f->semantics == FLOW_KE ? "each byte once for each call of its reader" : "every byte read counts",
+		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
 	if (f->engine != FLOW_EXACT || !isnan(f->loads)) {
 		buf_addstr(out, "; ");
 		text_count(out, whole_number(f->loads));
