@@ -28,6 +28,8 @@ check "what is not known is null" [ "$(of parse .per_second.value)" = null ]
 check "instructions per call" jq -en "$(of crc32 .instructions_per_call) | . > 200000 and . < 330000"
 check "... as far off as how often it runs, and its share, at least" jq -en "$(of crc32 .instructions_per_call_low) as \$low | $(of crc32 .instructions_per_call_high) as \$high | \$low < 262159 and \$high > 262159 and \$high / \$low >= $(of crc32 .per_second.high) / $(of crc32 .per_second.low)"
 check "... also in text" bash -c 'accperf counts -i known.data | grep -qE "^ *[0-9.]+% +[0-9.x%]+ +[0-9.]+% +[0-9.]+k? +[0-9.x%]+ +[0-9.]+k +[0-9.x%]+ .* crc32$"'
+# a stranger reads below what the words of the column `how` mean, of those alone that stand there
+check "... the text ends with the words of how" bash -c 'accperf counts -i known.data | sed -n "/^how  /,\$p" >how.txt && grep -qE "^ +trip count: [a-z]" how.txt && ! grep -q "segments:" how.txt'
 check "shares add up to one" jq -e '[.functions[].share.value] | add | . > 0.999 and . < 1.001' counts.json
 whole='[.functions[].share | select(.high != null)] | length > 0 and all(.low >= 0 and .low <= .value and .high >= .value and .high <= 1)'
 check "no share's interval reaches beyond the whole" jq -e "$whole" counts.json

@@ -82,3 +82,7 @@ check "is told the quotes" grep -q -- '-p 1,2' "$TMP/err"
 for list in 1,,2 ,1 1, "1 x" 1-2; do
 	expect_status 2 "'$list' is no list of processes" accperf record -p "$list" --duration 0.1s
 done
+expect_status 2 "a letter that is no option" accperf record -d 3s
+check "... those that begin so are offered" grep -q -- "did you mean --data-page-size or --duration?" err
+expect_status 2 "a letter that no option begins with" accperf record -9
+check "... none is offered" bash -c '! grep -q "did you mean" err'

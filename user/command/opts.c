@@ -203,6 +203,28 @@ static int parse_long(const struct cli_command *cmd, void *opts, int argc, char 
 	return store_value(o, opts, shown, value, negated, e);
 }
 
+#define BEGIN_SO 3 /* long options that are offered for an unknown letter, at most: more are a list of help's */
+
+static int unknown_letter(const struct cli_command *cmd, char letter, struct err *e)
+{
+	char names[128] = "";
+	unsigned begin_so = 0;
+	size_t n = 0;
+
+	for (const struct opt *o = cmd->options; o && !opt_is_end(o); o++)
+		if (o->type != OPT_GROUP && o->name && *o->name == letter) {
+			begin_so++;
+			n += n < sizeof(names) ? (size_t)snprintf(names + n, sizeof(names) - n, "%s--%s",
+								  n ? " or " : "", o->name)
+					       : 0;
+		}
+	if (begin_so && begin_so <= BEGIN_SO && n < sizeof(names))
+		return err_set(e, -EINVAL, "unknown option -%c; did you mean %s? See `accperf %s --help`", letter,
+			       names, cmd->name);
+	return err_set(e, -EINVAL, "unknown option -%c; see `accperf %s --help`",
+		       isprint((unsigned char)letter) ? letter : '?', cmd->name);
+}
+
 static int parse_short(const struct cli_command *cmd, void *opts, int argc, char **argv, int *i, struct err *e)
 {
 	for (const char *p = argv[*i] + 1; *p; p++) {
@@ -212,8 +234,7 @@ static int parse_short(const struct cli_command *cmd, void *opts, int argc, char
 		int err;
 
 		if (!o)
-			return err_set(e, -EINVAL, "unknown option -%c; see `accperf %s --help`",
-				       isprint((unsigned char)*p) ? *p : '?', cmd->name);
+			return unknown_letter(cmd, *p, e);
 		if (o->type != OPT_BOOL) {
 			value = p[1] ? p + 1 : *i + 1 < argc ? argv[++*i] : NULL;
 			if (!value)

@@ -277,6 +277,30 @@ static void foot(const struct counts_view *v, const struct text_style *s, struct
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
 
+/* What stands in the column `how`, of that which this recording has. */
+static void tell_how(const struct counts_report *r, struct buf *out)
+{
+	static const char *const means[] = {
+		[COUNTS_UNKNOWN] = "not measured, as if all code ran equally fast",
+		[COUNTS_ONCE] = "follows from the code: each time once",
+		[COUNTS_TRIPS] = "a loop's counter was read before and behind it",
+		[COUNTS_RATIO] = "breakpoints were hit so often against each other",
+		[COUNTS_RATE] = "hits of breakpoints a second",
+		[COUNTS_CACHED] = "what recordings before this one counted",
+		[COUNTS_REPLAY] = "the recorder ran the code itself, on a copy, so many times",
+		[COUNTS_TIME] = "by the time in it and in what is around it",
+		[COUNTS_SEGMENTS] = "counted between two system calls",
+	};
+	const char *head = "how  ";
+
+	for (unsigned i = 0; i < sizeof(means) / sizeof(means[0]); i++) {
+		if (!r->by_how[i])
+			continue;
+		buf_addf(out, "%s%s: %s\n", head, counts_how_str((enum counts_how)i), means[i]);
+		head = "     ";
+	}
+}
+
 void counts_text(const struct counts_view *v, const struct text_style *s, struct buf *out)
 {
 	struct filtered of = filtered(v);
@@ -292,6 +316,7 @@ void counts_text(const struct counts_view *v, const struct text_style *s, struct
 	if (!v->function && !filter_any(v->filter) && v->r->row_count > v->rows)
 		buf_addf(out, "%zu more functions; -n N lists more\n", v->r->row_count - v->rows);
 	foot(v, s, out);
+	tell_how(v->r, out);
 }
 
 /* ---- JSON ---- */

@@ -400,7 +400,8 @@ static void show_words(const struct flow *f, struct buf *out)
 		for (uint32_t k = 0; k < f->func_count; k++) {
 			const struct flow_func *fn = &f->funcs[k];
 
-			if ((fn->in > 0 || fn->out > 0) && !strncmp(fn->name, names[i].begins, strlen(names[i].begins))) {
+			if ((fn->in > 0 || fn->out > 0) &&
+			    !strncmp(fn->name, names[i].begins, strlen(names[i].begins))) {
 				buf_addf(out, "%s\n", names[i].means);
 				break;
 			}
