@@ -28,6 +28,8 @@ check "a progress line on a terminal" grep -aqE '[0-9.]+ s  +[0-9]+ samples  [0-
 accperf record -p $loop -F 499 --duration 1.5s -o line.data 2>line.err
 check "none elsewhere" bash -c '! grep -q "own CPU.*MiB$" line.err && [ "$(grep -c samples line.err)" = 1 ]'
 
+# a share was more than all of a CPU where a recording was short ("own CPU 822.4 %"), and did not say of what
+check "the last line says what accperf itself took, and in what time" grep -qE '; accperf itself took [0-9]+\.[0-9]{2} s of CPU time in 1\.[0-9]{2} s$' line.err
 # how long calls are off the CPU, as the program's own clocks saw it; how many waits tell that, the machine decides
 accperf record -q --counts off --no-accesses --no-windows --no-syscalls -o w.data -- "$WORKLOADS/waiter" 3 >waiter.out 2>waiter.err
 accperf report --json -i w.data >w.json

@@ -42,14 +42,16 @@ void record_tell_closing(const struct session_totals *t, const char *output, boo
 		 size < 10240 ? 1 : 0, size < 1048576 ? size / 1024 : size / 1048576, size < 1048576 ? "KiB" : "MiB",
 		 output, rotated ? ".*" : "");
 	if (t->target_ns && (double)t->target_lost_ns >= 0.95 * (double)t->target_ns)
-		buf_addf(&line, "; target slowed 20-fold or more, own CPU %.1f %%",
-			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+		buf_addstr(&line, "; target slowed 20-fold or more");
 	else if (t->target_ns)
-		buf_addf(&line, "; estimated slow-down %.2f %% (%s), own CPU %.1f %%",
+		buf_addf(&line, "; estimated slow-down %.2f %% (%s)",
 			 100.0 * (double)t->target_lost_ns / (double)t->target_ns,
 			 t->tick_ns > 0 ? "from the measured cost of a sample"
-					: "assuming 30 us a sample: too busy to measure it",
-			 100.0 * (double)t->own_cpu_ns / (double)(t->elapsed_ns ? t->elapsed_ns : 1));
+					: "assuming 30 us a sample: too busy to measure it");
+	/* no share: what start and end take is many times a short recording's length */
+	if (t->target_ns)
+		buf_addf(&line, "; accperf itself took %.2f s of CPU time in %.2f s", (double)t->own_cpu_ns / 1e9,
+			 (double)t->elapsed_ns / 1e9);
 	if (!buf_failed(&line))
 		log_info("%s", line.data);
 }
