@@ -81,7 +81,7 @@ static __always_inline __u32 wanted_bytes(struct task_struct *task, __u32 tid, _
 	if (known && *known > sp) {
 		end = *known;
 	} else {
-		/* A plain access would have the verifier search all of the kernel types for that of mm, on each path. */
+		/* A plain access has the verifier search all of the kernel's types for mm's, on each path. */
 		start = BPF_CORE_READ(task, mm, start_stack);
 		if (start > sp && start - sp < (8u << 20))
 			end = start + 64;

@@ -309,8 +309,8 @@ TEST(entries_that_segments_count)
 	assert_true(isnan(counts_entries_counted(65e3, .04, .01, .7).value));
 }
 
-/* Ten bursts of ten thousand instructions entered a function twenty times, and the model tells how fast it ran. Repeats:
- * of `rep` instructions, for each of its own. */
+/* Ten bursts of ten thousand instructions entered a function twenty times, and the model tells how fast it ran.
+ * Repeats: of `rep` instructions, for each of its own. */
 static struct counts_figure entries_beside_repeats(double repeats)
 {
 	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
@@ -371,7 +371,7 @@ static struct counts_figure entries_beside_repeats(double repeats)
 }
 
 /* deflateInit2_() of a compress() each: it clears 64 KB by `rep stos`. A burst takes that for one instruction, so what
- * it repeats makes nothing be called more often: 71,000 calls a second were told of what was called some thousand times. */
+ * it repeats makes nothing be called more often: 71,000 calls a second were told of some thousand. */
 TEST(repeats_are_no_entries)
 {
 	struct counts_figure plain = entries_beside_repeats(0), rep = entries_beside_repeats(9);

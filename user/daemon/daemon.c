@@ -26,8 +26,8 @@
 #define MEASURE_EVERY (2 * SECOND)         /* ns; by hand */
 #define SWEEP_EVERY (60 * SECOND)          /* ns: what others filled or removed is seen within it; by hand */
 #define STOPPING_STEP (20 * SECOND / 1000) /* 20 ms; by hand */
-/* 1.8 s: within the two seconds that are promised; recorders are killed before, and what the kernel still does for these
- * it does without us. */
+/* 1.8 s: within the two seconds that are promised; recorders are killed before, and what the kernel still does for
+ * them it does without us. */
 #define STOPPING_MOST (9 * SECOND / 5)
 #define MOST_POLLED 130 /* descriptors: one a recorder, and the daemon's own; by hand */
 
