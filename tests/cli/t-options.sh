@@ -65,6 +65,10 @@ check "an option's beginning" meant --percent-limit accperf report --percent 3
 check "a negation" meant --no-children accperf report --no-chldren
 accperf flow --per prodcue -i "$P" >out 2>err
 check "a function whose calls are to be counted" grep -q "did you mean 'produce'?" err
+same_view() { accperf flow --rows 2 -i "$P" >behind 2>&1; accperf --rows 2 flow -i "$P" >before 2>&1; accperf --rows=2 -i "$P" flow >apart 2>&1; cmp behind before && cmp behind apart && grep -q produce behind; }
+check "options before the command are its own" same_view
+expect_status 2 "... without a command they are wrong usage" accperf --rows 2
+expect_status 1 "... and what stands behind -- is not looked at" accperf record -q -o /nowhere/own.data -- echo record
 for word in xyzzy q; do
 	accperf "$word" >out 2>err
 	check "'$word' is like no command" bash -c '! grep -q "did you mean" err'

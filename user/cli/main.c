@@ -21,6 +21,20 @@ static int close_stdout(int status)
 	return status;
 }
 
+/* Options may stand before the command, which becomes the first word. What follows an option may be its value: only a
+ * command's name is taken for one. */
+static void command_first(int argc, char **argv)
+{
+	for (int i = 2; argv[1][0] == '-' && i < argc && strcmp(argv[i], "--"); i++) {
+		char *name = argv[i];
+
+		if (!cli_find(name))
+			continue;
+		memmove(argv + 2, argv + 1, (size_t)(i - 1) * sizeof(*argv));
+		argv[1] = name;
+	}
+}
+
 int main(int argc, char **argv)
 {
 	const struct cli_command *cmd;
@@ -36,6 +50,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		argv[1] = (char *)"version";
+	command_first(argc, argv);
 	cmd = cli_find(argv[1]);
 	if (!cmd) {
 		log_error("there is no command '%s'; %s`accperf --help` lists them", argv[1],

@@ -317,11 +317,14 @@ struct flow_range flow_ops_per_byte(const struct flow *f, const struct flow_func
 	bool unit = !isnan(fn->unit_compute) && !fn->part_of_others;
 	double bytes = unit ? fn->unit_bytes : fn->load_bytes + fn->store_bytes - fn->stack_bytes;
 	double v = bytes > 0 ? (unit ? fn->unit_compute : fn->compute) / bytes : NAN;
-	double of_compute = (fn->compute_high - fn->compute) / fn->compute, error;
+	double of_compute = (fn->compute_high - fn->compute) / fn->compute;
+	double of_bytes = Z95 * sqrt(fn->moved_variance) / bytes, error = hypot(of_compute, of_bytes);
 
 	if (f->engine == FLOW_EXACT)
 		return (struct flow_range){ v, v, v };
-	error = hypot(of_compute, Z95 * sqrt(fn->moved_variance) / bytes);
+	/* one of them may be none at all: any ratio may be */
+	if (of_compute >= 1 || of_bytes >= 1)
+		return (struct flow_range){ NAN, NAN, NAN };
 	return (struct flow_range){ v, v * exp(-error), v * exp(error) };
 }
 

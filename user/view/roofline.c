@@ -88,7 +88,7 @@ static void row_text(const struct placed *p, unsigned name, struct buf *out)
 void roofline_text(const struct roofline_view *v, const struct text_style *style, struct buf *out)
 {
 	unsigned name = style->width > 110 ? 40 : 24;
-	bool unknown = false;
+	bool unknown = false, few = false;
 
 	roof_text(v, out);
 	if (!v->file)
@@ -108,6 +108,7 @@ void roofline_text(const struct roofline_view *v, const struct text_style *style
 	for (size_t i = 0; i < v->count && i < v->rows; i++) {
 		row_text(&v->at[i], name, out);
 		unknown = unknown || isnan(v->at[i].ops_per_s);
+		few = few || isnan(v->at[i].ops_per_byte);
 	}
 	if (v->count > v->rows)
 		buf_addf(out, "%zu more: --all\n", v->count - v->rows);
@@ -120,6 +121,8 @@ void roofline_text(const struct roofline_view *v, const struct text_style *style
 		buf_addstr(
 			out,
 			"-: unknown; Gops/s take amounts, which `record --counts auto` measures, and the machine's own time\n");
+	if (few)
+		buf_addstr(out, "no ops/byte: so few samples that it may compute nothing, or move no byte: record for longer\n");
 }
 
 void roofline_svg(const struct roofline_view *v, struct buf *out)
