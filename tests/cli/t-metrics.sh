@@ -29,7 +29,7 @@ check "offload calls" has '^accperf_offload_calls_per_second\{service="deflate",
 check "what a call takes" has '^accperf_offload_call_mean_seconds\{service="deflate",.*\} 0\.000726'
 check "what would be gained, with its interval" has '^accperf_advice_speedup_high_ratio\{service="deflate",function="deflate",accelerator="zen5/deflate-isal",verdict="offload"\} [1-9]'
 check "rates in force" has '^accperf_samples_per_second\{service="kv"\} 1[0-9]+\.'
-check "what it is good for" has '^accperf_trust\{service="kv",of="flow",mark="do not use"\} 1$'
+check "what it is good for" has '^accperf_trust\{service="kv",of="flow",mark="weak"\} 1$'
 check "a profile that cannot be read is counted" within 60 has '^accperf_profiles_unread_total\{service="bad"\} 1$'
 check "and tells nothing" test -z "$(grep -E '^accperf_(verdicts|samples_per_second)\{service="bad"' body)"
 check "as OpenMetrics" grep -q 'openmetrics-text; version=1.0.0' type
