@@ -122,7 +122,9 @@ void roofline_text(const struct roofline_view *v, const struct text_style *style
 			out,
 			"-: unknown; Gops/s take amounts, which `record --counts auto` measures, and the machine's own time\n");
 	if (few)
-		buf_addstr(out, "no ops/byte: so few samples that it may compute nothing, or move no byte: record for longer\n");
+		buf_addstr(
+			out,
+			"no ops/byte: so few samples that it may compute nothing, or move no byte: record for longer\n");
 }
 
 void roofline_svg(const struct roofline_view *v, struct buf *out)
