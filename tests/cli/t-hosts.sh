@@ -50,7 +50,7 @@ accperf merge -o twice.data switching.data switching.data >merge.out 2>&1
 check "two profiles together switch no more often than each" [ "$(counter "context switches per second of CPU time" twice.data)" = "$(counter "context switches per second of CPU time" switching.data)" ]
 
 # somebody who has all breakpoints when the recorder begins
-hold() { : >held; ./take_cpus "$1" >held & STARTED+=($!); for _ in $(seq 100); do [ -s held ] && return; sleep .02; done; }
+hold() { : >held; ./take_cpus "$1" >held & STARTED+=($!); within 20 test -s held; }
 hold .5
 expect_status 0 "breakpoints that come free in a moment are waited for" accperf record -q -e soft --effort high --windows --counts on -o held.data -- "$WORKLOADS/tightloop" --seconds 2
 check "and used" [ "$(counter "watch windows" held.data)" -ge 0 -a "$(counter "count windows" held.data)" -gt 0 ]
