@@ -81,6 +81,13 @@ check "without times there is no MAI, and how to get one is said" bash -c 'accpe
 	accperf objects -i t.data --json | jq -e "[.functions[] | select(.mai != null or .rank != null)] == []"'
 
 # ---- the live process: the recording keeps which frame an address of the stack lies in ----
+# of several processes, what one of them alone was seen to use is said to be its
+alone() {
+	accperf objects --json -i "$TOP/tests/golden/import-skx.prof" 2>/dev/null >skx.json; accperf objects -i "$TOP/tests/golden/import-skx.prof" 2>/dev/null >skx.txt
+	jq -e '([.objects[] | select(.processes == 1)] | length > 0 and all(.pid > 0)) and all(.objects[] | select(.processes != 1); .pid == null)' skx.json &&
+		grep -q "^      of process $(jq '[.objects[].pid | values][0]' skx.json): [a-z]" skx.txt
+}
+check "an object of one process among several is said to be its" alone
 if [ "$(id -u)" = 0 ]; then
 	locals() { accperf objects -i live.data --json 2>/dev/null | jq -e '[.objects[] | select(.kind == "local") | .name] | any(. == "table in use_frame") and any(. == "lent in lend")' >/dev/null; }
 	# a fifth of the time is spent on these two; a machine that gives it no time at all is tried again

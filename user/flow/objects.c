@@ -15,6 +15,8 @@
 #include "util/grow.h"
 #include "util/normal.h"
 
+#define ANY_ROW UINT32_MAX /* there are fewer */
+
 struct objects_tally {
 	const struct flow_input *in;
 	struct objects *out;
@@ -22,7 +24,7 @@ struct objects_tally {
 	size_t use_count, use_cap;
 	struct map use_at; /* row << 32 | func -> index */
 	struct map row_at; /* object site, or 1 << 32 | global -> row */
-	struct map pid_at; /* row << 32 | pid */
+	struct map pid_at; /* row << 32 | pid; ANY_ROW: of any row */
 	struct intern globals;
 	double *squares;       /* by site of the heap: of the weights of accesses and of what is not sure of them */
 	uint64_t heap_unknown; /* row + 1; 0 none yet */
@@ -180,6 +182,18 @@ static int add_to_slice(struct objects *o, struct object_row *r, const struct in
 	return 0;
 }
 
+static void add_process(struct objects_tally *t, struct object_row *r, uint32_t pid)
+{
+	bool fresh;
+
+	if (!r->processes++) {
+		r->pid = pid;
+		r->comm = in_comm(t->in, pid);
+	}
+	if (map_put(&t->pid_at, (uint64_t)ANY_ROW << 32 | pid, &fresh))
+		t->out->processes += fresh;
+}
+
 /* `part` of an access. */
 static int add_access_in_part(struct objects_tally *t, uint64_t row, const struct in_access *a, double part)
 {
@@ -188,7 +202,8 @@ static int add_access_in_part(struct objects_tally *t, uint64_t row, const struc
 
 	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
 		return -ENOMEM;
-	t->out->rows[row].processes += fresh;
+	if (fresh)
+		add_process(t, &t->out->rows[row], a->pid);
 	u->reads += a->flags & FMT_A_LOAD ? part * in_accesses(a) : 0;
 	u->writes += a->flags & FMT_A_STORE ? part * in_accesses(a) : 0;
 	u->read_bytes += a->flags & FMT_A_LOAD ? part * a->weight * a->size : 0;

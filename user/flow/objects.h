@@ -39,6 +39,8 @@ struct object_row {
 	double blocks;
 	unsigned places;    /* ranges taken together, 1 otherwise */
 	unsigned processes; /* that were seen to use it; 0: counted by the exact engine, which does not tell */
+	uint32_t pid;       /* of the first of them */
+	const char *comm;   /* what that is called; NULL: unknown */
 	double reads, writes, read_bytes, write_bytes;
 	double share;                 /* of all accesses shown */
 	double samples;               /* NaN: counted */
@@ -89,6 +91,7 @@ struct objects {
 	double speed_seconds;         /* where there are none: a recording that would tell; see counts/counts_speed.h */
 	bool amounts; /* else bytes and numbers of accesses are in no known unit, only shares and ratios tell */
 	double samples;
+	unsigned processes;  /* that were seen to use any; 0: the exact engine does not tell */
 	size_t inferred;     /* rows that are ranges only */
 	struct object_heap { /* accesses of the heap by how their site is known; parts of all, NaN: no allocations */
 		double known, inferred, unknown;

@@ -6,6 +6,7 @@
 
 #include "counts/counts_speed.h"
 #include "profile/time_shares.h"
+#include "util/clean.h"
 #include "util/json.h"
 #include "view/objects.h"
 #include "view/schema.h"
@@ -159,6 +160,11 @@ void objects_text(const struct objects_view *v, const struct text_style *s, stru
 		text_amount(out, r->read_bytes, 10);
 		text_amount(out, r->write_bytes, 10);
 		buf_addch(out, '\n');
+		if (r->processes == 1 && o->processes > 1) {
+			buf_addf(out, "      of process %u: ", r->pid);
+			clean_add(out, r->comm ? r->comm : "(unknown)", CLEAN_TEXT);
+			buf_addch(out, '\n');
+		}
 		if (r->places == 1 && r->processes > 1)
 			buf_addf(out, "      in %u processes\n", r->processes);
 		if (r->places > 1)
@@ -366,6 +372,7 @@ void objects_json(const struct objects_view *v, struct buf *out)
 		json_f64(&j, "blocks", r->blocks);
 		json_u64(&j, "places", r->places);
 		json_f64(&j, "processes", r->processes ? r->processes : NAN);
+		json_f64(&j, "pid", r->processes == 1 ? r->pid : NAN);
 		share_json(&j, o, r);
 		json_f64(&j, "reads", r->reads);
 		json_f64(&j, "writes", r->writes);
@@ -436,7 +443,7 @@ const char objects_schema[] =
 	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
-	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"share\":" NUM
+	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"pid\":" NUM ",\"share\":" NUM
 	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
 	",\"samples_inferred\":" NUM ",\"share_low\":" NUM ",\"share_high\":" NUM
 	",\"share_error\":{\"type\":[\"number\",\"null\"],\"description\":\"half of a 95 % interval, of allocation sites\"}"
