@@ -14,9 +14,14 @@ WORKLOADS=$TOP/build/workloads
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/accperf-test.XXXXXX")
 export ACCPERF_BREAKPOINTS=on # our own programs: no trial first; t-stray.sh has it otherwise
 STARTED=() # pids this script started; ended by pid at exit
+export ACCPERF_TEST=$TMP
+# A pid whose process has ended is soon another's, of a test beside us: a child of ours, or what has our environment.
+is_ours() {
+	grep -qsx "PPid:[[:space:]]*$$" "/proc/$1/status" || tr '\0' '\n' 2>/dev/null <"/proc/$1/environ" | grep -qsxF "ACCPERF_TEST=$TMP"
+}
 cleanup() {
 	local p
-	for p in "${STARTED[@]:-}"; do [ -n "$p" ] && kill "$p" 2>/dev/null; done
+	for p in "${STARTED[@]:-}"; do [ -n "$p" ] && is_ours "$p" && kill "$p" 2>/dev/null; done
 	rm -rf "$TMP"
 }
 trap cleanup EXIT

@@ -160,3 +160,12 @@ if need jq; then
 	asserts_nothing() { echo '{"a":1}' | bash -c 'jq -e ".a == 1"' && ! bash -c "true | jq -e ." && true | jq .; }
 	check "an assertion about the output of a silent command fails" asserts_nothing
 fi
+# 5,000 processes of one test lost one now and then, by the pid of another test's that had ended
+ends_its_own() {
+	sleep 60 & local other=$! ours inner
+	bash -c '. "$1"; STARTED+=("$2"); sleep 60 & STARTED+=($!); (sleep 60 & echo $! >inner; wait) & within 9 test -s inner; STARTED+=($(cat inner)); echo "${STARTED[@]}" >"$3"' - "$TOP/tests/lib.sh" $other "$TMP/pids"
+	read -r _ ours inner <"$TMP/pids"
+	gone() { ! kill -0 "$ours" 2>/dev/null && ! kill -0 "$inner" 2>/dev/null; }
+	kill $other && within 9 gone
+}
+check "a test ends its own processes, and nobody else's" ends_its_own

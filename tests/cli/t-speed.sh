@@ -51,7 +51,7 @@ check report_has_shares_alone json '
 for f in d["functions"]:
     assert f["in"] is None and f["instructions"] is None and f["compute"] is None
     assert f["out"] is None or f["out"] < 10 # what only system calls took
-assert any(f["ops_per_byte"] for f in d["functions"])' report --json --columns flow -i "$assumed"
+assert all(f["ops_per_byte"] is None for f in d["functions"]) # the only one may be a ten-thousand-millionth, or as many' report --json --columns flow -i "$assumed"
 # once in each text, with the remedy
 for view in flow counts objects timeline; do
 	says_why() { [ "$(accperf "$view" -i "$assumed" | tr -s '\n #' ' ' | grep -o "amounts are unknown: how fast[^;]*; record" | wc -l)" = 1 ]; }

@@ -77,7 +77,7 @@ TEST(ops_a_byte_have_an_interval)
 							.compute_low = NAN,
 							.compute_high = NAN });
 	assert_true(of.value == .5 && isnan(of.low) && isnan(of.high));
-	/* two bytes, which may be none: any ratio may be, and a factor of e to the tenth is no interval */
+	/* two bytes, which may be ten times as many: a factor of e to the tenth is no interval */
 	of = flow_ops_per_byte(&f, &(struct flow_func){ .compute = 3,
 							.load_bytes = 2,
 							.moved_variance = 100,

@@ -19,6 +19,8 @@
  * exact engine against 20 s live of eight programs of packages. */
 #define UNMEASURED_LOW 0.05 /* times; memcached; the median was .6 */
 #define UNMEASURED_HIGH 4.0 /* times; nginx: 2.9 */
+#define UNKNOWN_FROM                                                                                                   \
+	10.0 /* times as much, or as little: of a ratio whose interval reaches so far nothing is known; by hand */
 
 void flow_init(struct flow *f)
 {
@@ -317,13 +319,12 @@ struct flow_range flow_ops_per_byte(const struct flow *f, const struct flow_func
 	bool unit = !isnan(fn->unit_compute) && !fn->part_of_others;
 	double bytes = unit ? fn->unit_bytes : fn->load_bytes + fn->store_bytes - fn->stack_bytes;
 	double v = bytes > 0 ? (unit ? fn->unit_compute : fn->compute) / bytes : NAN;
-	double of_compute = (fn->compute_high - fn->compute) / fn->compute;
-	double of_bytes = Z95 * sqrt(fn->moved_variance) / bytes, error = hypot(of_compute, of_bytes);
+	double of_compute = (fn->compute_high - fn->compute) / fn->compute, error;
 
 	if (f->engine == FLOW_EXACT)
 		return (struct flow_range){ v, v, v };
-	/* one of them may be none at all: any ratio may be */
-	if (of_compute >= 1 || of_bytes >= 1)
+	error = hypot(of_compute, Z95 * sqrt(fn->moved_variance) / bytes);
+	if (error > log(UNKNOWN_FROM))
 		return (struct flow_range){ NAN, NAN, NAN };
 	return (struct flow_range){ v, v * exp(-error), v * exp(error) };
 }

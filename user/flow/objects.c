@@ -182,7 +182,7 @@ static int add_to_slice(struct objects *o, struct object_row *r, const struct in
 	return 0;
 }
 
-static void add_process(struct objects_tally *t, struct object_row *r, uint32_t pid)
+static void count_process(struct objects_tally *t, struct object_row *r, uint32_t pid)
 {
 	bool fresh;
 
@@ -203,7 +203,7 @@ static int add_access_in_part(struct objects_tally *t, uint64_t row, const struc
 	if (!u || !map_put(&t->pid_at, row << 32 | a->pid, &fresh))
 		return -ENOMEM;
 	if (fresh)
-		add_process(t, &t->out->rows[row], a->pid);
+		count_process(t, &t->out->rows[row], a->pid);
 	u->reads += a->flags & FMT_A_LOAD ? part * in_accesses(a) : 0;
 	u->writes += a->flags & FMT_A_STORE ? part * in_accesses(a) : 0;
 	u->read_bytes += a->flags & FMT_A_LOAD ? part * a->weight * a->size : 0;

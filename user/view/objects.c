@@ -443,9 +443,9 @@ const char objects_schema[] =
 	"," FILTERED_SCHEMA ","
 	"\"objects\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"kind\",\"share\",\"reads\",\"writes\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"kind\":{\"type\":\"string\"},\"function\":{\"type\":[\"string\",\"null\"]},"
-	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"pid\":" NUM ",\"share\":" NUM
-	",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM ",\"samples\":" NUM
-	",\"samples_inferred\":" NUM ",\"share_low\":" NUM ",\"share_high\":" NUM
+	"\"size\":" NUM ",\"blocks\":" NUM ",\"places\":{\"type\":\"integer\"},\"processes\":" NUM ",\"pid\":" NUM
+	",\"share\":" NUM ",\"reads\":" NUM ",\"writes\":" NUM ",\"read_bytes\":" NUM ",\"written_bytes\":" NUM
+	",\"samples\":" NUM ",\"samples_inferred\":" NUM ",\"share_low\":" NUM ",\"share_high\":" NUM
 	",\"share_error\":{\"type\":[\"number\",\"null\"],\"description\":\"half of a 95 % interval, of allocation sites\"}"
 	",\"distinct_written\":" NUM ",\"distinct_read\":" NUM ",\"never_read\":" NUM
 	",\"reader_count\":{\"type\":\"integer\"},\"writer_count\":{\"type\":\"integer\"},"

@@ -124,7 +124,7 @@ void roofline_text(const struct roofline_view *v, const struct text_style *style
 	if (few)
 		buf_addstr(
 			out,
-			"no ops/byte: so few samples that it may compute nothing, or move no byte: record for longer\n");
+			"no ops/byte: so few samples that it may be ten times as much, or as little: record for longer\n");
 }
 
 void roofline_svg(const struct roofline_view *v, struct buf *out)
