@@ -149,8 +149,12 @@ static int links_make(struct uprobe *u, struct library *l, struct link_group *g)
 		r = add_links(u, g,
 			      (struct attachment){ s->progs.offload_return, ATTACH_UPROBE_MULTI, l->fd, without,
 						   true });
-	if (!r && session && without.cnt)
-		r = uprobe_session_program(u, &entry);
+	if (!r && session && without.cnt) {
+		if (u->later[UPROBE_LATER_SESSION])
+			entry = u->later[UPROBE_LATER_SESSION]->progs.offload_session;
+		else
+			r = -ENODEV;
+	}
 	if (!r)
 		r = add_links(u, g,
 			      (struct attachment){ entry, session ? ATTACH_UPROBE_SESSION : ATTACH_UPROBE_MULTI, l->fd,
@@ -349,6 +353,11 @@ int uprobe_library(struct uprobe *u, int fd, const struct uprobe_point *points, 
 		}
 	u->skel->bss->exit_ns = (uint32_t)exit_cost(u);
 	l->content = content_of(l);
+	if (l->without && u->mode == UPROBE_SESSION && !uprobe_session_program(u, e)) {
+		l->fd = -1;
+		library_end(u, l);
+		index = -ENODEV;
+	}
 out:
 	pthread_mutex_unlock(&u->lock);
 	return index;

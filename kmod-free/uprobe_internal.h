@@ -66,9 +66,9 @@ struct uprobe {
 
 /* uprobe_load.c: what each recording needs; 0, or -errno with a sentence. */
 int uprobe_load(struct uprobe *u, enum uprobe_mode mode, struct err *e);
-/* What few need, loaded by the first call; -errno. Lock held. */
-int uprobe_session_program(struct uprobe *u, const struct bpf_program **prog);
-/* False with a sentence. */
+/* What few need, loaded by the first call; false with a sentence. By who loads the other programs: kernel_btf.h's state
+ * is one thread's, and probes are planted by another. */
+bool uprobe_session_program(struct uprobe *u, struct err *e);
 bool uprobe_uring_programs(struct uprobe *u, struct bpf_program **submit, struct bpf_program **complete, struct err *e);
 /* uprobe_read.c: its ring and its counters, once the programs are loaded; 0, or -errno with a sentence. */
 int uprobe_read_open(struct uprobe *u, struct err *e);

@@ -62,16 +62,15 @@ static void choose_session(struct offload_bpf *s)
 	bpf_program__set_expected_attach_type(s->progs.offload_session, (enum bpf_attach_type)ATTACH_UPROBE_SESSION);
 }
 
-int uprobe_session_program(struct uprobe *u, const struct bpf_program **prog)
+bool uprobe_session_program(struct uprobe *u, struct err *e)
 {
 	struct offload_bpf **s = &u->later[UPROBE_LATER_SESSION];
 
 	if (!*s)
 		*s = load_later(u, choose_session);
 	if (!*s)
-		return -errno;
-	*prog = (*s)->progs.offload_session;
-	return 0;
+		err_set(e, -errno, "the kernel refused the program for return probes: %s", strerror(errno));
+	return *s;
 }
 
 static void choose_uring(struct offload_bpf *s)
