@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "flow/timeline.h"
+#include "unit/sized.h"
 #include "unit/unit.h"
 #include "util/random.h"
 
 #define FUNCTIONS 6
 #define SECONDS 15
-#define RUNS 100
-#define PLANTED_RUNS 30
+#define RUNS SIZED(100, 20)
+#define PLANTED_RUNS SIZED(30, 10)
 #define MOST 4000
 
 static struct in_func funcs[FUNCTIONS] = {
@@ -120,7 +121,7 @@ TEST(steady_programs_have_one_phase)
 			timeline_release(&t);
 		}
 		print_message("%s: one phase in %d of %d\n", steady[k].name, one, RUNS);
-		assert_true(one >= 95);
+		assert_true(100 * one >= 95 * RUNS);
 	}
 }
 
@@ -184,7 +185,7 @@ TEST(intervals_hold_the_truth)
 	const struct kind *k = &steady[0];
 	int held = 0, all = 0;
 
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	for (uint64_t seed = 1; seed <= SIZED(20, 8); seed++) {
 		struct flow_input in = record(k, seed);
 		struct timeline t;
 		struct err e = { 0 };
