@@ -132,6 +132,7 @@ static __always_inline __u32 whoami(__u32 *tid)
 }
 
 #include "call_sizes.bpf.h"
+#include "levels.bpf.h"
 
 /* CPU time of the current thread but for a constant: what was accounted, and the time since. The
  * scheduler's clock and ours differ by a constant that falls out of a difference. */
@@ -310,6 +311,8 @@ static __noinline int read_args(const struct probe_args *r, struct probe_slot *s
 	if (spec->either)
 		s->flags |= WO_EITHER;
 	bpf_loop(3, tell_one, &t, 0);
+	if (level_of(r, spec, &s->level))
+		s->flags |= WO_LEVEL;
 	s->queue = spec->queue_arg ? arg_of(r, spec->queue_arg - 1) : 0;
 	if (spec->queue_off && !read_field(s->queue + spec->queue_off, 8, &s->queue))
 		s->queue = 0;
@@ -458,7 +461,9 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (!act || !spec->kind)
 		return 1;
-	ADD(act->hits, 1);
+	/* half a pair, as an exit that ends none */
+	if (spec->kind != PK_LEVEL || (bpf_get_prandom_u32() & 1))
+		ADD(act->hits, 1);
 	if (!enabled[spec->library & (PROBE_LIBS - 1)])
 		return 1;
 	e.t = thread_of(tid);
@@ -469,6 +474,11 @@ static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_s
 	bpf_loop(PROBE_SLOTS, look_at_slot, &e, 0);
 	if (e.nested)
 		return 1;
+	if (spec->kind == PK_LEVEL) {
+		take_args(&e.t->args, r);
+		level_set(&e.t->args, spec);
+		return 1;
+	}
 	at = forget_value(e.t, e.at);
 	if (at >= PROBE_SLOTS) {
 		count(PC_SLOTS_FULL);
@@ -544,7 +554,7 @@ static __always_inline void emit(struct probe_slot *s, __u32 pid, __u32 tid, __u
 	w->flags = s->flags;
 	w->voluntary = s->voluntary;
 	w->involuntary = s->involuntary;
-	w->pad = 0;
+	w->level = s->flags & WO_LEVEL ? s->level : 0;
 	bpf_ringbuf_submit(w, 0);
 }
 

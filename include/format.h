@@ -491,6 +491,7 @@ enum fmt_call_flags {
 	FMT_CALL_LATE = 1024,    /* completion seen at a later wait than the first: an upper bound */
 	FMT_CALL_CPU = 2048,     /* cpu_ns is known */
 	FMT_CALL_ENTERED = 8192, /* only its beginning was seen: returned, complete and all times hold nothing */
+	FMT_CALL_LEVEL = 16384,  /* level is known */
 	FMT_CALL_EITHER = 4096,  /* the API does not tell the direction: bytes_in holds the bytes */
 };
 
@@ -516,7 +517,7 @@ struct fmt_call {
 	uint32_t stack; /* whole stack, sampled; 0 = not taken */
 	uint32_t flags; /* enum fmt_call_flags */
 	uint32_t batch; /* calls completed by the same wait; 1 for synchronous calls */
-	uint32_t pad;
+	int32_t level;  /* at which it compressed, as the API was told: -1 may be its usual one; 0 in older files */
 };
 _Static_assert(sizeof(struct fmt_call) == 136, "fmt_call");
 

@@ -29,8 +29,9 @@ enum probe_op {
 	PX_DIM3 = 12,       /* of two structs of three ints passed by value from argument a on */
 	PX_FIELD_PAIR = 13, /* at entry: the field times the next one */
 	/* value of these two: where a job's bytes are told, see PX_JOB_VALUE */
-	PX_JOB = 14,  /* of the job at argument a + off + the 32-bit number just before a + off */
-	PX_JOBS = 15, /* sum over the 64-bit array of pointers to jobs at argument a, of argument b items */
+	PX_JOB = 14,    /* of the job at argument a + off + the 32-bit number just before a + off */
+	PX_JOBS = 15,   /* sum over the 64-bit array of pointers to jobs at argument a, of argument b items */
+	PX_OBJECT = 16, /* of `level` alone: what a PK_LEVEL last said of the object at argument a */
 };
 
 /* A job's bytes: its field at `first`, or, where the 32-bit field at `tells` is `is`, that at `other`. */
@@ -58,7 +59,15 @@ enum probe_kind {
 	PK_EVENT = 4,  /* puts an event behind what was submitted to a queue */
 	PK_BEGIN = 5,  /* marker: a call begins here, and ends at PK_END of the same family */
 	PK_END = 6,
+	PK_LEVEL =
+		7, /* no call: says at which level the object at queue_arg works from now on; of none: nobody knows */
 };
+
+/* No probe is wanted on its end. */
+static inline bool probe_entry_only(unsigned kind)
+{
+	return kind == PK_BEGIN || kind == PK_END || kind == PK_LEVEL;
+}
 
 enum probe_ok { /* which returned values are success */
 		PR_ANY = 0,
@@ -80,10 +89,11 @@ enum probe_apart { PA_WITH_OTHERS = 0, PA_CHECKSUMS = 1, PA_KEYS = 2, PA_KINDS =
 
 struct probe_spec {
 	struct probe_expr in, out, items;
-	__u8 kind;      /* enum probe_kind */
-	__u8 ok;        /* enum probe_ok */
-	__u8 scope;     /* enum probe_scope, of PK_WAIT */
-	__u8 block_arg; /* the rest are argument numbers + 1, 0 = none. Nonzero there: PK_CALL */
+	struct probe_expr level; /* at which it compresses, as the API has it; told at entry */
+	__u8 kind;               /* enum probe_kind */
+	__u8 ok;                 /* enum probe_ok */
+	__u8 scope;              /* enum probe_scope, of PK_WAIT */
+	__u8 block_arg;          /* the rest are argument numbers + 1, 0 = none. Nonzero there: PK_CALL */
 	__u8 queue_arg;
 	__u8 event_arg;      /* an event handle */
 	__u8 event_out;      /* pointer to a handle, filled by the call */
@@ -97,7 +107,7 @@ struct probe_spec {
 	__u8 job_event;      /* a job is its own event, and so is what is returned, which is complete then; 0: none */
 	__u32 library;       /* index of the library's epoch */
 };
-_Static_assert(sizeof(struct probe_spec) == 72, "probe_spec");
+_Static_assert(sizeof(struct probe_spec) == 88, "probe_spec");
 
 enum wire_offload_flags {
 	WO_IN = 1,
@@ -113,6 +123,7 @@ enum wire_offload_flags {
 	WO_KERNEL = 1024,   /* submitted to the kernel, seen by tracepoints: no probe cost in its times */
 	WO_UNTIMED = 2048,  /* only its entry is probed: counted, never timed */
 	WO_BY_EXITS = 4096, /* its end is seen by probes on the function's exits */
+	WO_LEVEL = 8192,
 };
 
 struct wire_offload {
@@ -130,7 +141,7 @@ struct wire_offload {
 	__u32 weight;
 	__u32 flags;                  /* enum wire_offload_flags */
 	__u32 voluntary, involuntary; /* context switches between the stamps */
-	__u32 pad;
+	__s32 level;
 };
 _Static_assert(sizeof(struct wire_offload) == 32 + 13 * 8 + 32, "wire_offload");
 
@@ -234,6 +245,7 @@ struct probe_slot {
 	__u64 faults;   /* of the thread at entry, then of the call */
 	__u32 voluntary, involuntary;
 	__u32 flags;
+	__s32 level;
 	__u16 family;
 	__u8 used, kind;
 };

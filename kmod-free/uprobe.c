@@ -207,15 +207,15 @@ static void library_end(struct uprobe *u, struct library *l)
 	*l = (struct library){ .fd = -1, .ended = true };
 }
 
-static bool is_marker(const struct uprobe_point *p)
+static bool entry_only(const struct uprobe_point *p)
 {
-	return p->spec.kind == PK_BEGIN || p->spec.kind == PK_END;
+	return probe_entry_only(p->spec.kind);
 }
 
-/* 0: a function without exits, 1: with, 2: a marker; the library's order. */
+/* 0: a function without exits, 1: with, 2: of its entry alone; the library's order. */
 static unsigned sort_of(const struct uprobe_point *p)
 {
-	return is_marker(p) ? 2 : p->exits_cnt ? 1 : 0;
+	return entry_only(p) ? 2 : p->exits_cnt ? 1 : 0;
 }
 
 static bool library_alloc(struct library *l, const struct uprobe_point *points, unsigned count)

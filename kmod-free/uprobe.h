@@ -56,6 +56,7 @@ struct offload_event {
 	uint32_t pid, tid, probe, kind, weight;
 	uint32_t flags; /* enum wire_offload_flags */
 	uint32_t voluntary, involuntary;
+	int32_t level; /* with WO_LEVEL */
 };
 
 struct uprobe_sink {

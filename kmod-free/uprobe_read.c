@@ -65,6 +65,7 @@ int uprobe_record(const void *data, size_t size, const struct uprobe_sink *sink)
 		.flags = w->flags,
 		.voluntary = w->voluntary,
 		.involuntary = w->involuntary,
+		.level = w->level,
 	};
 	memcpy(ev.events, w->events, sizeof(ev.events));
 	sink->event(sink->ctx, &ev);

@@ -220,7 +220,8 @@ CLI_COMMAND(offload) = {
 		"`accperf calibrate` has measured, here or elsewhere, --accelerator says: the measured times of the\n"
 		"calls against the catalogue's o + Lat(g) + X(g) at their sizes. Only calls that do the same are\n"
 		"compared (compression with compression, and so on); -x NAME=CALL compares CALL whatever its name\n"
-		"tells. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
+		"tells. A compressor's calls are compared at the accelerator's level alone (its description says \"level N\");\n"
+		"where no call's level was seen, all are, and that is said. What would be gained is CPU time, never more than the calls took. Where times are too short or\n"
 		"too few, the answer is 'cannot tell', with the reason.",
 	.examples = "accperf record --offload auto -p 1234 --duration 30s\tRecord the calls of a running process\n"
 		    "accperf offload\tWhat they were\n"

@@ -4,12 +4,19 @@
 
 static const struct offload_row zlib_rows[] = {
 	/* z_stream: avail_in at 8, avail_out at 32; zlib-ng's own names have the same layout. */
-	CALL("deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32), .level = OF_OBJECT(0)),
 	CALL("inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
-	CALL("zng_deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
+	CALL("zng_deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32), .level = OF_OBJECT(0)),
 	CALL("zng_inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
-	CALL("compress", Z, .in = ARG(3), .out = AFTER64(1, 0)),
-	CALL("compress2", Z, .in = ARG(3), .out = AFTER64(1, 0)),
+	/* deflateInit_() calls deflateInit2_(). */
+	LEVEL("deflateInit2_", QUEUE(0), .level = ARG32(1)),
+	LEVEL("zng_deflateInit2", QUEUE(0), .level = ARG32(1)),
+	LEVEL("deflateParams", QUEUE(0), .level = ARG32(1)),
+	LEVEL("zng_deflateParams", QUEUE(0), .level = ARG32(1)),
+	LEVEL("deflateCopy", QUEUE(0), .level = OF_OBJECT(1)),
+	LEVEL("zng_deflateCopy", QUEUE(0), .level = OF_OBJECT(1)),
+	CALL("compress", Z, .in = ARG(3), .out = AFTER64(1, 0), .level = ALWAYS(6)),
+	CALL("compress2", Z, .in = ARG(3), .out = AFTER64(1, 0), .level = ARG32(4)),
 	CALL("uncompress", Z, .in = ARG(3), .out = AFTER64(1, 0)),
 	CALL("uncompress2", Z, .in = AFTER64(3, 0), .out = AFTER64(1, 0)),
 	CALL("crc32", .apart = PA_CHECKSUMS, .in = ARG32(2)),
@@ -28,9 +35,9 @@ const struct offload_api offload_zlib = {
 };
 
 static const struct offload_row isal_rows[] = {
-	/* isal_zstream: avail_in at 8, avail_out at 24; inflate_state: the output comes first. */
-	CALL("isal_deflate", Z, .in = USED32(0, 8), .out = USED32(0, 24)),
-	CALL("isal_deflate_stateless", Z, .in = USED32(0, 8), .out = USED32(0, 24)),
+	/* isal_zstream: avail_in at 8, avail_out at 24, level at 40; inflate_state: the output comes first. */
+	CALL("isal_deflate", Z, .in = USED32(0, 8), .out = USED32(0, 24), .level = FIELD32(0, 40)),
+	CALL("isal_deflate_stateless", Z, .in = USED32(0, 8), .out = USED32(0, 24), .level = FIELD32(0, 40)),
 	CALL("isal_inflate", NN, .in = USED32(0, 32), .out = USED32(0, 8)),
 	CALL("isal_inflate_stateless", NN, .in = USED32(0, 32), .out = USED32(0, 8)),
 	CALL("crc32_gzip_refl", .apart = PA_CHECKSUMS, .in = ARG(2)),
@@ -49,19 +56,26 @@ const struct offload_api offload_isal = {
 };
 
 static const struct offload_row zstd_rows[] = {
-	CALL("ZSTD_compress", SZ, .in = ARG(3), .out = RETURNED),
-	CALL("ZSTD_compressCCtx", SZ, .in = ARG(4), .out = RETURNED),
-	CALL("ZSTD_compress2", SZ, .in = ARG(4), .out = RETURNED),
-	CALL("ZSTD_compress_usingDict", SZ, .in = ARG(4), .out = RETURNED),
+	CALL("ZSTD_compress", SZ, .in = ARG(3), .out = RETURNED, .level = ARG32(4)),
+	CALL("ZSTD_compressCCtx", SZ, .in = ARG(4), .out = RETURNED, .level = ARG32(5)),
+	CALL("ZSTD_compress2", SZ, .in = ARG(4), .out = RETURNED, .level = OF_OBJECT(0)),
+	CALL("ZSTD_compress_usingDict", SZ, .in = ARG(4), .out = RETURNED, .level = ARG32(7)),
 	CALL("ZSTD_compress_usingCDict", SZ, .in = ARG(4), .out = RETURNED),
+	/* ZSTD_c_compressionLevel is 100; ZSTD_initCStream() sets it so, too. What has a level of its own (a dictionary,
+	 * parameters made elsewhere) hides it, and a reset may leave it or not. */
+	LEVEL("ZSTD_CCtx_setParameter", QUEUE(0), .level = ARG32_IF(2, 1, 100)),
+	LEVEL("ZSTD_CCtx_setParametersUsingCCtxParams", QUEUE(0)),
+	LEVEL("ZSTD_CCtx_refCDict", QUEUE(0)),
+	LEVEL("ZSTD_CCtx_reset", QUEUE(0)),
+	LEVEL("ZSTD_freeCCtx", QUEUE(0)),
 	CALL("ZSTD_decompress", SZ, .in = ARG(3), .out = RETURNED),
 	CALL("ZSTD_decompressDCtx", SZ, .in = ARG(4), .out = RETURNED),
 	CALL("ZSTD_decompress_usingDict", SZ, .in = ARG(4), .out = RETURNED),
 	CALL("ZSTD_decompress_usingDDict", SZ, .in = ARG(4), .out = RETURNED),
 	/* ZSTD_inBuffer, ZSTD_outBuffer: pos at 16. */
-	CALL("ZSTD_compressStream", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16)),
-	CALL("ZSTD_compressStream2", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16)),
-	CALL("ZSTD_endStream", SZ, .in = NO_BYTES, .out = GREW64(1, 16)),
+	CALL("ZSTD_compressStream", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16), .level = OF_OBJECT(0)),
+	CALL("ZSTD_compressStream2", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16), .level = OF_OBJECT(0)),
+	CALL("ZSTD_endStream", SZ, .in = NO_BYTES, .out = GREW64(1, 16), .level = OF_OBJECT(0)),
 	CALL("ZSTD_decompressStream", SZ, .in = GREW64(2, 16), .out = GREW64(1, 16)),
 };
 

@@ -25,6 +25,19 @@
 	{                                                                                                              \
 		.op = PX_MUL, .a = (n), .b = (m), .width = 4                                                           \
 	}
+/* An int of argument n, if argument m is `is`; what the object at argument n was set to; always the same. */
+#define ARG32_IF(n, m, is)                                                                                             \
+	{                                                                                                              \
+		.op = PX_ARG, .a = (n), .width = 4, .when_arg = (m) + 1, .when = (is)                                  \
+	}
+#define OF_OBJECT(n)                                                                                                   \
+	{                                                                                                              \
+		.op = PX_OBJECT, .a = (n)                                                                              \
+	}
+#define ALWAYS(v)                                                                                                      \
+	{                                                                                                              \
+		.op = PX_CONST, .value = (v)                                                                           \
+	}
 #define NO_BYTES                                                                                                       \
 	{                                                                                                              \
 		.op = PX_CONST                                                                                         \
@@ -141,6 +154,13 @@
 		sym,                                                                                                   \
 		{                                                                                                      \
 			.kind = PK_EVENT, __VA_ARGS__                                                                  \
+		}                                                                                                      \
+	}
+#define LEVEL(sym, ...)                                                                                                \
+	{                                                                                                              \
+		sym,                                                                                                   \
+		{                                                                                                      \
+			.kind = PK_LEVEL, __VA_ARGS__                                                                  \
 		}                                                                                                      \
 	}
 #define Z .ok = PR_ZERO

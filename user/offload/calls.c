@@ -224,6 +224,7 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 		.pid = ev->pid,
 		.tid = ev->tid,
 		.batch = 1,
+		.level = ev->level,
 	};
 
 	f.flags |= ev->flags & WO_IN ? FMT_CALL_IN : 0;
@@ -232,6 +233,7 @@ static struct fmt_call call_of(const struct calls *c, const struct offload_event
 	f.flags |= ev->flags & WO_FAILED ? FMT_CALL_FAILED : 0;
 	f.flags |= ev->flags & WO_INSIDE ? FMT_CALL_INSIDE : 0;
 	f.flags |= ev->flags & WO_EITHER ? FMT_CALL_EITHER : 0;
+	f.flags |= ev->flags & WO_LEVEL ? FMT_CALL_LEVEL : 0;
 	if (!(ev->flags & WO_IN))
 		f.bytes_in = 0;
 	if (!(ev->flags & WO_OUT))

@@ -290,7 +290,7 @@ static void find_exits(struct gather *g)
 	for (unsigned i = 0; f && i < g->cnt; i++) {
 		struct uprobe_point *p = &g->points[i];
 
-		if (p->spec.kind == PK_BEGIN || p->spec.kind == PK_END)
+		if (probe_entry_only(p->spec.kind))
 			continue;
 		exits_find(f, p->offset, &g->exits[i]);
 		p->exits = g->exits[i].at;
@@ -310,7 +310,7 @@ static void count_without(const struct gather *g, uint32_t group, struct known_l
 	for (unsigned i = 0; i < g->cnt; i++) {
 		const struct uprobe_point *p = &g->points[i];
 
-		if (p->spec.apart != group || p->exits_cnt || p->spec.kind == PK_BEGIN || p->spec.kind == PK_END)
+		if (p->spec.apart != group || p->exits_cnt || probe_entry_only(p->spec.kind))
 			continue;
 		l->without++;
 		l->calls_back |= may_pass(&g->probes[i]);

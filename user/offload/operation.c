@@ -2,6 +2,7 @@
 #include "offload/operation.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -10,11 +11,11 @@ enum { DEFLATE, INFLATE, ZSTD, UNZSTD, CRC32, ADLER32, AES, SHA, CIPHER, DIGEST,
 static const struct operation operations[] = {
 	[DEFLATE] = { "compress (deflate)",
 		      "this goes for calls at that level: theirs is not recorded, and a higher one takes longer for a smaller result",
-		      false },
+		      .levelled = true, .by_itself = -1, .usual = 6 },
 	[INFLATE] = { "decompress (deflate)", NULL, false },
 	[ZSTD] = { "compress (zstd)",
 		   "this goes for calls at that level: theirs is not recorded, and a higher one takes longer for a smaller result",
-		   false },
+		   .levelled = true, .by_itself = 0, .usual = 3 },
 	[UNZSTD] = { "decompress (zstd)", NULL, false },
 	[CRC32] = { "CRC-32", NULL, false, true },
 	[ADLER32] = { "Adler-32", NULL, false, true },
@@ -89,4 +90,19 @@ const struct operation *operation_of(const char *api, const char *name)
 			return only_prepares(at + strlen(words[i].word)) ? NULL : &operations[words[i].operation];
 	}
 	return NULL;
+}
+
+int operation_level(const struct operation *op, int told)
+{
+	return told == op->by_itself ? op->usual : told;
+}
+
+bool operation_level_said(const struct operation *op, const char *text, int *level)
+{
+	const char *at = text ? strcasestr(text, "level ") : NULL;
+
+	if (!op || !op->levelled || !at || sscanf(at + strlen("level "), "%d", level) != 1)
+		return false;
+	*level = operation_level(op, *level);
+	return true;
 }

@@ -286,7 +286,12 @@ static void add_single_call(struct summary_private *k, const struct fmt_call *c)
 			spread_add(k, &site->time, ns, w);
 	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
-		keep_call_sample(k, it, &(struct offload_sample){ bytes, ns, c->flags & FMT_CALL_SWITCHED });
+		keep_call_sample(k, it,
+				 &(struct offload_sample){ .bytes = bytes,
+							   .ns = ns,
+							   .switched = c->flags & FMT_CALL_SWITCHED,
+							   .levelled = c->flags & FMT_CALL_LEVEL,
+							   .level = c->level });
 }
 
 #define TAKE(name, call)                                                                                               \

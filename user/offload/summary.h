@@ -45,7 +45,8 @@ struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 
 struct offload_sample { /* one call for a fit */
 	double bytes, ns;
-	bool switched;
+	bool switched, levelled; /* levelled: level is known */
+	int32_t level;           /* as the API was told */
 };
 #define OFFLOAD_SAMPLES 4096 /* kept per item, drawn at random */
 

@@ -25,9 +25,13 @@ struct offload_whatif {
 	const struct offload_item *item;
 	const char *accelerator, *device, *baseline; /* these may be NULL: what the catalogue's host ran */
 	const char *note;                            /* what the comparison leaves open; NULL: nothing */
-	const char *doubt;                           /* why no break-even is told; NULL: it is */
-	bool known;                                  /* else why_not */
-	bool fitted; /* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
+	/* Shares of the calls: at the accelerator's level, which alone are compared; at others; not seen at any. NaN: the
+	 * accelerator has none, or of no call it is known: all are compared. */
+	double same_level, other_level, no_level;
+	int level;         /* the accelerator's */
+	const char *doubt; /* why no break-even is told; NULL: it is */
+	bool known;        /* else why_not */
+	bool fitted;       /* payoff, gmin, gmax, fit_error: too few sizes otherwise, why_not says */
 	char why_not[240];
 	struct logca_payoff payoff;
 	double gmin, gmax, fit_error;

@@ -235,6 +235,10 @@ static void whatif_json(struct json *j, const struct offload_whatif *w)
 	json_str(j, "why_not", *w->why_not ? w->why_not : NULL);
 	json_str(j, "baseline", w->baseline);
 	json_str(j, "note", w->note);
+	json_f64(j, "level", isnan(w->same_level) ? NAN : w->level);
+	json_f64(j, "same_level", w->same_level);
+	json_f64(j, "other_level", w->other_level);
+	json_f64(j, "no_level", w->no_level);
 	json_str(j, "cannot_tell", w->fitted ? w->doubt : NULL);
 	json_str(j, "pays", w->fitted && !w->doubt ? verdict_str(w->payoff.verdict) : NULL);
 	json_f64(j, "from", w->fitted && !w->doubt ? w->payoff.from : NAN);
@@ -367,11 +371,11 @@ const char offload_schema[] =
 	"\"bytes_in_estimate_low\",\"bytes_in_estimate_high\",\"bytes_out_estimate_low\",\"bytes_out_estimate_high\","
 	"\"blocked\",\"async\",\"late\",\"inside\",\"overlap\",\"wait_ns_per_call\"]}},"
 	"\"what_if\":{\"type\":\"array\",\"description\":\"--accelerator: each host call against each; wrong_side, outside: shares of its "
-	"calls that would lose, that are of a size the accelerator was not measured at; times per call and in all\","
+	"calls that would lose, that are of a size the accelerator was not measured at; times per call and in all; same_level: share of all that are at its level, of which alone all this is; null: of none the level is known, all are compared\","
 	"\"items\":{\"type\":\"object\",\"texts\":[\"api\",\"name\",\"library\",\"accelerator\",\"device\",\"why_not\",\"baseline\",\"note\","
 	"\"cannot_tell\"],\"properties\":{\"pays\":" PAYS "},\"flags\":[\"calls_at_least\"],"
 	"\"numbers\":[\"from\",\"to\",\"fit_error\",\"calls\",\"wrong_side\",\"outside\",\"unsure\",\"spent_ns\",\"lost_ns_per_call\","
-	"\"lost_ns\",\"gained_ns_per_call\",\"gained_ns\"]}},"
+	"\"lost_ns\",\"gained_ns_per_call\",\"gained_ns\",\"level\",\"same_level\",\"other_level\",\"no_level\"]}},"
 	"\"verdicts\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"texts\":[\"api\",\"name\",\"why_not\",\"cannot_tell\"],"
 	"\"numbers\":[\"from\",\"to\",\"from_low\",\"from_high\",\"wrong_side\",\"wasted_ns_per_call\",\"accelerated_calls\",\"fit_error\"],"
 	"\"properties\":{\"pays\":" PAYS ",\"params\":{\"type\":[\"object\",\"null\"],"

@@ -662,6 +662,10 @@ static void show_whatif_of_call(const struct offload_view *v, const struct offlo
 		buf_addstr(out, "    ");
 		text_wrap(out, w->note, 4, 4, style->width);
 	}
+	if (!isnan(w->same_level))
+		buf_addf(out,
+			 "    level %d: %.1f %% of its calls, compared; other levels %.1f %%, level not seen %.1f %%\n",
+			 w->level, w->same_level * 100, w->other_level * 100, w->no_level * 100);
 	if (w->fitted && w->doubt)
 		doubtful(w->doubt, style, out);
 	else if (w->fitted)

@@ -23,13 +23,13 @@ static bool concerns(const struct offload_item *it)
 
 /* Where the host's curve through the calls crosses the catalogue's T1, which is put in as points, so that what pays is
  * read off the same kind of curves as everywhere. */
-static void find_break_even(struct offload_whatif *w, const struct logca *accel)
+static void find_break_even(struct offload_whatif *w, const struct offload_item *it, const struct logca *accel)
 {
 	struct points pts = { .unit = "ns" };
 	struct fit_opts opts = fit_defaults;
 	struct err e = { 0 };
 	struct fit f;
-	int r = offload_points(w->item, RUN_HOST, &pts, &e);
+	int r = offload_points(it, RUN_HOST, &pts, &e);
 
 	opts.resamples = RESAMPLES;
 	for (size_t i = 0; i < pts.run[RUN_HOST].count && !r; i++) {
@@ -94,9 +94,9 @@ static void add_fate_of_call(struct fate *f, const struct offload_whatif *w, con
  * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that
  * they took: their elapsed times hold others' work, and no more can be gained than was spent.
  */
-static void judge_move(struct offload_whatif *w, const struct catalogue_entry *a)
+static void judge_move(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a,
+		       double part_of_time)
 {
-	const struct offload_item *it = w->item;
 	double lo, hi, all, spent;
 	struct fate f = { 0 };
 
@@ -112,7 +112,7 @@ static void judge_move(struct offload_whatif *w, const struct catalogue_entry *a
 			add_fate_of_call(&f, w, s, logca_accel(&a->p, s->bytes));
 	}
 	all = f.lose + f.win + f.outside + f.unsure;
-	w->calls = isnan(it->estimate) ? it->low : it->estimate;
+	w->calls = (isnan(it->estimate) ? it->low : it->estimate) * (isnan(w->same_level) ? 1 : w->same_level);
 	w->at_least = isnan(it->estimate);
 	w->known = f.lose + f.win > 0;
 	if (!w->known) {
@@ -128,14 +128,51 @@ static void judge_move(struct offload_whatif *w, const struct catalogue_entry *a
 	w->below = f.lose / all;
 	w->lost_ns = f.lose > 0 ? f.lost / f.lose : 0;
 	w->gained_ns = f.win > 0 ? f.gained / f.win : 0;
-	spent = it->calls ? it->host_cpu_ns / (double)it->calls * w->calls : 0;
+	spent = it->calls ? it->host_cpu_ns / (double)it->calls * (isnan(it->estimate) ? it->low : it->estimate) : 0;
+	spent *= part_of_time;
 	w->spent_ns = spent;
 	w->all_gained_ns = f.host > 0 ? spent * (f.gained / f.host) * (1 - w->outside) : NAN;
 	w->all_lost_ns = f.host > 0 ? w->lost_ns * w->below * w->calls : NAN;
 }
 
-static void whatif_of_item(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
+/*
+ * The calls at the accelerator's level, into `at`; *part_of_time: of what all took that were timed. -1: all are to be
+ * compared, since its level is not told, or that of no call was seen.
+ */
+static long calls_at_level(struct offload_whatif *w, const struct offload_item *it, const struct operation *op,
+			   const struct catalogue_entry *a, struct offload_sample *at, double *part_of_time)
 {
+	double same = 0, other = 0, unseen = 0, ns = 0, all_ns = 0;
+	size_t n = 0;
+
+	*part_of_time = 1;
+	if (!op ||
+	    !(operation_level_said(op, a->device, &w->level) || operation_level_said(op, a->baseline, &w->level)))
+		return -1;
+	for (size_t i = 0; i < it->samples_cnt; i++) {
+		const struct offload_sample *s = &it->samples[i];
+		bool is = s->levelled && operation_level(op, s->level) == w->level;
+
+		*(is ? &same : s->levelled ? &other : &unseen) += 1;
+		all_ns += s->switched ? 0 : s->ns;
+		ns += is && !s->switched ? s->ns : 0;
+		if (is)
+			at[n++] = *s;
+	}
+	if (same + other == 0)
+		return -1;
+	w->same_level = same / (same + other + unseen);
+	w->other_level = other / (same + other + unseen);
+	w->no_level = unseen / (same + other + unseen);
+	*part_of_time = all_ns > 0 ? ns / all_ns : w->same_level;
+	return (long)n;
+}
+
+static int whatif_of_item(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
+{
+	struct offload_item part = *it;
+	double part_of_time;
+	long n;
 	const struct operation *does = operation_of(it->api, it->name), *other = operation_of(NULL, a->name);
 
 	*w = (struct offload_whatif){ .item = it,
@@ -145,13 +182,33 @@ static void whatif_of_item(struct offload_whatif *w, const struct offload_item *
 				      .gmin = NAN,
 				      .gmax = NAN,
 				      .fit_error = NAN,
+				      .same_level = NAN,
+				      .other_level = NAN,
+				      .no_level = NAN,
 				      .all_gained_ns = NAN,
 				      .all_lost_ns = NAN,
 				      .note = does && does->note ? does->note
 					      : other            ? other->note
 								 : NULL };
-	find_break_even(w, &a->p);
-	judge_move(w, a);
+	part.samples = calloc(it->samples_cnt, sizeof(*part.samples));
+	if (!part.samples)
+		return -ENOMEM;
+	n = calls_at_level(w, it, does, a, part.samples, &part_of_time);
+	if (n < 0)
+		memcpy(part.samples, it->samples, it->samples_cnt * sizeof(*part.samples));
+	else
+		part.samples_cnt = (size_t)n;
+	if (n >= 0) /* told in figures */
+		w->note = NULL;
+	if (n) {
+		find_break_even(w, &part, &a->p);
+		judge_move(w, &part, a, part_of_time);
+	} else {
+		snprintf(w->why_not, sizeof(w->why_not), "no call was seen at level %d, at which it was measured",
+			 w->level);
+	}
+	free(part.samples);
+	return 0;
 }
 
 /* NULL: the two do the same, or nobody knows what either does. */
@@ -216,8 +273,10 @@ static int match(struct whatif_list *l, const struct offload_summary *s, const s
 			continue;
 		if (why)
 			buf_addf(apart, "%s%s (%s)", apart->len ? ", " : "", it->name, why);
+		else if (whatif_of_item(&l->at[l->count], it, a))
+			return -ENOMEM;
 		else
-			whatif_of_item(&l->at[l->count++], it, a);
+			l->count++;
 	}
 	return (int)(l->count - before);
 }
@@ -265,8 +324,10 @@ int whatif_all(struct whatif_list *l, const struct offload_summary *s, const cha
 		if (!a)
 			return e->code ? e->code : -EINVAL;
 		buf_addstr(&apart, "");
-		if (!match(l, s, &w, a, &apart))
-			r = nothing_alike(&w, &apart, e);
+		r = match(l, s, &w, a, &apart);
+		if (r < 0)
+			return err_set(e, r, "out of memory");
+		r = r ? 0 : nothing_alike(&w, &apart, e);
 	}
 	return r;
 }

@@ -1,0 +1,58 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# The level of compression of a call, by its argument or by what its object was set to, and -x at that level alone.
+. "$(dirname "$0")/../lib.sh"
+
+cat >levels.py <<'END'
+import ctypes, sys, zlib
+data = bytes(i * i % 251 for i in range(30000))
+if sys.argv[1] == 'zlib':
+    for level, times in ((1, 40), (6, 20), (-1, 10), (9, 10)):
+        for _ in range(times):
+            c = zlib.compressobj(level); c.compress(data); c.flush()
+    for _ in range(20):  # its copy is at its level
+        c = zlib.compressobj(1); d = c.copy(); d.compress(data); d.flush()
+else:
+    z = ctypes.CDLL('libzstd.so.1'); P = ctypes.c_void_p; S = ctypes.c_size_t
+    z.ZSTD_compress.argtypes = [P, S, P, S, ctypes.c_int]; z.ZSTD_createCCtx.restype = P
+    z.ZSTD_compress2.argtypes = [P, P, S, P, S]; z.ZSTD_freeCCtx.argtypes = [P]
+    z.ZSTD_CCtx_setParameter.argtypes = [P, ctypes.c_int, ctypes.c_int]
+    out = ctypes.create_string_buffer(60000)
+    for level, times in ((1, 30), (0, 10), (3, 10)):
+        for _ in range(times): z.ZSTD_compress(out, 60000, data, len(data), level)
+    for i in range(40):  # every second one is as it was made, in most cases where the one before was
+        c = z.ZSTD_createCCtx()
+        if i % 2: z.ZSTD_CCtx_setParameter(c, 101, 20)
+        else: z.ZSTD_CCtx_setParameter(c, 100, 1)
+        z.ZSTD_compress2(c, out, 60000, data, len(data)); z.ZSTD_freeCCtx(c)
+END
+# catalogue LEVEL NAME: an accelerator that was measured at that level
+catalogue() { echo "{\"schema\":\"accperf.accelerators/1\",\"accelerators\":[{\"name\":\"$2\",\"device\":\"a card, level $1\",\"unit\":\"ns\",\"params\":{\"L\":0,\"o\":2000,\"C\":2,\"A\":10,\"beta\":1,\"latency\":\"indep\"}}]}"; }
+# parts DATA LEVEL NAME CALL: of its calls, those at that level, at others, at none that was seen
+parts() { catalogue "$2" "$3" >cat.json; accperf offload -i "$1" -x "$3" --catalogue cat.json --json 2>/dev/null | jq -c ".what_if[] | select(.name == \"$4\") | [.same_level, .other_level, .no_level | . * 1000 | round]"; }
+
+python3 -c 'import ctypes; ctypes.CDLL("libz.so.1")' || { skip "levels" "no libz.so.1"; exit 0; }
+accperf record -q -o z.data --offload zlib --offload-exact -- python3 levels.py zlib 2>err.txt
+status=$?
+if [ $status != 0 ] && grep -q 'not allowed\|no uprobes' err.txt; then echo "no probes here: $(head -n 1 err.txt)"; exit 77; fi
+# two calls a stream
+check "zlib: 60 of 100 streams are at level 1, the rest at others" [ "$(parts z.data 1 deflate/card deflate)" = '[600,400,0]' ]
+check "... 30 at level 6: ten were told the usual one" [ "$(parts z.data 6 deflate/card deflate)" = '[300,700,0]' ]
+check "... its usual one may be named in the catalogue, too" [ "$(parts z.data -1 deflate/card deflate)" = '[300,700,0]' ]
+check "... none at level 4: nothing is compared, and that is the answer" bash -c "[ \"$(parts z.data 4 deflate/card deflate)\" = '[0,1000,0]' ] && accperf offload -i z.data -x deflate/card --catalogue cat.json | grep -q 'no call was seen at level 4'"
+catalogue 1 deflate/card >cat.json
+accperf offload -i z.data -x deflate/card --catalogue cat.json --json >one.json 2>/dev/null
+catalogue 6 deflate/card >cat.json
+accperf offload -i z.data -x deflate/card --catalogue cat.json --json >six.json 2>/dev/null
+check "... calls, and CPU time spent, are of those at its level" jq -e -n --slurpfile a one.json --slurpfile b six.json \
+	'$a[0].what_if[0] as $one | $b[0].what_if[0] as $six | $a[0].calls[] | select(.name == "deflate") | .counted_calls == 200 and $one.calls == 120 and $six.calls == 60 and $one.spent_ns + $six.spent_ns < .host_cpu_ns'
+check "in words" bash -c "accperf offload -i z.data -x deflate/card --catalogue cat.json | grep -q 'level 6: 30.0 % of its calls, compared; other levels 70.0 %, level not seen 0.0 %'"
+check "an old file, which has no levels: all are compared, and that is said" bash -c "accperf offload '$TOP/tests/golden/offload-deflate.prof' -x deflate/card --catalogue cat.json --json 2>/dev/null | jq -e '.what_if[0] | .same_level == null and .calls > 0 and (.note | test(\"theirs is not recorded\"))'"
+
+if python3 -c 'import ctypes; ctypes.CDLL("libzstd.so.1")' 2>/dev/null; then
+	accperf record -q -o zstd.data --offload zstd --offload-exact -- python3 levels.py zstd 2>err.txt
+	check "zstd: by its argument; 20 of 50 at level 3, of which ten were told 0" [ "$(parts zstd.data 3 zstd/card ZSTD_compress)" = '[400,600,0]' ]
+	check "... by its context; one that is made anew where a former one was has not that one's level" [ "$(parts zstd.data 1 zstd/card ZSTD_compress2)" = '[500,0,500]' ]
+else
+	skip "zstd's levels" "no libzstd.so.1"
+fi
