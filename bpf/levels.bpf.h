@@ -2,7 +2,8 @@
 /*
  * At which level a call compresses: its argument, or what the object that it works on was last set to, which a function
  * of kind PK_LEVEL told while its library's probes were in place. An object may be set, given back and made anew while
- * they are away: what was seen before counts no more. Part of offload.bpf.c; included there only, after call_sizes.bpf.h.
+ * they are away: what was seen before counts no more. Part of offload.bpf.c; included there only, after
+ * call_sizes.bpf.h.
  */
 #ifndef ACCPERF_LEVELS_BPF_H
 #define ACCPERF_LEVELS_BPF_H

@@ -64,7 +64,7 @@ enum probe_kind {
 };
 
 /* No probe is wanted on its end. */
-static inline bool probe_entry_only(unsigned kind)
+static inline int probe_entry_only(__u32 kind)
 {
 	return kind == PK_BEGIN || kind == PK_END || kind == PK_LEVEL;
 }

@@ -61,8 +61,8 @@ static const struct offload_row zstd_rows[] = {
 	CALL("ZSTD_compress2", SZ, .in = ARG(4), .out = RETURNED, .level = OF_OBJECT(0)),
 	CALL("ZSTD_compress_usingDict", SZ, .in = ARG(4), .out = RETURNED, .level = ARG32(7)),
 	CALL("ZSTD_compress_usingCDict", SZ, .in = ARG(4), .out = RETURNED),
-	/* ZSTD_c_compressionLevel is 100; ZSTD_initCStream() sets it so, too. What has a level of its own (a dictionary,
-	 * parameters made elsewhere) hides it, and a reset may leave it or not. */
+	/* ZSTD_c_compressionLevel is 100; ZSTD_initCStream() sets it so, too. What has a level of its own (a
+	 * dictionary, parameters made elsewhere) hides it, and a reset may leave it or not. */
 	LEVEL("ZSTD_CCtx_setParameter", QUEUE(0), .level = ARG32_IF(2, 1, 100)),
 	LEVEL("ZSTD_CCtx_setParametersUsingCCtxParams", QUEUE(0)),
 	LEVEL("ZSTD_CCtx_refCDict", QUEUE(0)),

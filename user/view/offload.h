@@ -25,8 +25,8 @@ struct offload_whatif {
 	const struct offload_item *item;
 	const char *accelerator, *device, *baseline; /* these may be NULL: what the catalogue's host ran */
 	const char *note;                            /* what the comparison leaves open; NULL: nothing */
-	/* Shares of the calls: at the accelerator's level, which alone are compared; at others; not seen at any. NaN: the
-	 * accelerator has none, or of no call it is known: all are compared. */
+	/* Shares of the calls: at the accelerator's level, which alone are compared; at others; not seen at any. NaN:
+	 * the accelerator has none, or of no call it is known: all are compared. */
 	double same_level, other_level, no_level;
 	int level;         /* the accelerator's */
 	const char *doubt; /* why no break-even is told; NULL: it is */
