@@ -21,8 +21,9 @@ check "to be enforced" grep -qxF "$name (enforce)" /sys/kernel/security/apparmor
 mkdir cache
 cp "$WORKLOADS/tightloop" aa$$
 start ./aa$$ --loop; target=$!
-config() { printf 'storage: {folder: %s, segment_time: 60s, reserve: 0}\nhttp: {listen: none}\nlimits: {scan: 200ms, budget: 90%%, memory: 512M}\nservices:\n  loop: {pid: %d, min_age: 0s}\n' "$1" $target; }
-config "$TMP/store" >d.yaml; mkdir -m 700 store
+port=$((20000 + $$ % 12000))
+config() { printf 'storage: {folder: %s, segment_time: 60s, reserve: 0}\nhttp: {listen: "127.0.0.1:%d", token_file: %s}\nlimits: {scan: 200ms, budget: 90%%, memory: 512M}\nservices:\n  loop: {pid: %d, min_age: 0s}\n' "$1" $port "$TMP/store/token" $target; }
+config "$TMP/store" >d.yaml; mkdir -m 700 store; echo 0123456789abcdef0123 >store/token; chmod 600 store/token
 begin() { XDG_CACHE_HOME=$TMP/cache aa-exec -p "$name" -- "$TOP/build/accperf" daemon --config "$1" 2>>log & daemon=$!; }
 within() { local until=$((SECONDS + $1)); shift; while [ $SECONDS -lt $until ]; do "$@" >/dev/null 2>&1 && return 0; sleep 0.3; done; tail -n 9 log; denied; return 1; }
 # capabilities that are not there, such as those for a child to become nobody, the unit does not have, either
@@ -49,6 +50,9 @@ check "a profile ends" within 60 two
 first=$(printf '%s\n' store/loop/* | head -n 1)
 named() { accperf report --json -i "$first" 2>/dev/null | jq -e '.recovery == null and any(.functions[]; .name == "spin_hot")'; }
 check "and has its names" within 60 named
+# children that read profiles, and put several together, under the profile as well
+asked() { python3 -c 'import sys, urllib.request as u; sys.stdout.write(u.urlopen(u.Request(sys.argv[1], headers={"Authorization": "Bearer 0123456789abcdef0123"}), timeout=120).read().decode())' "http://127.0.0.1:$port$1" | jq -e "$2"; }
+check "what changed is answered" asked "/diff?service=loop&from=-1h&base_from=-1h&base_to=now" '.schema == "accperf.diff/1"'
 kill $daemon; wait $daemon
 check "it ends" grep -qE 'event=(stopped|recorder-slow)' log
 check "nothing that it does was denied" bash -c '[ -z "$1" ] || { echo "$1"; false; }' _ "$(denied | head -n 20)"
