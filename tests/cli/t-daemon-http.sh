@@ -88,10 +88,10 @@ untold() { gets 422 "/flow?service=hot&from=now-2h&to=now" "$with" && grep -q 'h
 check "what profiles do not tell is said" untold
 check "without a path of this machine" bash -c '! grep -aqF "$1" body' _ "$TMP"
 check "the flow of a time" served "/flow?service=kept&from=now-2h&to=now" '.schema == "accperf.flow/1"'
-check "what to offload" served "/advise?service=hot&from=-1h" '.schema == "accperf.advise/1"'
+check "what to offload" served "/advise?service=hot&from=-1h" '.schema == "accperf.advise/1" and .labels.service == "hot"'
 # the first may have lasted for less than a second: it began before the next full one, the third behind it
 first=$(($(stat -c %Y store/hot/*.000001) + 1))
-check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1"'
+check "what changed" served "/diff?service=hot&from=$first&to=now&base_from=-1h&base_to=$first" '.schema == "accperf.diff/1" and .base_labels.service == "hot" and .other_labels.service == "hot"'
 check "by names of profiles and no path" jq -e '.base == "base.data" or (.base | test("^[0-9]+T[0-9]+Z-[0-9]+[.][0-9]+$"))' body
 unpathed() { ! grep -aqF -e "$TMP" -e .answers body; }
 check "nor any other of this machine" unpathed
@@ -124,6 +124,9 @@ check "which is much" jq -ne "$times > 2 and $once > 0 and $once < 1"
 check "its second is itself, as by a weight of 1" is "$alone - $once" 1e-6
 accperf merge -f -o both.data turn.000001 turn.000002 2>/dev/null
 check "labels that all have are kept" bash -c 'accperf report --json -i both.data 2>/dev/null | jq -e ".labels == {service: \"hot\", pod: \"p\"}"'
+
+accperf record --label pod=shop/cart --duration 2s -q -o cart.data -- "$WORKLOADS/kv" --loop >/dev/null 2>&1
+check "flow tells whose it is" bash -c 'accperf flow --json -i cart.data 2>/dev/null | jq -e ".labels == {pod: \"shop/cart\"}"'
 
 # a token that was renewed, or taken away
 old=$with; tr 0-9a-f 1-9a-f0 <token >renewed; chmod 600 renewed; mv renewed token

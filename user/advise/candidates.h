@@ -105,7 +105,8 @@ struct advise_input {
 	const char *least_overhead_device;
 	const char *uncounted; /* why calls are unknown, and what helps; NULL: nothing counted them */
 	bool uncountable;      /* the machine measures no counts of functions: only a probe counts */
-	const char *engine, *machine;
+	/* labels: META_LABELS, NULL: none */
+	const char *engine, *machine, *labels;
 	char *text; /* names kept for it; gather.c */
 };
 

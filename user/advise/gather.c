@@ -11,6 +11,7 @@
 #include "proc/syscalls.h"
 #include "profile/waits.h"
 #include "util/grow.h"
+#include "util/labels.h"
 #include "util/normal.h"
 
 #define COUNTED 256 /* functions whose counts get intervals: those that can have a hundredth of the time, and more */
@@ -586,6 +587,7 @@ static void frame_of(struct gathered *g)
 			    : NAN;
 	in->engine = profile_meta(p, "engine");
 	in->machine = profile_meta(p, "host");
+	in->labels = profile_meta(p, META_LABELS);
 	in->switch_ns = NAN;
 	if (profile_meta(p, "attached_switch_ns"))
 		in->switch_ns = strtod(profile_meta(p, "attached_switch_ns"), NULL);

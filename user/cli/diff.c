@@ -11,6 +11,7 @@
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "flow/halves.h"
+#include "util/labels.h"
 #include "view/flow_diff.h"
 
 struct diff_cmd {
@@ -110,6 +111,8 @@ static int cmd_diff(void *opts, int argc, char **argv)
 		struct diff_view v = { &d,
 				       argv[0],
 				       argv[1],
+				       profile_meta(in[0].profile, META_LABELS),
+				       profile_meta(in[1].profile, META_LABELS),
 				       (unsigned)(o->rows > 1000000 ? 1000000 : o->rows),
 				       o->all,
 				       f[1].time_bias,

@@ -13,6 +13,7 @@
 #include "flow/estimator_table.h"
 #include "flow/estimators.h"
 #include "flow/threads.h"
+#include "util/labels.h"
 #include "view/flow.h"
 #include "view/flow_figures.h"
 #include "view/graphviz.h"
@@ -332,6 +333,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err) {
 			struct flow_view v = { .flow = &f,
+					       .labels = profile_meta(in.profile, META_LABELS),
 					       .filter = &filter,
 					       .producer = &monitor.producer,
 					       .consumer = &monitor.consumer,

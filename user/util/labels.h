@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Words that a recording carries for its readers: META_LABELS of the profile, "key=value,key=value". Pure. Included
- * by the recorder and by views (flow, record, view, foreground, cli, daemon and tests). */
+ * by the recorder and by views (flow, record, advise, view, foreground, cli, daemon and tests). */
 #ifndef ACCPERF_LABELS_H
 #define ACCPERF_LABELS_H
 

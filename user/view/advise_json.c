@@ -221,6 +221,7 @@ void advise_json(const struct advise_view *v, struct buf *out)
 	json_str(&j, "schema", "accperf.advise/1");
 	json_str(&j, "engine", v->input->engine ? v->input->engine : "unknown");
 	json_str(&j, "machine", v->input->machine ? v->input->machine : "unknown");
+	text_json_labels(&j, "labels", v->input->labels);
 	filtered_json(&of, &j);
 	json_arr(&j, "candidates");
 	for (size_t i = 0; i < v->candidates->count; i++)
@@ -261,7 +262,7 @@ const char advise_schema[] =
 	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"title\":\"accperf.advise/1\",\"type\":\"object\","
 	"\"additionalProperties\":false,\"required\":[\"schema\",\"engine\",\"machine\",\"candidates\",\"devices\"],\"properties\":{"
 	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"}," FILTERED_SCHEMA
-	",\"machine\":{\"type\":\"string\"},"
+	",\"machine\":{\"type\":\"string\"},\"labels\":" LABELS_SCHEMA ","
 	"\"candidates\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"name\",\"functions\",\"kind\",\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\","
 	"\"unique_out\",\"resident\",\"ops_per_byte\",\"share_of_time\",\"wait_share\",\"reason\",\"options\"],\"properties\":{"

@@ -36,6 +36,7 @@ struct flow_view {
 	unsigned top;                                  /* functions of the matrix, 0: 12 */
 	unsigned rows;                                 /* edges listed; 0: 20 */
 	const char *source;                            /* what the profile is called */
+	const char *labels;                            /* its META_LABELS; NULL: it has none */
 	const struct flow_threads *threads;            /* NULL: not asked for */
 	const struct trust *trust;                     /* NULL: not judged */
 	const struct flow_per *per;                    /* NULL: not asked for */

@@ -140,6 +140,8 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	json_str(&j, "schema", "accperf.diff/1");
 	json_str(&j, "base", v->base);
 	json_str(&j, "other", v->other);
+	text_json_labels(&j, "base_labels", v->base_labels);
+	text_json_labels(&j, "other_labels", v->other_labels);
 	programs_json(&v->programs, &j);
 	json_f64(&j, "base_bytes", v->diff->base_total);
 	json_f64(&j, "other_bytes", v->diff->other_total);
@@ -159,8 +161,9 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 const char flow_diff_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.diff/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"base\",\"other\",\"tv\",\"edges\",\"functions\"],\"properties\":{"
-	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"}," PROGRAMS_SCHEMA
-	",\"base_bytes\":" NUM ",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"tv_noise\":" NUM
+	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
+	"\"base_labels\":" LABELS_SCHEMA ",\"other_labels\":" LABELS_SCHEMA "," PROGRAMS_SCHEMA ",\"base_bytes\":" NUM
+	",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"tv_noise\":" NUM
 	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"

@@ -11,7 +11,8 @@
 
 struct diff_view {
 	const struct flow_diff *diff;
-	const char *base, *other; /* file names */
+	const char *base, *other;               /* file names */
+	const char *base_labels, *other_labels; /* META_LABELS; NULL: none */
 	unsigned rows;
 	bool all; /* also changes that may be noise */
 	bool time_bias;

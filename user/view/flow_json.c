@@ -116,6 +116,7 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_obj(&j, NULL);
 	json_str(&j, "schema", "accperf.flow/1");
 	json_str(&j, "engine", flow_engine_str(f->engine));
+	text_json_labels(&j, "labels", v->labels);
 	json_str(&j, "semantics", flow_semantics_str(f->semantics));
 	json_str(&j, "stack", flow_stack_str(f->stack));
 	json_str(&j, "unit", "bytes");
@@ -175,7 +176,8 @@ const char flow_schema[] =
 	"{\"$schema\":\"http://json-schema.org/draft-07/schema#\",\"title\":\"accperf.flow/1\",\"type\":\"object\","
 	"\"required\":[\"schema\",\"engine\",\"semantics\",\"stack\",\"unit\",\"duration_ns\",\"samples\",\"functions\",\"edges\"],"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.flow/1\"},\"engine\":{\"enum\":[\"exact\",\"pmu\",\"soft\"]},"
-	"\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
+	"\"labels\":" LABELS_SCHEMA
+	",\"semantics\":{\"enum\":[\"quad\",\"ke\"]},\"stack\":{\"enum\":[\"exclude\",\"include\"]},\"unit\":{\"const\":\"bytes\"},"
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"began_ns\":" COUNT ",\"duration_ns\":" COUNT
 	",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT ",\"windows\":" COUNT

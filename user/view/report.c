@@ -594,20 +594,6 @@ static void json_callers(const struct report *r, struct json *j)
 	json_end(j);
 }
 
-/* Only where it has any: most profiles have none. */
-static void labels_json(const struct profile *p, struct json *j)
-{
-	const char *at = profile_meta(p, META_LABELS);
-	char key[LABELS_MOST], value[LABELS_MOST];
-
-	if (!at)
-		return;
-	json_obj(j, "labels");
-	while ((at = labels_next(at, key, value)))
-		json_str(j, key, value);
-	json_end(j);
-}
-
 void report_json(const struct report *r, struct buf *out)
 {
 	const struct profile *p = r->profile;
@@ -629,7 +615,7 @@ void report_json(const struct report *r, struct buf *out)
 		json_u64(&j, "lost", p->lost);
 	else
 		json_null(&j, "lost");
-	labels_json(p, &j);
+	text_json_labels(&j, "labels", profile_meta(p, META_LABELS));
 	json_obj(&j, "cost");
 	json_f64(&j, "target_slowdown", report_slowdown(p));
 	json_f64(&j, "own_cpu_ns", p->has_cost ? (double)p->cost.own_cpu_ns : NAN);
@@ -681,7 +667,7 @@ const char report_schema[] =
 	",\"wait_low\":" SHARE ",\"wait_high\":" SHARE ",\"waits\":" COUNT "," REPORT_FLOW_SCHEMA "}}}},"
 	"\"properties\":{\"schema\":{\"const\":\"accperf.report/1\"},\"engine\":{\"type\":[\"string\",\"null\"]},"
 	"\"duration_ns\":" COUNT ",\"samples\":" COUNT ",\"lost\":" COUNT ","
-	"\"labels\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}},"
+	"\"labels\":" LABELS_SCHEMA ","
 	"\"cost\":{\"type\":\"object\",\"required\":[\"target_slowdown\",\"own_cpu_ns\",\"peak_rss\"],\"properties\":{"
 	"\"target_slowdown\":{\"type\":[\"number\",\"null\"],\"minimum\":0},\"own_cpu_ns\":" COUNT
 	",\"peak_rss\":" COUNT "}},"

@@ -18,6 +18,8 @@
 #define TEXT "{\"type\":\"string\"}"
 #define STR "{\"type\":[\"string\",\"null\"]}"
 #define BOOL "{\"type\":\"boolean\"}"
+/* Labels of a recording; not there where it has none. */
+#define LABELS_SCHEMA "{\"type\":\"object\",\"additionalProperties\":{\"type\":\"string\"}}"
 
 /* Appends `schema` with such lists written out, and additionalProperties false wherever it is not told. False: it is no
  * JSON. */

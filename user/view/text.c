@@ -11,6 +11,7 @@
 #include "symbol/shortname.h"
 #include "util/clean.h"
 #include "util/grow.h"
+#include "util/labels.h"
 #include "util/map.h"
 
 void text_json_whole(struct json *j, const char *key, double v)
@@ -19,6 +20,18 @@ void text_json_whole(struct json *j, const char *key, double v)
 		json_null(j, key);
 	else
 		json_u64(j, key, whole_number(v));
+}
+
+void text_json_labels(struct json *j, const char *key, const char *labels)
+{
+	char name[LABELS_MOST], value[LABELS_MOST];
+
+	if (!labels)
+		return;
+	json_obj(j, key);
+	while ((labels = labels_next(labels, name, value)))
+		json_str(j, name, value);
+	json_end(j);
 }
 
 void text_amount(struct buf *out, double bytes, unsigned columns)
@@ -114,9 +127,9 @@ static void cut_middle(struct buf *b, const char *s, unsigned max, unsigned colu
 
 /* ---- names that are cut: each its own label ---- */
 
-#define LABELS_MOST (1u << 16) /* names whose labels are remembered; then all are forgotten; by hand */
-#define LABEL_TRIES 1000       /* numbers behind one beginning, until two names may look alike; by hand */
-#define DIFFERS 10             /* columns around the place where a name differs from the one that has its label */
+#define SHORTENED_MOST (1u << 16) /* names whose labels are remembered; then all are forgotten; by hand */
+#define LABEL_TRIES 1000          /* numbers behind one beginning, until two names may look alike; by hand */
+#define DIFFERS 10                /* columns around the place where a name differs from the one that has its label */
 
 /* By width and name: what was shown for it, as long as one text is made, so that two names are never one. */
 static struct {
@@ -227,7 +240,7 @@ void text_name(struct buf *b, const char *s, unsigned max, unsigned columns)
 		cut_middle(b, s, 0, columns);
 		return;
 	}
-	if (shown.names.count > LABELS_MOST)
+	if (shown.names.count > SHORTENED_MOST)
 		text_names_forget();
 	name = shown_name(max, s);
 	id = name ? shown.label_of[name] : 0;

@@ -23,6 +23,9 @@ enum text_hue { TEXT_PLAIN, TEXT_HOT, TEXT_WARM, TEXT_DIM, TEXT_BOLD };
 
 /* A whole number in JSON; what is unknown or no count is null. */
 void text_json_whole(struct json *j, const char *key, double v);
+/* What a recording's labels (META_LABELS) tell: of which service, unit, container and pod. NULL: it has none, and
+ * nothing is written. */
+void text_json_labels(struct json *j, const char *key, const char *labels);
 /* 1234567 -> 1,234,567 */
 void text_count(struct buf *b, uint64_t n);
 /* The same padded on the left, ? where it is unknown (NaN). */
