@@ -38,7 +38,9 @@ TEST(test_bulk)
 	assert_true(counts_pace_bulk(8, &none) == 0 && counts_pace_bulk(0, &copy) == 0);
 	/* two cycles an instruction, four times as long as is usual: unless bursts met it */
 	assert_true(fabs(counts_pace(0, 0, 0.5, 4) - 4) < 0.01);
-	assert_true(fabs(counts_pace(1e7, 0.5e7, 0.5, 4) - 1) < 0.01);
+	assert_true(fabs(counts_pace(1e9, 0.5e9, 0.5, 4) - 1) < 0.01);
+	/* some short copies tell little of it, as much of other code tells nearly all */
+	assert_true(counts_pace(20000, 10000, 0.5, 4) > 3 && counts_pace(20000, 10000, 0.5, 0) < 1.3);
 	/* where all wait as long, it does not wait less than other code that was not met */
 	assert_true(counts_pace(0, 0, 5, 4) == unmet);
 }
