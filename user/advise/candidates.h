@@ -65,6 +65,7 @@ struct advise_function {
 	struct figure thread_share;  /* of the CPU time of the thread that spends most in it, with all it calls */
 	struct figure elapsed_share; /* the same, of that thread's elapsed time */
 	struct figure t0, C, beta;
+	const char *no_curve;                    /* why these are unknown, of calls that were probed; NULL */
 	struct figure argument_in, argument_out; /* bytes a call, as its arguments say */
 	bool offload;                            /* its calls are an accelerator's already */
 	struct figure counterpart_speedup;       /* an offload made already: host's time over its own, as measured */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "advise/gather_priv.h"
+#include "advise/host_curve.h"
 #include "advise/predict.h"
 #include "advise/probe_excess.h"
 #include "model/fit.h"
@@ -48,32 +49,6 @@ static double squared_variation(const struct spread *s)
 		squares += v * v;
 	}
 	return sum > 0 ? QUANTILES * squares / (sum * sum) - 1 : NAN;
-}
-
-/* The host's curve by size, where the calls follow one. The fit wants an accelerator: it gets the same points. */
-static void fit_host_curve(const struct offload_item *it, double byte_ns, struct advise_function *f)
-{
-	struct points pts = { .unit = "ns" };
-	struct fit_opts opts = fit_defaults;
-	struct err e = { 0 };
-	struct fit fit;
-	int err = offload_points(it, RUN_HOST, &pts, &e);
-	struct figure excess = probe_excess(it, byte_ns);
-
-	opts.resamples = PREDICT_REFITS;
-	for (size_t i = 0; i < pts.run[RUN_HOST].count && !err; i++)
-		err = points_add(&pts, RUN_ACCEL, pts.run[RUN_HOST].at[i].g, pts.run[RUN_HOST].at[i].t, false, &e);
-	if (!err) {
-		points_thin(&pts);
-		err = fit_logca(&pts, &opts, &fit, &e);
-	}
-	points_release(&pts);
-	if (err || fit.error_host > FIT_POOR || fit_doubt(&fit))
-		return;
-	f->t0 = (struct figure){ fmax(fit.p.t0 - excess.value, 0), fmax(fit.t0.lo - excess.high, 0),
-				 fmax(fit.t0.hi - excess.low, 0) };
-	f->C = (struct figure){ fit.p.C, fit.C.lo, fit.C.hi };
-	f->beta = (struct figure){ fit.p.beta, fit.beta.lo, fit.beta.hi };
 }
 
 /* Host and accelerated calls of one name: what the offload gains, by the host's curve at the device's sizes. */
@@ -145,6 +120,18 @@ static double single_call(const struct offload_item *it, double q, double excess
 static double cold_byte_ns(const struct fmt_offload_cost *c)
 {
 	return fmax(c->byte_ns, c->far_byte_ns);
+}
+
+static void fit_host_curve(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
+{
+	struct host_beside b = { probe_excess(it, g->offload->cost.byte_ns), cold_byte_ns(&g->offload->cost),
+				 taken_inside(g), speed_drift(&g->offload->cost) };
+	struct host_curve c = host_curve_of(it, &b);
+
+	f->t0 = c.t0;
+	f->C = c.C;
+	f->beta = c.beta;
+	f->no_curve = c.why_not;
 }
 
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
@@ -280,7 +267,7 @@ int gather_probed(struct gathered *g)
 					counterpart(h, it, f);
 			}
 		} else if (!err) {
-			fit_host_curve(it, g->offload->cost.byte_ns, f);
+			fit_host_curve(g, it, f);
 		}
 	}
 	return err;

@@ -162,6 +162,7 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	whole_or_null(j, "t0", &c->work.t0);
 	whole_or_null(j, "C", &c->work.C);
 	whole_or_null(j, "beta", &c->work.beta);
+	json_str(j, "reason", c->probed ? c->probed->no_curve : NULL);
 	json_end(j);
 	json_f64(j, "p50_ns", c->p50);
 	json_f64(j, "p90_ns", c->p90);
@@ -275,8 +276,8 @@ const char advise_schema[] =
 				   "\"required\":[\"bytes\",\"share\",\"host_ns\"],\"properties\":{\"bytes\":" NUM
 				   ",\"share\":" NUM ",\"host_ns\":" NUM "}}},"
 				   "\"host\":{\"type\":\"object\",\"additionalProperties\":false,"
-				   "\"required\":[\"t0\",\"C\",\"beta\"],\"properties\":{\"t0\":" V ",\"C\":" V
-				   ",\"beta\":" V "}},"
+				   "\"required\":[\"t0\",\"C\",\"beta\",\"reason\"],\"properties\":{\"t0\":" V
+				   ",\"C\":" V ",\"beta\":" V ",\"reason\":{\"type\":[\"string\",\"null\"]}}},"
 				   "\"p50_ns\":" NUM ",\"p90_ns\":" NUM ",\"p99_ns\":" NUM ",\"limit_thread\":" NUM
 				   ",\"limit_process\":" NUM ",\"limit_recorded\":" NUM ",\"failed_share\":" NUM
 				   ",\"page_faults_per_call\":" NUM ",\"page_fault_share\":" NUM

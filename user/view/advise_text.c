@@ -133,8 +133,14 @@ static void add_host_curve(const struct candidate *c, const struct text_style *s
 	char beta[24], text[24];
 	AUTO_BUF(line);
 
-	if (!figure_known(&w->C) || !figure_known(&w->beta))
+	if (!figure_known(&w->C) || !figure_known(&w->beta)) {
+		if (!c->probed || !c->probed->no_curve)
+			return;
+		buf_addf(&line, "no curve of its time by size: %s", c->probed->no_curve);
+		buf_addstr(out, "    ");
+		text_wrap(out, line.data, 4, 4, s->width);
 		return;
+	}
 	buf_addstr(&line, "a call of g bytes takes the host ");
 	if (w->t0.value > 0) {
 		advise_add_duration(&line, w->t0.value);
