@@ -41,7 +41,8 @@ static void make(struct offload_item *it, int octaves, double uneven, double lef
 			double g = floor(ldexp(1 + uniform(), 6 + k));
 
 			it->samples[it->samples_cnt++] =
-				(struct offload_sample){ g, (10 + 3 * g) * off * exp(.05 * normal()) + left, false };
+				(struct offload_sample){ .bytes = g,
+							 .ns = (10 + 3 * g) * off * exp(.05 * normal()) + left };
 			it->octave[7 + k].calls++;
 		}
 		it->calls += PER_OCTAVE;
