@@ -20,6 +20,7 @@ id=$(readelf -n prog | sed -n 's/.*Build ID: //p')
 hot=0x$(objdump -d prog | awk '/<churn>:/ { on = 1 } on && /imul/ { sub(":", "", $1); print $1; exit }')
 mkprofile p.data elf="$PWD/prog" id="$id" addr="$hot"
 expect_status 0 "annotate FUNCTION FILE" accperf annotate churn p.data
+expect_status 0 "annotate FILE FUNCTION, the order of the other commands" accperf annotate p.data churn --stdio
 cp out text
 check "the hot line stands above its instruction" bash -c 'grep -A 9 "the hot line" text | grep -qE "100.0% .*imul"'
 check "the file is named" grep -q "^-- $PWD/prog.c" text

@@ -128,6 +128,12 @@ static int cmd_annotate(void *opts, int argc, char **argv)
 	struct filter f;
 	int status = EXIT_DONE, err;
 
+	if (argc > 1 && !access(argv[0], F_OK) && access(argv[1], F_OK)) { /* FILE FUNCTION */
+		char *file = argv[0];
+
+		argv[0] = argv[1];
+		argv[1] = file;
+	}
 	if (argc > 1) {
 		if (strcmp(o->input, defaults.input)) {
 			err_set(&e, 0, "%s and -i %s are two files to read; give one", argv[1], o->input);
