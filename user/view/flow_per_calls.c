@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Calls of a function: counted by the exact engine; else by probes, which count each call while they are in
- * place; else by execution counts, whose interval is wider. What cannot tell says why.
+ * place; or by execution counts, where their interval is the narrower. What cannot tell, or not within WIDE, says why.
  */
 #include "view/flow_per_calls.h"
 
@@ -15,6 +15,8 @@
 #include "offload/summary.h"
 #include "util/suggest.h"
 
+#define WIDE 100. /* highest over lowest, ten times each way: per call nothing is known then; by hand */
+
 static void set_calls(struct flow_per *out, const char *source, double calls, double low, double high)
 {
 	out->source = source;
@@ -22,6 +24,31 @@ static void set_calls(struct flow_per *out, const char *source, double calls, do
 	out->low = low;
 	out->high = high;
 	*out->reason = 0;
+}
+
+static bool narrower(double low, double high, const struct flow_per *than)
+{
+	return !than->source || (low > 0 && high * than->low < than->high * low);
+}
+
+static bool too_wide(const struct flow_per *p)
+{
+	return !(p->low > 0 && p->high < WIDE * p->low);
+}
+
+/* What is known so badly is not divided by. */
+static void refuse_wide(struct flow_per *out)
+{
+	bool probes = out->source && *out->source == 'p';
+	double low = out->low, high = out->high;
+
+	if (!out->source || !too_wide(out))
+		return;
+	set_calls(out, NULL, NAN, NAN, NAN);
+	snprintf(out->reason, sizeof(out->reason),
+		 "%s tell only that it was entered %.0f to %.0f times; record with %s",
+		 probes ? "probes, in place for a part of the time," : "execution counts", low, high,
+		 probes ? "--effort high, or --offload-exact, for each call" : "--effort high, or for longer");
 }
 
 /* True: there is such a function, whether or not its calls are known. */
@@ -96,11 +123,15 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 {
 	const struct counts_figure *f = &row->second;
 
-	if (row->calls > 0 && counts_figure_known(f))
-		set_calls(out, "counts", row->calls, row->calls * f->low / f->value, row->calls * f->high / f->value);
-	else
+	if (row->calls > 0 && counts_figure_known(f)) {
+		double low = row->calls * f->low / f->value, high = row->calls * f->high / f->value;
+
+		if (narrower(low, high, out))
+			set_calls(out, "counts", row->calls, low, high);
+	} else if (!out->source) {
 		snprintf(out->reason, sizeof(out->reason),
 			 "execution counts do not say how often it was entered; record with --counts auto for 60 s");
+	}
 }
 
 static bool from_counts(const char *input, struct counts_built *known, struct flow_per *out)
@@ -153,8 +184,9 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 	if (!in->has_x && !out->source) {
 		there |= flow_find(of->flow, function, NULL) != FLOW_NONE;
 		there |= from_probes(of->input, out);
-		if (!out->source)
+		if (!out->source || too_wide(out))
 			there |= from_counts(of->input, in->solved, out);
+		refuse_wide(out);
 	}
 	for (uint32_t i = 0; i < in->func_count && !there; i++)
 		there = !strcmp(in->funcs[i].name, function); /* no bytes of its own, and uncounted: said so */
