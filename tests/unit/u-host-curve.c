@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The host's curve by size, on calls made up here whose truth is known: its intervals hold, or it says why there is none. */
+/* The host's curve by size, on calls made up here whose truth is known: its intervals hold, or it says why none is. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +86,8 @@ TEST(octaves_are_uneven)
 	assert_true(held >= LEAST_SHARE * 2 * told);
 }
 
-/* What was taken off every call for a probe, and is more than that took: no fixed cost is below nothing, so it bends the
- * curve, and the interval holds the true one. */
+/* What was taken off every call for a probe, and is more than that took: no fixed cost is below nothing, so it
+ * bends the curve, and the interval holds the true one. */
 TEST(a_probe_took_less)
 {
 	int held = 0, told = 0;

@@ -22,8 +22,8 @@
 
 enum { P_T0, P_C, P_BETA, PARTS };
 
-/* The fit wants an accelerator: it gets the same points. `excess`: taken off each time, at most to a tenth of it (a call
- * of no time would be all that a relative fit sees); `without`: an octave left out; 0: none. */
+/* The fit wants an accelerator: it gets the same points. `excess`: taken off each time, at most to a tenth of it (a
+ * call of no time would be all that a relative fit sees); `without`: an octave left out; 0: none. */
 static int fit_sizes(const struct offload_item *it, double excess, int without, unsigned resamples, struct fit *fit)
 {
 	struct points pts = { .unit = "ns" };
@@ -94,7 +94,7 @@ static struct figure spread(const struct fit_value *v, double more)
 }
 
 /* The same curve, had a probe left more or less in every call: an end, not a chance. */
-static void reach(struct figure *f, const struct figure *middle, double v)
+static void reach_end(struct figure *f, const struct figure *middle, double v)
 {
 	f->low += fmin(v - middle->value, 0);
 	f->high += fmax(v - middle->value, 0);
@@ -120,9 +120,9 @@ static struct host_curve with_ends(const struct offload_item *it, const struct h
 				"its calls are about as short as what a probe takes: with the most that may be, they follow no curve";
 			return out;
 		}
-		reach(&out.t0, &middle.t0, f.p.t0);
-		reach(&out.C, &middle.C, log(f.p.C));
-		reach(&out.beta, &middle.beta, f.p.beta);
+		reach_end(&out.t0, &middle.t0, f.p.t0);
+		reach_end(&out.C, &middle.C, log(f.p.C));
+		reach_end(&out.beta, &middle.beta, f.p.beta);
 	}
 	/* what a probe most likely left in belongs to no size */
 	out.t0.value = fmax(out.t0.value - b->excess.value, 0);
@@ -140,7 +140,7 @@ static void widen(struct figure *f, const struct host_beside *b)
 	f->high *= b->drift;
 }
 
-static const char *fitted(const struct offload_item *it, const struct host_beside *b, struct host_curve *c)
+static const char *curve_fitted(const struct offload_item *it, const struct host_beside *b, struct host_curve *c)
 {
 	double more[PARTS];
 	struct fit fit;
@@ -168,7 +168,7 @@ static const char *fitted(const struct offload_item *it, const struct host_besid
 struct host_curve host_curve_of(const struct offload_item *it, const struct host_beside *beside)
 {
 	struct host_curve c;
-	const char *why_not = fitted(it, beside, &c);
+	const char *why_not = curve_fitted(it, beside, &c);
 
 	return why_not ? (struct host_curve){ FIGURE_UNKNOWN, FIGURE_UNKNOWN, FIGURE_UNKNOWN, why_not } : c;
 }
