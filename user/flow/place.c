@@ -286,15 +286,19 @@ static double calls_seen(const struct call_stretches *b)
 	return b->count && b->span_ns > seen ? seen / b->span_ns : 1;
 }
 
-/* Those of one granule, each as often as it was seen there. */
-static unsigned writers_here(const struct store_places *p, size_t at, double share, struct place_part *out)
+/* Those of one granule, each as often as it was seen there. For reader, where it is not FLOW_NONE: and by how much of
+ * what it writes goes to that function. */
+static unsigned writers_here(const struct store_places *p, size_t at, uint32_t reader, double share,
+			     struct place_part *out)
 {
 	double all = 0;
 	unsigned n = 0;
 
 	for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule && n < PLACE_PARTS; i++, n++) {
-		out[n] = (struct place_part){ p->seen[i].func, (float)p->seen[i].times };
-		all += p->seen[i].times;
+		double goes = reader == FLOW_NONE ? 1 : passed_on_factor(&p->passed_on, p->seen[i].func, reader);
+
+		out[n] = (struct place_part){ p->seen[i].func, (float)(p->seen[i].times * goes) };
+		all += p->seen[i].times * goes;
 	}
 	for (unsigned i = 0; i < n; i++)
 		out[i].part = (float)(out[i].part * share / all);
@@ -346,8 +350,8 @@ static double part_of_missed(const struct store_places *p, const struct place_no
 	return near->count ? there / (there + 1 - part + 1e-9) : 0;
 }
 
-/* The chance of each that it wrote this value, too, and a call's of what it filled, `called` before. All add up to
- * `sure`. */
+/* The chance of each that it wrote this value, and for this reader, too, and a call's of what it filled, `called`
+ * before. All add up to `sure`. */
 static unsigned weigh_by_value(const struct store_places *p, const struct read_answer *r, double called, double sure,
 			       struct place_part *w, unsigned n)
 {
@@ -355,7 +359,8 @@ static unsigned weigh_by_value(const struct store_places *p, const struct read_a
 	double all = 0;
 
 	for (unsigned i = 0; i < n; i++) {
-		w[i].part *= (float)((1 - called) * emission_of(&p->emission, w[i].producer, r->mark, field));
+		w[i].part *= (float)((1 - called) * passed_on_factor(&p->passed_on, w[i].producer, r->func) *
+				     emission_of(&p->emission, w[i].producer, r->mark, field));
 		all += w[i].part;
 	}
 	if (called > 0) {
@@ -408,7 +413,7 @@ static unsigned writers_by_value(struct store_places *p, const struct read_answe
 		for (size_t i = at; i < p->count && p->seen[i].granule == p->seen[at].granule; i++)
 			times += p->seen[i].times;
 		wider = 1 / (times + 1);
-		n = writers_here(p, at, 1 - wider, out);
+		n = writers_here(p, at, FLOW_NONE, 1 - wider, out);
 	} else if (!(called > 0)) {
 		sure = part_of_missed(p, near, r);
 		out[nobodies++] = (struct place_part){ nobody(p, r), (float)(1 - sure) };
@@ -443,7 +448,7 @@ unsigned place_writers(struct store_places *p, const struct read_answer *r, stru
 		out[n++] = (struct place_part){ r->a.producer, (float)(1 - share) };
 	}
 	if (seen_here(p, r->addr, &at))
-		return n + writers_here(p, at, share, out + n);
+		return n + writers_here(p, at, r->func, share, out + n);
 	if (n || r->a.near == NEAR_GRANULE) {
 		share *= near->count ? stores_of_changes(p, near) : 0;
 		out[0] = (struct place_part){ r->a.producer, (float)(n ? 1 - share : 1) };
@@ -466,7 +471,7 @@ static void know_writers(struct store_places *p, struct place_known *k, const st
 	if (!seen_here(p, r->addr, &at) && (pass == 1 || !r->mark))
 		return;
 	if (pass == 1) {
-		n = writers_here(p, at, 1, w);
+		n = writers_here(p, at, r->mark ? FLOW_NONE : r->func, 1, w);
 		if (r->mark)
 			n = weigh_by_value(p, r, 0, 1, w, n);
 	} else {
@@ -549,7 +554,7 @@ int place_learn(struct store_places *p, const struct flow_input *in, const struc
 	p->work = calloc(in->func_count + 1, sizeof(*p->work));
 	p->no_memory = !burst || !p->site || !p->func || !p->work || known_begin(&p->known, p, c) ||
 		       !PUSH(p->node, p->nodes, p->node_cap, 1024, (struct place_node){ 0 }) ||
-		       emission_learn(&p->emission, in);
+		       emission_learn(&p->emission, in) || passed_on_learn(&p->passed_on, in);
 	if (!p->no_memory)
 		gather_stores(p, in, stack);
 	for (size_t i = 0; i < c->read_count && !p->no_memory; i++)
@@ -569,6 +574,7 @@ void place_release(struct store_places *p)
 	free(p->work);
 	known_release(&p->known);
 	emission_release(&p->emission);
+	passed_on_release(&p->passed_on);
 	free(p->site);
 	free(p->func);
 	memset(p, 0, sizeof(*p));

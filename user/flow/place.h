@@ -13,6 +13,7 @@
 
 #include "flow/emission.h"
 #include "flow/last_writer.h"
+#include "flow/passed_on.h"
 #include "flow/rewrite_rate.h"
 #include "util/map.h"
 
@@ -42,6 +43,7 @@ struct place_known {
 struct store_places {
 	const struct flow_input *in;
 	struct emission emission;
+	struct passed_on passed_on;
 	const struct rewrite_rate *still;
 	struct place_seen *seen; /* stores, by address */
 	size_t count, cap;
