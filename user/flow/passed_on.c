@@ -12,7 +12,7 @@
 #define AS_OLDER 0.5 /* power of the factor: bursts see what is read soon, and what is older is asked; 1 does as well */
 #define LEAST 1.0    /* bytes that a reader is taken to read, so that no share is 0 */
 
-static int take_pair(struct passed_on *p, uint32_t writer, uint32_t reader, double bytes)
+static int count_passed(struct passed_on *p, uint32_t writer, uint32_t reader, double bytes)
 {
 	uint64_t *at = map_put(&p->at, (uint64_t)writer << 32 | reader, NULL);
 
@@ -39,7 +39,7 @@ int passed_on_learn(struct passed_on *p, const struct flow_input *in)
 		const struct in_burst_pair *b = &in->burst_pair[i];
 
 		if (b->writer != FLOW_NONE)
-			err = take_pair(p, in->sites[b->writer].func, in->sites[b->reader].func, b->bytes);
+			err = count_passed(p, in->sites[b->writer].func, in->sites[b->reader].func, b->bytes);
 	}
 	return err;
 }
