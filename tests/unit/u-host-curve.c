@@ -10,7 +10,7 @@
 
 #define OCTAVES 11
 #define PER_OCTAVE 20
-#define ROUNDS SIZED(15, 5)
+#define ROUNDS SIZED(15, 2)
 #define LEAST_SHARE .8 /* of figures in their intervals, of nominally .9, in so many rounds */
 
 static uint64_t seed = 1;

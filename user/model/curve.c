@@ -103,7 +103,7 @@ double curve_median(double *v, size_t n)
 		return upper;
 	lower = v[0];
 	for (size_t i = 1; i < k; i++)
-		lower = fmax(lower, v[i]);
+		lower = v[i] > lower ? v[i] : lower;
 	return (lower + upper) / 2;
 }
 
@@ -155,7 +155,8 @@ static bool solve_positive(double a[3][3], double b[3], int m, double x[3])
 	return true;
 }
 
-/* min sum w (y - X c)^2, c >= 0: at most seven sets of columns, so all are tried. */
+/* min sum w (y - X c)^2, c >= 0: all columns where none is below 0, as then no fewer do better; else all sets of them, at
+ * most seven, are tried. */
 static void nonnegative(const struct curve *c, const double *const col[3], unsigned columns, double out[3])
 {
 	double norm[3] = { 0 }, gram[3][3] = { { 0 } }, right[3] = { 0 }, best = INFINITY;
@@ -171,11 +172,12 @@ static void nonnegative(const struct curve *c, const double *const col[3], unsig
 	for (int a = 0; a < 3; a++)
 		norm[a] = gram[a][a] > 0 ? sqrt(gram[a][a]) : 1;
 	out[0] = out[1] = out[2] = 0;
-	for (unsigned set = 1; set < 8; set++) {
+	for (unsigned nth = 0; nth < 8; nth++) {
+		unsigned set = nth ? nth : columns;
 		double m[3][3], b[3], x[3], sse = 0;
 		int id[3], n = 0;
 
-		if (set & ~columns)
+		if ((set & ~columns) || (nth && set == columns))
 			continue;
 		for (int a = 0; a < 3; a++)
 			if (set & (1u << a))
@@ -188,7 +190,7 @@ static void nonnegative(const struct curve *c, const double *const col[3], unsig
 		}
 		if (!solve_positive(m, b, n, x))
 			continue;
-		for (size_t k = 0; k < c->n; k++) {
+		for (size_t k = 0; k < c->n && nth; k++) {
 			double d = c->y[k];
 
 			for (int i = 0; i < n; i++)
@@ -201,6 +203,8 @@ static void nonnegative(const struct curve *c, const double *const col[3], unsig
 		out[0] = out[1] = out[2] = 0;
 		for (int i = 0; i < n; i++)
 			out[id[i]] = x[i] / norm[id[i]];
+		if (!nth)
+			return;
 	}
 }
 
