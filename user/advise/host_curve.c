@@ -15,6 +15,7 @@
 #include "util/normal.h"
 
 #define LEAST_OCTAVES 4 /* of sizes: a jackknife of fewer says nothing */
+#define REFITS 30       /* of the curve: what its calls' scatter adds is less than what octaves left out tell */
 #define WIDEST 10.      /* of C, high over low: from there on it is no figure of how long a byte takes */
 
 /* points for the other side of a fit without intervals: the host's curve does not depend on them, its time does */
@@ -146,7 +147,7 @@ static const char *curve_fitted(const struct offload_item *it, const struct host
 	struct fit fit;
 	int octaves;
 
-	if (fit_sizes(it, 0, 0, PREDICT_REFITS, &fit))
+	if (fit_sizes(it, 0, 0, REFITS, &fit))
 		return "too few sizes or calls for a curve, or they take no longer the larger they are";
 	if (fit.error_host > FIT_FALSE)
 		return "its time is no power of its size: its sizes miss such a curve by more than a quarter";
