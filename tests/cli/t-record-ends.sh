@@ -42,6 +42,16 @@ expect_status 3 "a recording that was killed is readable" accperf report -i kill
 check "and says so" grep -qi "did not end in order\|cut off" "$TMP/err"
 check "and lost at most its last second" between "$(samples killed.data)" $(((after - before - 1100) * 499 / 1000)) 6000
 check "and its functions are named from the file" between "$(self spin_hot killed.data)" 50 98
+# A function without its name is another one: its edges went and came, and each was "real".
+start "$WORKLOADS/pipeline" --loop; line=$!
+accperf record -p $line -F 997 -o first.data >/dev/null 2>&1 & rec=$!
+recording first.data; sleep 2; kill -9 $rec; wait $rec 2>/dev/null
+accperf record -q -p $line -F 997 --duration 3s -o whole.data; kill $line
+named() { jq -e '[.. | objects | .producer?, .consumer? | strings] | any(. == "transform") and all(startswith("pipeline+0x") | not)' "$1"; }
+accperf diff --json first.data whole.data >diff.json 2>"$TMP/err"
+check "in what is compared with another, too" named diff.json
+accperf merge -o merged.data first.data whole.data 2>"$TMP/err"; accperf flow --json -i merged.data >merged.json 2>>"$TMP/err"
+check "and in what is put together with it" named merged.json
 
 # a full disk
 mkdir small; if mount -t tmpfs -o size=64k none small 2>/dev/null; then

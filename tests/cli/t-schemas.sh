@@ -56,7 +56,7 @@ def walk(s, path):
     kind = s.get("type")
     if kind == "object" or isinstance(kind, list) and "object" in kind or isinstance(s.get("properties"), dict) and kind:
         of_one_kind = isinstance(s.get("additionalProperties"), dict) and "properties" not in s and (
-            s.get("propertyNames") or path.endswith("labels")) # a user names labels
+            s.get("propertyNames") or path.rpartition("/")[2] in ("labels", "base_labels", "other_labels")) # a user names labels
         if not of_one_kind and (s.get("additionalProperties") is not False or not s.get("properties")): yield path or "/"
     for k, v in s.items(): yield from walk(v, path + "/" + k)
 names = told("list").split()

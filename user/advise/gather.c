@@ -50,7 +50,7 @@ static int load_gathered(struct gathered *g, const char *path, const struct filt
 		readers[n++].failed = &offload_failed;
 	readers[n] = counts_record_reader(&g->counts_record, &counts_why);
 	readers[n++].failed = &counts_failed;
-	err = profile_read(p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, n, e);
+	err = profile_read(p, FLOW_INPUT_GROUPS, readers, n, e);
 	g->has_flow = raw && !flow_input_end(raw, err) && !why.code;
 	if (err) {
 		if (!e->code)

@@ -20,7 +20,7 @@ int annotate_load(struct annotate_loaded *l, const char *path, struct err *e)
 	if (!r)
 		return err_set(e, -ENOMEM, "out of memory");
 	readers[FLOW_INPUT_READERS] = counts_record_reader(&l->counts, e);
-	err = profile_read(l->p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, FLOW_INPUT_READERS + 1, e);
+	err = profile_read(l->p, FLOW_INPUT_GROUPS, readers, FLOW_INPUT_READERS + 1, e);
 	if (flow_input_end(r, err) && !err)
 		err = err_set(e, why.code ? why.code : -ENOMEM, "%s: %s", path, why.code ? why.text : "out of memory");
 	else if (err && !e->code)

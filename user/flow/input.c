@@ -529,7 +529,7 @@ struct profile *flow_input_and_profile(struct flow_input *in, const char *path, 
 
 	if (!p)
 		return NULL;
-	err = profile_read(p, FLOW_INPUT_GROUPS | PROFILE_MISSING, readers, r ? FLOW_INPUT_READERS : 0, e);
+	err = profile_read(p, FLOW_INPUT_GROUPS, readers, r ? FLOW_INPUT_READERS : 0, e);
 	if (r && flow_input_end(r, err) && !why->code)
 		err_set(why, -ENOMEM, "out of memory");
 	if (!err)

@@ -337,7 +337,7 @@ struct flow_input_opts {
 /* Its readers ride on profile_read() of a profile that is read anyway, with PROFILE_ORDER; flow_input_end() takes the
  * result. The profile must outlive *in. */
 #define FLOW_INPUT_READERS 4
-#define FLOW_INPUT_GROUPS (PROFILE_SAMPLES | PROFILE_ORDER)
+#define FLOW_INPUT_GROUPS (PROFILE_SAMPLES | PROFILE_ORDER | PROFILE_MISSING)
 struct raw;                                               /* what is being read */
 bool flow_input_in_part(const struct flow_input_opts *o); /* filter or tid leave out processes or threads */
 struct raw *flow_input_begin(struct flow_input *in, struct profile *p, const struct flow_input_opts *o,

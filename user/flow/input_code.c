@@ -6,6 +6,7 @@
 
 #include "proc/module.h"
 #include "symbol/plainname.h"
+#include "symbol/symbols.h"
 #include "flow/input_priv.h"
 #include "flow/sysname.h"
 #include "util/grow.h"
@@ -37,6 +38,8 @@ void raw_close_modules(struct raw *r)
 	while (map_next(&r->opened, &pos, &key, &value))
 		module_close_path((struct module *)(uintptr_t)*value);
 	map_release(&r->opened);
+	symbols_free(r->symbols);
+	r->symbols = NULL;
 }
 
 static bool clears_memory(const char *name)
@@ -100,14 +103,45 @@ uint32_t func_by_record(struct raw *r, uint32_t function)
 	return func;
 }
 
+struct name_of_code {
+	char text[512];
+};
+
+/* The function itself, whatever is inlined there. */
+static void take_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+		      enum symbol_origin origin)
+{
+	struct name_of_code *n = ctx;
+	(void)index;
+
+	if (count && origin != SYM_OFFSET)
+		snprintf(n->text, sizeof(n->text), "%s", chain[count - 1].name);
+}
+
+/* A recorder names what it met some seconds later: one that was killed, or still runs, has not, nor has what was put
+ * together of its profile. */
+static bool name_from_file(struct raw *r, uint64_t ip, uint32_t module, struct name_of_code *n)
+{
+	const struct profile_module *m = raw_module(r, module);
+	struct module *file = m->build_id_len ? raw_open_module(r, module) : NULL;
+
+	n->text[0] = 0;
+	if (file && !r->symbols)
+		r->symbols = symbols_new(true, true);
+	return file && r->symbols && !symbols_resolve(r->symbols, file, &ip, 1, take_name, n) && n->text[0];
+}
+
 /* Code that the file's symbols do not tell of. */
 static uint32_t func_by_place(struct raw *r, uint64_t ip, uint32_t module)
 {
 	const struct profile_module *m = raw_module(r, module);
+	struct name_of_code known;
 	char name[256];
 
 	if (!m)
 		return in_func_add(r->in, FLOW_UNKNOWN, "");
+	if (name_from_file(r, ip, module, &known))
+		return in_func_add(r->in, known.text, m->object);
 	if (m->kind == FMT_MOD_KERNEL)
 		return in_func_add(r->in, kernel_name(ip == FMT_KERNEL_OTHER ? -1 : (int)ip, name, sizeof(name)), "");
 	snprintf(name, sizeof(name), "%s+0x%llx", m->object, (unsigned long long)(ip & ~0xffull));

@@ -64,6 +64,7 @@ struct raw {
 	bool shared; /* it had been read before */
 	uint64_t first_time, last_time;
 	struct map opened;             /* id -> struct module *, 0: not to be had */
+	struct symbols *symbols;       /* of those, for code without a name in the profile; NULL until it is asked */
 	uint32_t main_module;          /* id, 0 unknown */
 	struct intern site_keys;       /* struct site_key, as used */
 	struct raw_met met[RAW_MET];   /* by the low bits of the address */
