@@ -108,8 +108,8 @@ struct name_of_code {
 };
 
 /* The function itself, whatever is inlined there. */
-static void take_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
-		      enum symbol_origin origin)
+static void take_code_name(void *ctx, size_t index, const struct symbol_frame *chain, unsigned count,
+			   enum symbol_origin origin)
 {
 	struct name_of_code *n = ctx;
 	(void)index;
@@ -128,7 +128,7 @@ static bool name_from_file(struct raw *r, uint64_t ip, uint32_t module, struct n
 	n->text[0] = 0;
 	if (file && !r->symbols)
 		r->symbols = symbols_new(true, true);
-	return file && r->symbols && !symbols_resolve(r->symbols, file, &ip, 1, take_name, n) && n->text[0];
+	return file && r->symbols && !symbols_resolve(r->symbols, file, &ip, 1, take_code_name, n) && n->text[0];
 }
 
 /* Code that the file's symbols do not tell of. */

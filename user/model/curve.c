@@ -155,8 +155,8 @@ static bool solve_positive(double a[3][3], double b[3], int m, double x[3])
 	return true;
 }
 
-/* min sum w (y - X c)^2, c >= 0: all columns where none is below 0, as then no fewer do better; else all sets of them, at
- * most seven, are tried. */
+/* min sum w (y - X c)^2, c >= 0: all columns where none is below 0, as then no fewer do better; else all sets of them,
+ * at most seven, are tried. */
 static void nonnegative(const struct curve *c, const double *const col[3], unsigned columns, double out[3])
 {
 	double norm[3] = { 0 }, gram[3][3] = { { 0 } }, right[3] = { 0 }, best = INFINITY;
