@@ -125,7 +125,7 @@ check "its second is itself, as by a weight of 1" is "$alone - $once" 1e-6
 accperf merge -f -o both.data turn.000001 turn.000002 2>/dev/null
 check "labels that all have are kept" bash -c 'accperf report --json -i both.data 2>/dev/null | jq -e ".labels == {service: \"hot\", pod: \"p\"}"'
 
-accperf record --label pod=shop/cart --duration 2s -q -o cart.data -- "$WORKLOADS/kv" --loop >/dev/null 2>&1
+accperf record --label pod=shop/cart --duration 2s -q -o cart.data -- timeout 8 "$WORKLOADS/kv" --loop >/dev/null 2>&1
 check "flow tells whose it is" bash -c 'accperf flow --json -i cart.data 2>/dev/null | jq -e ".labels == {pod: \"shop/cart\"}"'
 
 # a token that was renewed, or taken away

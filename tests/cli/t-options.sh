@@ -37,7 +37,7 @@ done
 # shellcheck disable=SC2016 # a shell of its own
 check "annotate of a file alone asks for a function" bash -c 'accperf annotate "$1" 2>&1 | grep -q "accperf annotate FUNCTION $1"' - "$P"
 # shellcheck disable=SC2016
-check "... and of both the wrong way round" bash -c 'accperf annotate "$1" produce 2>&1 | grep -q "accperf annotate FUNCTION $1"' - "$P"
+check "... and takes both in either order" bash -c 'for both in "$1 nosuch" "nosuch $1"; do accperf annotate $both 2>&1 | grep -q "$1 has no function .nosuch" || exit 1; done' - "$P"
 for c in compare diff; do
 	accperf $c --json "$P" "$P" >wanted 2>wanted.err; want=$?
 	check "$c: options behind the files" same $want accperf $c "$P" "$P" --json

@@ -3,7 +3,7 @@
  * To whom a function's stores go: of what bursts saw written and then read, how much each function wrote for each
  * other. Many stores are overwritten before anybody reads them (the links of free blocks in a heap), or are read by
  * their writer alone: such a writer is often seen at a word, and seldom wrote what another function reads there.
- * Included by user/flow only.
+ * Included by user/flow and tests.
  */
 #ifndef ACCPERF_FLOW_PASSED_ON_H
 #define ACCPERF_FLOW_PASSED_ON_H
