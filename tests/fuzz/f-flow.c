@@ -117,7 +117,7 @@ static void show(const struct flow_input *in, const struct flow *f)
 	flow_dot(&v, &out);
 	flow_xml(&v, &out);
 	if (!flow_diff(f, f, in, in, &d, &e)) {
-		struct diff_view dv = { &d, "a", "b", 5, true, false };
+		struct diff_view dv = { .diff = &d, .base = "a", .other = "b", .rows = 5, .all = true };
 
 		flow_diff_text(&dv, &style, &out);
 		flow_diff_json(&dv, &out);
