@@ -190,19 +190,17 @@ static int whatif_of_item(struct offload_whatif *w, const struct offload_item *i
 				      .note = does && does->note ? does->note
 					      : other            ? other->note
 								 : NULL };
-	part.samples = calloc(it->samples_cnt, sizeof(*part.samples));
+	part.samples = calloc(it->samples_cnt + 1, sizeof(*part.samples));
 	if (!part.samples)
 		return -ENOMEM;
 	n = calls_at_level(w, it, does, a, part.samples, &part_of_time);
-	if (n < 0)
-		memcpy(part.samples, it->samples, it->samples_cnt * sizeof(*part.samples));
-	else
+	if (n >= 0) {
 		part.samples_cnt = (size_t)n;
-	if (n >= 0) /* told in figures */
-		w->note = NULL;
+		w->note = NULL; /* told in figures */
+	}
 	if (n) {
-		find_break_even(w, &part, &a->p);
-		judge_move(w, &part, a, part_of_time);
+		find_break_even(w, n < 0 ? it : &part, &a->p);
+		judge_move(w, n < 0 ? it : &part, a, part_of_time);
 	} else {
 		snprintf(w->why_not, sizeof(w->why_not), "no call was seen at level %d, at which it was measured",
 			 w->level);
