@@ -84,6 +84,7 @@ enum fmt_section {
 	FMT_SYSIO_STRETCH = 17, /* struct fmt_sysio_stretch: while system calls were observed */
 	FMT_WAIT = 18,          /* struct fmt_wait: a thread was off the CPU */
 	FMT_REPLACED = 19,      /* struct fmt_replaced: the file's last; what of it does not count */
+	FMT_PLACE = 20,         /* struct fmt_place: the last of a process wins */
 	FMT_END = 31,           /* struct fmt_end: the recording ended in order */
 	/* exact engine, 32..47 */
 	FMT_X_RUN = 32,        /* struct fmt_x_run: what was measured, totals; the last wins */
@@ -141,6 +142,13 @@ struct fmt_process {
 	uint32_t comm, cmdline; /* strings */
 };
 _Static_assert(sizeof(struct fmt_process) == 32, "fmt_process");
+
+/* What its control group says of a process; none is written of one of which it says nothing. */
+struct fmt_place {
+	uint32_t pid;
+	uint32_t unit, container, pod; /* strings */
+};
+_Static_assert(sizeof(struct fmt_place) == 16, "fmt_place");
 
 enum fmt_module_kind {
 	FMT_MOD_FILE = 1,

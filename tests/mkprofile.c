@@ -619,6 +619,7 @@ static const struct {
 	size_t pid, size;
 } owned[] = {
 	{ FMT_PROCESS, "process", offsetof(struct fmt_process, pid), sizeof(struct fmt_process) },
+	{ FMT_PLACE, "place", offsetof(struct fmt_place, pid), sizeof(struct fmt_place) },
 	{ FMT_MAPPING, "mapping", offsetof(struct fmt_mapping, pid), sizeof(struct fmt_mapping) },
 	{ FMT_SAMPLE, "sample", offsetof(struct fmt_sample, pid), sizeof(struct fmt_sample) },
 	{ FMT_ACCESS, "access", offsetof(struct fmt_access, pid), sizeof(struct fmt_access) },
@@ -686,6 +687,26 @@ static int list_sections(const char *path)
 	return 0;
 }
 
+/* The helper in a pod, the other in a unit; a third without samples. */
+static void define_places(void)
+{
+	static const struct {
+		uint32_t pid;
+		const char *unit, *container, *pod;
+	} places[] = { { 4242, "cron.service", NULL, NULL },
+		       { HELPER, NULL, "3f2a", "shop/cart-7d" },
+		       { 7, NULL, "77", NULL } };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct fmt_place p = { .pid = places[i].pid,
+				       .unit = store_string(w, places[i].unit),
+				       .container = store_string(w, places[i].container),
+				       .pod = store_string(w, places[i].pod) };
+
+		store_put(w, FMT_PLACE, &p, sizeof(p));
+	}
+}
+
 /* shape: options in the order in which a profile is written. */
 int main(int argc, char **argv)
 {
@@ -724,6 +745,8 @@ int main(int argc, char **argv)
 		process = (struct fmt_process){ .pid = HELPER, .ppid = 4242, .comm = store_string(w, "helper") };
 		store_put(w, FMT_PROCESS, &process, sizeof(process));
 	}
+	if (number(argc, argv, "places", 0))
+		define_places();
 	if (hostile)
 		define_hostile(hostile > 1);
 	else if (wide)

@@ -69,6 +69,7 @@ check "the right one" gets 401 /profiles "Authorization: Bearer $(tr 0-9a-f 1-9a
 check "the whole of it" gets 401 /profiles "${with%?}"
 check "the log tells what to send, and not for each" bash -c '[ "$(grep -c "level=warn event=http msg=.somebody asks without the token, or with a wrong one, 1 times by now and the last from 127.0.0.1: " log)" = 1 ]'
 check "with it they are listed" gets 200 /profiles "$with"
+check "with what their recorders were told of their place" jq -e 'all(.profiles[]; (.labels.service // .service) == .service) and any(.profiles[]; .labels.service == "hot")' body
 valid() { accperf help --json-schema profiles >schema.json && python3 -c 'import json, jsonschema; jsonschema.validate(json.load(open("body")), json.load(open("schema.json")))'; }
 if python3 -c 'import jsonschema' 2>/dev/null; then check "by their schema" valid; fi
 check "one is served as a file" gets 200 "/profile?service=hot" "$with"

@@ -17,6 +17,8 @@ if need go; then
 	check "pprof -raw: values, labels and build-ids" bash -c 'grep -q "samples/count cpu/nanoseconds" raw && grep -q "thread:\[4242\]" raw && grep -q "command:\[app\]" raw && grep -qE "app a1a1a1a1" raw'
 	check "pprof -raw: sums" bash -c '[ "$(awk "/^ +[0-9]+ +[0-9]+:/ {n += \$1} END {print n}" raw)" = 1000 ]'
 	check "pprof -peek: an edge" bash -c 'go tool pprof -peek "^compress_file$" a.pb.gz 2>/dev/null | grep -A 3 compress_file | grep -q "deflate_slow"'
+	mkprofile places.data helper=1 places=1 && accperf export -i places.data --pprof -o places.pb.gz 2>/dev/null
+	check "pprof: where a sample's process runs" bash -c 'go tool pprof -sample_index=samples -tags places.pb.gz 2>/dev/null >tags; grep -qE "50.*: shop/cart-7d$" tags && grep -qE "50.*: 3f2a$" tags && grep -qE "950.*: cron.service$" tags'
 	accperf export -i a.data --pprof --no-inline -o plain.pb.gz 2>/dev/null
 	check "--no-inline folds inlined frames" bash -c '! go tool pprof -top plain.pb.gz 2>/dev/null | grep is_space && go tool pprof -top plain.pb.gz 2>/dev/null | grep -qE "1500ms +15.00%.* parse$"'
 else

@@ -24,6 +24,12 @@ check "report --by dso adds up" bash -c "accperf report -i a.data --by dso --jso
 accperf report "$G/live-forks.prof" --json --by pid >pids
 pid=$(jq '.groups[0].pid' pids) two=$(jq -r '[.groups[0,1].pid] | join(" ")' pids)
 check "--by pid has a row for each process" jq -e '.by == "pid" and (.groups | length) > 10 and ([.groups[].self] | add | . > .999 and . < 1.001)' pids
+mkprofile places.data helper=1 places=1 || exit 1
+by() { accperf report places.data --by $1 --json | jq -ce '[.groups[] | [.name, .samples]]'; }
+check "--by unit, container and pod: where processes run, and who runs in none" test "$(by unit) $(by container) $(by pod)" = '[["cron.service",950],[null,50]] [[null,950],["3f2a",50]] [[null,950],["shop/cart-7d",50]]'
+check "... in text" bash -c "accperf report places.data --by pod | grep -q ' 950  (none)$' && accperf report places.data --by pod | grep -q ' 50  shop/cart-7d$'"
+accperf merge -o merged.data places.data places.data 2>/dev/null
+check "... of merged profiles, too" bash -c "accperf report merged.data --by pod --json | jq -e '[.groups[].samples] == [1900, 100]'"
 check "--pid takes several, with blanks as pgrep has them" bash -c "accperf report '$G/live-forks.prof' -p '$two' --by pid --json | jq -e '(.groups | length) == 2 and (.filter.shown - ([.groups[].self] | add) | fabs) < 1e-9'"
 check "--comm takes patterns" bash -c "accperf report '$G/live-forks.prof' --comm 'fo*' --by comm --json | jq -e '[.groups[].name] == [\"forks\"]'"
 check "an export of one process has its samples alone" bash -c "accperf export --collapsed -o - '$G/live-forks.prof' --pid $pid 2>/dev/null >one && accperf export --collapsed -o - '$G/live-forks.prof' >all 2>/dev/null && [ -s one ] && [ \$(wc -c <one) -lt \$(wc -c <all) ]"

@@ -14,6 +14,8 @@ self() { accperf report --json -i "$G/live-kv.prof" 2>/dev/null | jq -c --slurpf
 check "whose shares are those of the report" self
 check "with build-ids and kinds of frames" jq -e '.build_ids > 1 and (.frames | keys == ["kernel", "native"])' said
 check "with losses, of a service on a host" jq -e '.attributes["accperf.samples.lost"] == 0 and .resource == {"service.name": "web", "host.name": "golden"}' said
+mkprofile places.data helper=1 places=1 && accperf export --otlp -i places.data -o x.otlp 2>/dev/null && python3 "$TOP/tests/daemon/otlp.py" x.otlp >said
+check "each container is a resource with its own samples, and losses are told once" jq -e '.places == [[null, null, 950], ["3f2a", "cart-7d", 50]] and .attributes["accperf.samples.lost"] == 0' said
 otlp killed; check "what is not whole says so" jq -e '.attributes["accperf.incomplete"] | test("did not end in order")' said
 accperf export --otlp -i "$G/live-kv.prof" -o y.otlp --service web --no-inline 2>/dev/null; otlp live-kv --service web --no-inline
 check "the same profile is the same message" cmp x.otlp y.otlp

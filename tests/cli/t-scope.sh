@@ -49,6 +49,14 @@ if [ -n "$v2" ]; then
 	expect_status 0 "a control group, by the one above" records_calls g.data -G "$cg"
 	check "its system calls are there, nobody else's" only_of g.data sample sysio process -- $ours
 	echo $ours >"$v2/cgroup.procs"
+	# two containers, as groups' names tell them
+	id() { printf "$1%.0s" $(seq 64); }
+	mkdir "$cg/docker-$(id a).scope" "$cg/docker-$(id b).scope"
+	echo $ours >"$cg/docker-$(id a).scope/cgroup.procs"; echo $stranger >"$cg/docker-$(id b).scope/cgroup.procs"
+	accperf record -q -p $ours,$stranger --duration 2s --counts off --no-windows --offload none -o two.data 2>/dev/null
+	check "of a recording of two containers each has its own part" bash -c "accperf report two.data --by container --json | jq -e '[.groups[] | select(.samples > 10).name] | sort == [\"$(id a)\", \"$(id b)\"]'"
+	echo $ours >"$v2/cgroup.procs"; echo $stranger >"$v2/cgroup.procs"
+	rmdir "$cg"/docker-*
 else
 	skip "a control group" "no version 2 here"
 fi

@@ -93,12 +93,13 @@ def check(b):
         seen = [json.dumps(r, sort_keys=True, default=lambda v: v.hex()) for r in rows]
         assert len(seen) == len(set(seen)), "twice in " + t
     assert d["resources"]
-    said = {"resource": {}, "types": {}, "frames": {}, "build_ids": 0, "functions": {}, "attributes": {}}
+    said = {"resource": {}, "places": [], "types": {}, "frames": {}, "build_ids": 0, "functions": {}, "attributes": {}}
     ids = set()
     for r in d["resources"]:
         pairs = {a["key"]: a["value"]["text"] for a in r["resource"]["attributes"]}
         assert len(pairs) == len(r["resource"]["attributes"]) and pairs.get("service.name")
         said["resource"] = pairs
+        said["places"].append([pairs.get("container.id"), pairs.get("k8s.pod.name"), 0])
         assert r["scopes"]
         for s in r["scopes"]:
             assert s["scope"]["name"] == "accperf" and s["profiles"]
@@ -122,7 +123,8 @@ def check(b):
                         if lines:
                             f = dic["strings"][dic["functions"][lines[0]["function"] or 0]["name"] or 0]
                             said["functions"][f] = said["functions"].get(f, 0) + x["values"][0]
-                said["types"][kind] = total
+                said["types"][kind] = said["types"].get(kind, 0) + total
+                said["places"][-1][2] += total if kind == "samples/count" else 0
     for i, s in enumerate(dic["stacks"]):
         assert 0 not in s["locations"] and (i == 0 or s["locations"])
         if i in used["stacks"]:

@@ -16,7 +16,6 @@
 #include "daemon/said.h"
 #include "daemon/clients.h"
 #include "daemon/config.h"
-#include "daemon/container.h"
 #include "daemon/figures.h"
 #include "daemon/keeper.h"
 #include "daemon/memory.h"

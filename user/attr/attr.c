@@ -11,6 +11,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "proc/container.h"
 #include "proc/jitmap.h"
 #include "attr/naming.h"
 #include "counters.h"
@@ -42,7 +43,8 @@ struct attr {
 	struct naming *naming;
 	struct map stacks; /* hash of frames -> id: 64 bits tell a million apart but for 1 in 10^7 */
 	uint32_t stack_count;
-	struct map jits;        /* pid -> struct jit_state * */
+	struct map jits; /* pid -> struct jit_state * */
+	struct pods pods;
 	struct place last_leaf; /* of the last sample's user code */
 	uint64_t last_end;
 	unsigned last_first; /* frames before those of the last walk */
@@ -101,6 +103,7 @@ void attr_free(struct attr *a)
 		free(j);
 	}
 	map_release(&a->jits);
+	pods_release(&a->pods);
 	map_release(&a->stacks);
 	naming_free(a->naming);
 	unwinder_free(a->unwinder);
@@ -208,6 +211,32 @@ static uint32_t read_cmdline(struct attr *a, uint32_t pid)
 	return store_string(a->w, text);
 }
 
+/* Unit, container and pod. */
+static void write_place(struct attr *a, uint32_t pid)
+{
+	struct fmt_place rec = { .pid = pid };
+	char path[48], text[4096];
+	struct container in;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	container_of_groups(text, &in);
+	if (*in.pod_uid)
+		snprintf(in.pod, sizeof(in.pod), "%s", pods_find(&a->pods, POD_LOGS, in.pod_uid, clock_now()));
+	rec.unit = store_string(a->w, *in.unit ? in.unit : NULL);
+	rec.container = store_string(a->w, *in.id ? in.id : NULL);
+	rec.pod = store_string(a->w, *in.pod ? in.pod : *in.pod_uid ? in.pod_uid : NULL);
+	if (rec.unit || rec.container || rec.pod)
+		put_record(a, FMT_PLACE, &rec, sizeof(rec));
+}
+
 static void write_process(struct attr *a, const struct process *p)
 {
 	struct fmt_process rec = {
@@ -220,6 +249,8 @@ static void write_process(struct attr *a, const struct process *p)
 	};
 
 	put_record(a, FMT_PROCESS, &rec, sizeof(rec));
+	if (!p->end && !a->o.offline)
+		write_place(a, p->pid);
 }
 
 /* A process costs bytes in the file only once something was seen of it. */

@@ -37,8 +37,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 'i', "input", AT(input), .arg = "FILE", .help = "the profile to read (accperf.data)" },
 	{ OPT_STRING, 's', "sort", AT(sort), .arg = "self|inclusive|samples|function|object|in|out|compute",
 	  .help = "order of the rows (self)" },
-	{ OPT_STRING, 0, "by", AT(by), .arg = "function|dso|comm|pid",
-	  .help = "a row for each function, object, name of process or process (function)" },
+	{ OPT_STRING, 0, "by", AT(by), .arg = "function|dso|comm|pid|unit|container|pod",
+	  .help = "a row for each function, object, name of process, process, unit of systemd, container or pod (function)" },
 	FILTER_PROCESS_OPTS(struct report_cmd, filter),
 	FILTER_CODE_OPTS(struct report_cmd, filter),
 	{ OPT_STRING, 0, "columns", AT(columns), .arg = "LIST",
@@ -201,9 +201,7 @@ static int show_report(const struct report_cmd *o, const struct filter *f, const
 		.callers_counted = b->counted,
 		.filter = f,
 		.grouped = strcmp(o->by, "function") != 0,
-		.by = !strcmp(o->by, "dso")    ? ROLLUP_DSO
-		      : !strcmp(o->by, "comm") ? ROLLUP_COMM
-					       : ROLLUP_PID,
+		.by = rollup_named(o->by),
 		/* who names functions wants to see them */
 		.limit = (o->json || o->filter.by[FILTER_SYMBOL].count) && !o->limit_given ? 0 : o->limit / 100,
 	};

@@ -3,13 +3,18 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "daemon/daemon_priv.h"
 #include "daemon/metrics_profile.h"
 #include "daemon/series.h"
 #include "util/clock.h"
 #include "util/heap_use.h"
+#include "store/read.h"
 #include "util/json.h"
+#include "util/labels.h"
+#include "view/schema.h"
+#include "view/text.h"
 
 #define SCAN_LATE_S 120  /* a scan is due every minute at most: two were missed */
 #define PLACES_SERIES 20 /* of a service: a scraper keeps each for years, and pods have new names every day */
@@ -214,6 +219,22 @@ bool metrics_health(const struct daemon *d, struct buf *out)
 	return out->len == 3;
 }
 
+/* What its recorder was told of its service's place, which it wrote first. */
+static void put_labels(struct json *j, const struct keeper *k, const struct kept_file *f)
+{
+	int fd = keeper_fd(k, k->folders[f->folder], f->name);
+	struct store_reader *r = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd >= 0)
+		r = store_open(path, NULL);
+	text_json_labels(j, "labels", r ? store_meta_early(r, META_LABELS) : NULL);
+	store_reader_free(r);
+	if (fd >= 0)
+		close(fd);
+}
+
 void metrics_profiles(const struct daemon *d, struct buf *out)
 {
 	struct json j = { .out = out };
@@ -232,6 +253,7 @@ void metrics_profiles(const struct daemon *d, struct buf *out)
 		json_f64(&j, "written", (double)f->time / 1e9);
 		json_u64(&j, "bytes", f->bytes);
 		json_bool(&j, "complete", !f->open);
+		put_labels(&j, &d->keeper, f);
 		json_end(&j);
 	}
 	json_end(&j);
@@ -245,7 +267,7 @@ const char metrics_profiles_schema[] =
 	"\"required\":[\"schema\",\"profiles\"],\"properties\":{\"schema\":{\"const\":\"accperf.profiles/1\"},"
 	"\"profiles\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
 	"\"required\":[\"service\",\"name\",\"written\",\"bytes\",\"complete\"],\"properties\":{"
-	"\"service\":{\"type\":\"string\"},"
+	"\"labels\":" LABELS_SCHEMA ",\"service\":{\"type\":\"string\"},"
 	"\"name\":{\"type\":\"string\",\"description\":\"the file's, in the service's folder\"},"
 	"\"written\":{\"type\":\"number\",\"description\":\"when last, seconds of the time of day\"},"
 	"\"bytes\":{\"type\":\"integer\",\"minimum\":0,\"description\":\"on disk\"},"

@@ -19,7 +19,6 @@
 #define KTHREADD 2        /* pid of the parent of kernel threads */
 #define PLACES_MOST 8192u /* that processes of services are in at once, 300 bytes each; by hand */
 #define PLACES_LEAST 64u  /* fewer are kept when nobody is in them any more: 19 KB; by hand */
-#define POD_LOGS "/var/log/pods"
 #define MOST_ANCESTORS                                                                                                 \
 	64 /* a parent's parent's: deeper trees than any, and an end if numbers were reused into a ring */
 

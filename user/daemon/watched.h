@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "daemon/config.h"
-#include "daemon/container.h"
+#include "proc/container.h"
 #include "util/err.h"
 
 #define WATCHED_NONE UINT32_MAX

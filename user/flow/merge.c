@@ -148,6 +148,17 @@ static int put_process(void *ctx, const void *rec, size_t size)
 	return store_put(c->m->w, FMT_PROCESS, &p, sizeof(p));
 }
 
+static int copy_place(void *ctx, const void *rec, size_t size)
+{
+	struct merge_copy *c = ctx;
+	struct fmt_place p = *(const struct fmt_place *)rec;
+
+	p.unit = copy_string(c->m, c->reader, p.unit);
+	p.container = copy_string(c->m, c->reader, p.container);
+	p.pod = copy_string(c->m, c->reader, p.pod);
+	return store_put(c->m->w, FMT_PLACE, &p, sizeof(p));
+}
+
 static int put_module(void *ctx, const void *rec, size_t size)
 {
 	struct merge_copy *c = ctx;
@@ -229,6 +240,7 @@ static int add_end(void *ctx, const void *rec, size_t size)
 
 static const struct section_row rows[] = {
 	{ FMT_PROCESS, sizeof(struct fmt_process), put_process, NULL },
+	{ FMT_PLACE, sizeof(struct fmt_place), copy_place, NULL },
 	{ FMT_MODULE, sizeof(struct fmt_module), put_module, NULL },
 	{ FMT_SAMPLE, sizeof(struct fmt_sample), copy_sample, NULL },
 	{ FMT_WAIT, sizeof(struct fmt_wait), copy_wait, NULL },

@@ -350,6 +350,15 @@ static int take_process(void *ctx, const void *rec, size_t size)
 	return process->comm ? set_index(&p->priv->comm_at, process->pid, process->comm) : 0;
 }
 
+static int take_process_place(void *ctx, const void *rec, size_t size)
+{
+	struct profile *p = ctx;
+	const struct fmt_place *r = rec;
+	uint32_t at = intern_add(&p->priv->places, &r->unit, sizeof(*r) - offsetof(struct fmt_place, unit), NULL);
+
+	return at ? set_index(&p->priv->place_at, r->pid, at) : -ENOMEM;
+}
+
 static int take_rate(void *ctx, const void *rec, size_t size)
 {
 	struct profile *p = ctx;
@@ -423,6 +432,7 @@ static const struct section_row rows[] = {
 	{ FMT_FUNCTION, sizeof(struct fmt_function), take_function_record, NULL },
 	{ FMT_COUNTER, sizeof(struct fmt_counter), take_counter, NULL },
 	{ FMT_PROCESS, sizeof(struct fmt_process), take_process, NULL },
+	{ FMT_PLACE, sizeof(struct fmt_place), take_process_place, NULL },
 	{ FMT_RATE, sizeof(struct fmt_rate), take_rate, NULL },
 	{ FMT_COST, sizeof(struct fmt_cost), take_cost_record, NULL },
 	{ FMT_END, sizeof(struct fmt_end), take_end_record, NULL },
@@ -516,6 +526,8 @@ static void drop_ids(struct profile_private *k)
 	map_release(&k->function_at);
 	map_release(&k->module_at);
 	map_release(&k->comm_at);
+	map_release(&k->place_at);
+	intern_release(&k->places);
 	index_release(&k->frame_at);
 	free(k->function_of_raw);
 	k->function_of_raw = NULL;
@@ -655,6 +667,7 @@ void profile_free(struct profile *p)
 	free(p->threads);
 	free(p->cells);
 	free(p->waits);
+	free(p->places);
 	free(p->counters);
 	free(p->exact);
 	free(p);

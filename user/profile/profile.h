@@ -64,9 +64,14 @@ struct profile_stack { /* [0]: no stack */
 	uint32_t flags; /* enum fmt_stack_flags */
 };
 
+struct profile_place {                      /* where processes run; [0]: its control group says nothing */
+	const char *unit, *container, *pod; /* NULL: not in one, or unknown */
+};
+
 struct profile_thread {
 	uint32_t pid, tid;
 	const char *comm; /* of the process; NULL: unknown */
+	uint32_t place;   /* of the process */
 	size_t first_cell, cell_count;
 };
 
@@ -77,7 +82,7 @@ struct profile_cell {
 };
 
 struct profile_wait { /* off the CPU in one stack of a process: profile/waits.h */
-	uint32_t stack, pid;
+	uint32_t stack, pid, place;
 	const char *comm;             /* of the process; NULL: unknown */
 	uint64_t count;               /* told */
 	double ns, ready_ns, squares; /* with their weights */
@@ -109,8 +114,9 @@ struct profile {
 	struct profile_cell *cells; /* by thread */
 	struct profile_counter *counters;
 	struct profile_wait *waits;
+	struct profile_place *places;
 	size_t function_count, line_count, frame_count, module_count, stack_count, stack_frame_count;
-	size_t thread_count, cell_count, counter_count, wait_count;
+	size_t thread_count, cell_count, counter_count, wait_count, place_count;
 
 	struct profile_exact *exact; /* meaningful if has_exact; function_count of them */
 	double exact_total;

@@ -264,6 +264,24 @@ static int note_order(struct profile *p)
 }
 
 /* By thread, and by stack within, so that a walk over them meets the stacks in order, too. */
+static int finish_places(struct profile *p)
+{
+	const struct intern *places = &p->priv->places;
+
+	free(p->places);
+	p->place_count = places->count + 1;
+	p->places = calloc(p->place_count, sizeof(*p->places));
+	for (uint32_t i = 1; p->places && i < p->place_count; i++) {
+		uint32_t ids[3];
+
+		memcpy(ids, intern_get(places, i, NULL), sizeof(ids));
+		p->places[i] = (struct profile_place){ .unit = profile_text(p, ids[0], NULL),
+						       .container = profile_text(p, ids[1], NULL),
+						       .pod = profile_text(p, ids[2], NULL) };
+	}
+	return p->places ? 0 : -ENOMEM;
+}
+
 static int finish_cells(struct profile *p)
 {
 	struct profile_private *k = p->priv;
@@ -277,6 +295,7 @@ static int finish_cells(struct profile *p)
 	for (size_t i = 0; i < p->wait_count; i++) {
 		p->waits[i].stack = p->waits[i].stack ? profile_stack_at(k, p->waits[i].stack) : 0;
 		p->waits[i].comm = profile_comm(p, p->waits[i].pid);
+		p->waits[i].place = profile_index(&k->place_at, p->waits[i].pid);
 	}
 	if (!err && k->groups & PROFILE_ORDER)
 		err = note_order(p);
@@ -294,8 +313,10 @@ static int finish_cells(struct profile *p)
 		if (!t->cell_count++)
 			t->first_cell = i;
 	}
-	for (size_t i = 0; i < p->thread_count; i++)
+	for (size_t i = 0; i < p->thread_count; i++) {
 		p->threads[i].comm = profile_comm(p, p->threads[i].pid);
+		p->threads[i].place = profile_index(&k->place_at, p->threads[i].pid);
+	}
 	return err;
 }
 
@@ -317,6 +338,8 @@ int profile_finish(struct profile *p)
 		err = finish_exact(p, k->function_of_raw);
 	if (!err)
 		err = finish_counters(p);
+	if (!err)
+		err = finish_places(p);
 	if (!err)
 		err = finish_cells(p);
 	p->start_realtime_ns = store_header(k->reader)->start_realtime_ns;

@@ -31,7 +31,7 @@ struct profile_private {
 	uint32_t raw_function_cap, raw_module_cap, raw_line_cap, raw_counter_cap, raw_exact_cap;
 	uint32_t frame_cap, stack_cap, thread_cap, cell_cap, function_cap, line_cap, stack_dense_cap;
 	size_t stack_frame_cap;
-	struct map counts_at, function_at, module_at, counter_at, comm_at, merged;
+	struct map counts_at, function_at, module_at, counter_at, comm_at, place_at, merged;
 	struct index frame_at;  /* (module, addr) -> frame */
 	struct index thread_at; /* (pid, tid) -> thread, from 1 */
 	uint32_t *first_cell;   /* stack id -> the cell that had it first, from 1; 0: none yet */
@@ -43,7 +43,8 @@ struct profile_private {
 	uint32_t *stack_dense;
 	struct map stack_sparse;
 	uint32_t last_thread;
-	struct intern texts; /* names made up here */
+	struct intern texts;  /* names made up here */
+	struct intern places; /* three strings each, from 1 */
 	struct fmt_x_func *raw_exact;
 	uint32_t rate_source; /* string: of the first FMT_RATE */
 	/* Of a profile that is read on (follow.h): what finishing changes, as it was read. */

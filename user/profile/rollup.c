@@ -10,6 +10,17 @@
 #include "util/grow.h"
 #include "util/map.h"
 
+const char *const rollup_names[ROLLUPS] = { "dso", "comm", "pid", "unit", "container", "pod" };
+
+enum rollup_by rollup_named(const char *name)
+{
+	enum rollup_by by = 0;
+
+	while (by < ROLLUPS && strcmp(rollup_names[by], name))
+		by++;
+	return by;
+}
+
 struct rollup_work {
 	const struct profile *p;
 	const struct filter *f;
@@ -40,6 +51,18 @@ static int64_t row_index(struct rollup_work *w, const char *name, uint32_t pid)
 		(struct rollup_row){ .name = name, .pid = pid, .inclusive = w->by == ROLLUP_DSO ? 0 : NAN };
 	*at = w->out->count;
 	return (int64_t)w->out->count++;
+}
+
+static int64_t process_row(struct rollup_work *w, const struct profile_thread *t)
+{
+	const struct profile_place *in = &w->p->places[t->place];
+	const char *const names[ROLLUPS] = { [ROLLUP_COMM] = t->comm,
+					     [ROLLUP_PID] = t->comm,
+					     [ROLLUP_UNIT] = in->unit,
+					     [ROLLUP_CONTAINER] = in->container,
+					     [ROLLUP_POD] = in->pod };
+
+	return row_index(w, names[w->by], t->pid);
 }
 
 static int64_t object_of(struct rollup_work *w, uint32_t function)
@@ -92,7 +115,7 @@ static int add_cell_to_rows(struct rollup_work *w, const struct profile_cell *c,
 		return -ENOMEM;
 	if (!function_wanted(w, leaf))
 		return 0;
-	row = w->by == ROLLUP_DSO ? object_of(w, leaf) : row_index(w, t->comm, t->pid);
+	row = w->by == ROLLUP_DSO ? object_of(w, leaf) : process_row(w, t);
 	if (row < 0)
 		return (int)row;
 	w->out->rows[row].samples += c->samples[unit];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Time by object, process or name of process, where time_shares.h has it by function: shares of the whole
- * recording. Pure arithmetic over struct profile. Included by view.
+ * Time by object, process, name of process, unit, container or pod, where time_shares.h has it by function: shares of
+ * the whole recording. Pure arithmetic over struct profile. Included by view.
  */
 #ifndef ACCPERF_PROFILE_ROLLUP_H
 #define ACCPERF_PROFILE_ROLLUP_H
@@ -9,10 +9,11 @@
 #include "profile/filter.h"
 #include "profile/profile.h"
 
-enum rollup_by { ROLLUP_DSO, ROLLUP_COMM, ROLLUP_PID };
+enum rollup_by { ROLLUP_DSO, ROLLUP_COMM, ROLLUP_PID, ROLLUP_UNIT, ROLLUP_CONTAINER, ROLLUP_POD, ROLLUPS };
+extern const char *const rollup_names[ROLLUPS]; /* "dso", "comm"... */
 
 struct rollup_row {
-	const char *name; /* object, or what the process is called; NULL: unknown */
+	const char *name; /* object, what the process is called, or where it runs; NULL: unknown, or in none */
 	uint32_t pid;     /* ROLLUP_PID only */
 	uint64_t samples;
 	double self, inclusive; /* shares of 1; inclusive NaN where it says nothing: of a process it is self */
@@ -26,6 +27,7 @@ struct rollup {
 	bool exact;
 };
 
+enum rollup_by rollup_named(const char *name); /* ROLLUPS: there is none of that name */
 int rollup_compute(const struct profile *p, enum rollup_by by, const struct filter *f, struct rollup *out,
 		   struct err *e);
 void rollup_release(struct rollup *r);

@@ -20,6 +20,7 @@
 
 #define AHEAD 2 /* slots: one is read from, the other is filled meanwhile; each is as large as a chunk, some MB */
 #define WORTH_A_THREAD (4u << 20) /* bytes of the file: less is unpacked in milliseconds; by hand */
+#define EARLY_CHUNKS 8u           /* until what a recorder was told is there, which it writes first; by hand */
 
 /* A chunk as on disk and unpacked. */
 struct unpacked {
@@ -321,7 +322,7 @@ static void note_meta(struct store_reader *r, const uint8_t *p, size_t n)
 
 static bool known_section(unsigned s)
 {
-	return (s >= FMT_META && s <= FMT_REPLACED) || s == FMT_END || (s >= 32 && s < 96);
+	return (s >= FMT_META && s <= FMT_PLACE) || s == FMT_END || (s >= 32 && s < 96);
 }
 
 /* Whether the file may hold this chunk, too; if not it ends here. */
@@ -639,4 +640,14 @@ const char *store_meta_get(const struct store_reader *r, const char *key)
 			return intern_get(&r->texts, (uint32_t)*v, NULL);
 	}
 	return NULL;
+}
+
+const char *store_meta_early(struct store_reader *r, const char *key)
+{
+	struct store_chunk c;
+
+	for (unsigned i = 0; i < EARLY_CHUNKS && !store_meta_get(r, key); i++)
+		if (store_next(r, &c, NULL) <= 0)
+			break;
+	return store_meta_get(r, key);
 }

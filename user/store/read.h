@@ -3,7 +3,7 @@
  * Reading a profile, chunk by chunk, in the order they were written. The file is untrusted: every
  * size is checked, a damaged chunk ends the walk (or is skipped when the next one is found), and
  * store_recovery_text() says what was lost. The one loop over it is profile/walk.c. Owns the file. Included by
- * profile, offload, view and tests.
+ * daemon, profile, offload, view and tests.
  *
  *     while ((n = store_next_packed(r, &c, &e)) > 0 && store_unpack(r, &c, &e) > 0)
  *             if (c.section == FMT_SAMPLE)
@@ -72,5 +72,7 @@ const uint8_t *store_next_var(struct store_chunk *c, size_t *size);
 const char *store_str(const struct store_reader *r, uint32_t id);
 /* Value of a meta key among those walked so far, else NULL. */
 const char *store_meta_get(const struct store_reader *r, const char *key);
+/* The same, and walks no further than a recorder writes what it was told at its start. */
+const char *store_meta_early(struct store_reader *r, const char *key);
 
 #endif

@@ -30,6 +30,8 @@ struct otlp {
 	struct intern table[TABLES]; /* id n is element n */
 	uint32_t *frames;            /* by frame of the profile: its location, 0: not met yet */
 	uint32_t *stacks;            /* by stack of the profile */
+	uint32_t place;              /* whose processes are put */
+	bool told;                   /* what is of the whole recording, once */
 	bool failed;
 };
 
@@ -258,8 +260,9 @@ static void put_profile(struct otlp *w, struct otlp_samples *s, const char *type
 	}
 	if (!buf_failed(&profile))
 		put_id(&profile, type, &profile);
-	if (p->lost_known)
+	if (p->lost_known && !w->told)
 		attributes[n++] = attribute_index(w, "accperf.samples.lost", NULL, p->lost);
+	w->told = true;
 	if (*p->recovery)
 		attributes[n++] = attribute_index(w, "accperf.incomplete", p->recovery, 0);
 	put_indices(&profile, 11, attributes, n);
@@ -272,16 +275,13 @@ static void release_samples(struct otlp_samples *s)
 	free(s->values);
 }
 
-static void put_cells(struct otlp *w, struct buf *scope)
+static void add_cells_of(struct otlp *w, const struct profile_thread *t, struct otlp_samples *cost,
+			 struct otlp_samples *count)
 {
-	const struct profile *p = w->p;
-	enum profile_unit unit = profile_unit(p);
-	struct otlp_samples cost = { 0 }, count = { 0 };
-	double samples = (double)p->samples[unit];
+	enum profile_unit unit = profile_unit(w->p);
 
-	for (size_t i = 0; i < p->cell_count; i++) {
-		const struct profile_cell *c = &p->cells[i];
-		const struct profile_thread *t = &p->threads[c->thread];
+	for (size_t i = t->first_cell; i < t->first_cell + t->cell_count; i++) {
+		const struct profile_cell *c = &w->p->cells[i];
 		uint32_t attributes[3] = { 0 };
 
 		if (!c->samples[unit])
@@ -289,9 +289,21 @@ static void put_cells(struct otlp *w, struct buf *scope)
 		attributes[0] = attribute_index(w, "process.pid", NULL, t->pid);
 		attributes[1] = attribute_index(w, "thread.id", NULL, t->tid);
 		attributes[2] = t->comm ? attribute_index(w, "process.executable.name", t->comm, 0) : 0;
-		add_sample(w, &cost, c->stack, attributes, c->weight[unit]);
-		add_sample(w, &count, c->stack, attributes, (double)c->samples[unit]);
+		add_sample(w, cost, c->stack, attributes, c->weight[unit]);
+		add_sample(w, count, c->stack, attributes, (double)c->samples[unit]);
 	}
+}
+
+static void put_cells(struct otlp *w, struct buf *scope)
+{
+	const struct profile *p = w->p;
+	enum profile_unit unit = profile_unit(p);
+	struct otlp_samples cost = { 0 }, count = { 0 };
+	double samples = (double)p->samples[unit];
+
+	for (size_t i = 0; i < p->thread_count; i++)
+		if (p->threads[i].place == w->place)
+			add_cells_of(w, &p->threads[i], &cost, &count);
 	put_profile(w, &cost,
 		    unit == PROFILE_TIME       ? "cpu"
 		    : unit == PROFILE_ACCESSES ? "accesses"
@@ -311,6 +323,8 @@ static void put_waits(struct otlp *w, struct buf *scope)
 		const struct profile_wait *of = &w->p->waits[i];
 		uint32_t attributes[3] = { 0 };
 
+		if (of->place != w->place)
+			continue;
 		attributes[0] = attribute_index(w, "process.pid", NULL, of->pid);
 		attributes[2] = of->comm ? attribute_index(w, "process.executable.name", of->comm, 0) : 0;
 		add_sample(w, &waits, of->stack, attributes, of->ns);
@@ -322,11 +336,22 @@ static void put_waits(struct otlp *w, struct buf *scope)
 
 /* ---- the whole */
 
-/* What its labels tell; a container is a resource, and a recording is one container's. */
-static void put_resource(const struct profile *p, const char *service, struct buf *out)
+/* Of its processes' place, else of the labels, which are what all processes have in common. */
+static void place_attribute(struct buf *resource, const char *key, const char *of_place, const char *labels,
+			    const char *label)
 {
-	static const char *const names[][2] = { { "container.id", "container" }, { "accperf.systemd.unit", "unit" } };
-	const char *labels = profile_meta(p, META_LABELS), *command = profile_meta(p, "command");
+	char value[LABELS_MOST];
+
+	labels_value(labels, label, value);
+	resource_attribute(resource, key, of_place ? of_place : value);
+}
+
+/* A container is a resource, and so is a unit of systemd: processes of each have one of their own. */
+static void put_resource(const struct otlp *w, struct buf *out)
+{
+	const struct profile *p = w->p;
+	const char *labels = profile_meta(p, META_LABELS), *service = w->o->service;
+	const struct profile_place *in = &p->places[w->place];
 	char value[LABELS_MOST], *slash;
 	AUTO_BUF(resource);
 
@@ -334,12 +359,13 @@ static void put_resource(const struct profile *p, const char *service, struct bu
 	/* what the convention has for those whose name nobody told */
 	resource_attribute(&resource, "service.name", *value ? value : service ? service : "unknown_service");
 	resource_attribute(&resource, "host.name", profile_meta(p, "host"));
-	resource_attribute(&resource, "process.command", command);
-	for (unsigned i = 0; i < 2; i++) {
-		labels_value(labels, names[i][1], value);
-		resource_attribute(&resource, names[i][0], value);
-	}
-	labels_value(labels, "pod", value);
+	resource_attribute(&resource, "process.command", profile_meta(p, "command"));
+	place_attribute(&resource, "container.id", in->container, labels, "container");
+	place_attribute(&resource, "accperf.systemd.unit", in->unit, labels, "unit");
+	if (in->pod)
+		snprintf(value, sizeof(value), "%s", in->pod);
+	else
+		labels_value(labels, "pod", value);
 	slash = strchr(value, '/');
 	resource_attribute(&resource, slash ? "k8s.pod.name" : "k8s.pod.uid", slash ? slash + 1 : value);
 	if (slash) {
@@ -363,7 +389,7 @@ static void put_dictionary(struct otlp *w, struct buf *out)
 	protobuf_message(out, 2, &dictionary);
 }
 
-static void put_all(struct otlp *w, struct buf *out)
+static void put_resource_profiles(struct otlp *w, struct buf *out)
 {
 	AUTO_BUF(about);
 	AUTO_BUF(scope);
@@ -374,10 +400,30 @@ static void put_all(struct otlp *w, struct buf *out)
 	protobuf_message(&scope, 1, &about);
 	put_cells(w, &scope);
 	put_waits(w, &scope);
-	put_resource(w->p, w->o->service, &of_resource);
+	put_resource(w, &of_resource);
 	protobuf_message(&of_resource, 2, &scope);
 	protobuf_message(out, 1, &of_resource);
+}
+
+/* Where nothing was seen there is one all the same. */
+static int put_all(struct otlp *w, struct buf *out)
+{
+	const struct profile *p = w->p;
+	bool *seen = calloc(p->place_count, sizeof(*seen));
+
+	if (!seen)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->thread_count; i++)
+		seen[p->threads[i].place] = true;
+	for (size_t i = 0; i < p->wait_count; i++)
+		seen[p->waits[i].place] = true;
+	seen[0] |= !p->thread_count && !p->wait_count;
+	for (w->place = 0; w->place < p->place_count; w->place++)
+		if (seen[w->place])
+			put_resource_profiles(w, out);
+	free(seen);
 	put_dictionary(w, out);
+	return 0;
 }
 
 int export_otlp(const struct profile *p, const struct export_opts *o, struct buf *out, struct err *e)
@@ -387,8 +433,7 @@ int export_otlp(const struct profile *p, const struct export_opts *o, struct buf
 	w.frames = calloc(p->frame_count + 1, sizeof(*w.frames));
 	w.stacks = calloc(p->stack_count + 1, sizeof(*w.stacks));
 	w.failed = !w.frames || !w.stacks;
-	if (!w.failed)
-		put_all(&w, out);
+	w.failed = w.failed || put_all(&w, out);
 	free(w.frames);
 	free(w.stacks);
 	for (unsigned t = 1; t < TABLES; t++)

@@ -191,6 +191,31 @@ static void emit_location(struct pprof_writer *w, uint64_t id, const struct prof
 	free(at);
 }
 
+/* Returns how many there are, of six at most. */
+static size_t label_sample(struct pprof_writer *w, const struct profile_thread *t, Pprof__Label *labels)
+{
+	const struct profile_place *in = &w->p->places[t->place];
+	const char *const texts[][2] = {
+		{ "command", t->comm }, { "unit", in->unit }, { "container", in->container }, { "pod", in->pod }
+	};
+	size_t n = 2;
+
+	pprof__label__init(&labels[0]);
+	pprof__label__init(&labels[1]);
+	labels[0].key = pprof_string(w, "thread");
+	labels[0].num = t->tid;
+	labels[1].key = pprof_string(w, "process");
+	labels[1].num = t->pid;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		if (!texts[i][1])
+			continue;
+		pprof__label__init(&labels[n]);
+		labels[n].key = pprof_string(w, texts[i][0]);
+		labels[n++].str = pprof_string(w, texts[i][1]);
+	}
+	return n;
+}
+
 static void emit_sample(struct pprof_writer *w, const struct profile_cell *c, uint64_t *ids)
 {
 	const struct profile *p = w->p;
@@ -199,8 +224,7 @@ static void emit_sample(struct pprof_writer *w, const struct profile_cell *c, ui
 	const struct profile_thread *t = &p->threads[c->thread];
 	Pprof__Sample sample = PPROF__SAMPLE__INIT, *samples[1] = { &sample };
 	Pprof__Profile piece = PPROF__PROFILE__INIT;
-	Pprof__Label labels[3] = { PPROF__LABEL__INIT, PPROF__LABEL__INIT, PPROF__LABEL__INIT };
-	Pprof__Label *label_at[3] = { &labels[0], &labels[1], &labels[2] };
+	Pprof__Label labels[6], *label_at[6];
 	int64_t values[3] = { (int64_t)(w->o->calls ? w->o->calls[c->stack] : c->samples[unit]),
 			      cut_to_int64(c->weight[unit]), 0 };
 
@@ -212,14 +236,10 @@ static void emit_sample(struct pprof_writer *w, const struct profile_cell *c, ui
 	sample.n_location_id = s->count ? s->count : 1;
 	sample.value = values;
 	sample.n_value = w->o->flow ? 3 : 2;
-	labels[0].key = pprof_string(w, "thread");
-	labels[0].num = t->tid;
-	labels[1].key = pprof_string(w, "process");
-	labels[1].num = t->pid;
-	labels[2].key = pprof_string(w, "command");
-	labels[2].str = pprof_string(w, t->comm);
 	sample.label = label_at;
-	sample.n_label = t->comm ? 3 : 2;
+	sample.n_label = label_sample(w, t, labels);
+	for (size_t i = 0; i < sample.n_label; i++)
+		label_at[i] = &labels[i];
 	piece.sample = samples;
 	piece.n_sample = 1;
 	emit_piece(w, &piece);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* report --by: the same table with a row for each object or process. */
+/* report --by: the same table with a row for each object, process, unit, container or pod. */
 #include <math.h>
 
 #include "view/report.h"
 
 static const char *title_of(enum rollup_by by)
 {
-	return by == ROLLUP_DSO ? "object" : by == ROLLUP_PID ? "pid  process" : "process";
+	static const char *const titles[ROLLUPS] = { "object", "process", "pid  process", "unit", "container", "pod" };
+
+	return titles[by];
 }
 
 static void group_row(const struct report *r, const struct rollup_row *g, struct buf *out)
@@ -31,7 +33,7 @@ static void group_row(const struct report *r, const struct rollup_row *g, struct
 	buf_addstr(out, "  ");
 	if (r->opts.by == ROLLUP_PID)
 		buf_addf(out, "%u  ", g->pid);
-	text_name(out, g->name ? g->name : "(unknown)", 0, 0);
+	text_name(out, g->name ? g->name : r->opts.by < ROLLUP_UNIT ? "(unknown)" : "(none)", 0, 0);
 	buf_addch(out, '\n');
 }
 
@@ -64,9 +66,7 @@ void report_groups_text(const struct report *r, const struct text_style *style, 
 
 void report_groups_json(const struct report *r, struct json *j)
 {
-	static const char *const names[] = { [ROLLUP_DSO] = "dso", [ROLLUP_COMM] = "comm", [ROLLUP_PID] = "pid" };
-
-	json_str(j, "by", names[r->opts.by]);
+	json_str(j, "by", rollup_names[r->opts.by]);
 	json_arr(j, "groups");
 	for (size_t i = 0; i < r->groups.count; i++) {
 		const struct rollup_row *g = &r->groups.rows[i];

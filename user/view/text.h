@@ -2,7 +2,7 @@
 /*
  * Pieces of text output that every view shares: figures a person reads, names from foreign files
  * made safe for a terminal, colours. Rendering only: appends to a struct buf, knows no profile.
- * Included by command, cli, top and tests.
+ * Included by command, cli, daemon, top and tests.
  */
 #ifndef ACCPERF_VIEW_TEXT_H
 #define ACCPERF_VIEW_TEXT_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What a control group's path says of a process: its unit of systemd, its container, its pod. Pure, but for
- * pods_find(), which reads the names that the node's kubelet gives its folders of logs. Included by user/daemon and
- * tests.
+ * pods_find(), which reads the names that the node's kubelet gives its folders of logs. Included by user/attr and
+ * user/daemon.
  */
-#ifndef ACCPERF_DAEMON_CONTAINER_H
-#define ACCPERF_DAEMON_CONTAINER_H
+#ifndef ACCPERF_PROC_CONTAINER_H
+#define ACCPERF_PROC_CONTAINER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,6 +23,8 @@ struct container {
  * version 2's, else of the first. Where both versions are mounted a container may be in a group of either. Returns that
  * line's path. */
 const char *container_of_groups(char *text, struct container *c);
+
+#define POD_LOGS "/var/log/pods"
 
 struct pod {
 	char uid[37], name[128];

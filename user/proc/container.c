@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-#include "daemon/container.h"
+#include "proc/container.h"
 
 #include <dirent.h>
 #include <stdio.h>
