@@ -56,12 +56,23 @@ TEST(each_reason)
 	function(&m, "list", 1e4, 1e4, 128, 8)->array_share = .1;
 	f = function(&m, "uncounted", 1e4, 1e4, 4 * KB, KB);
 	f->calls_per_s = FIGURE_UNKNOWN;
+	/* within a factor of 90 is known, of 100 is not */
+	f = function(&m, "widely", 1e4, 1e4, 4 * KB, KB);
+	f->calls_per_s.low = 1e3;
+	f->calls_per_s.high = 1e5;
+	f = function(&m, "closely", 1e4, 1e4, 4 * KB, KB);
+	f->calls_per_s.low = 1e3;
+	f->calls_per_s.high = 9e4;
 	function(&m, "[kernel]", 1e4, 1e4, NAN, NAN)->system = true;
 	function(&m, "app+0x10", 1e4, 1e4, NAN, NAN)->unnamed = true;
 	function(&m, "small", 1e4, 900, 4 * KB, KB); /* under a hundredth */
 	judge(&m);
-	assert_int_equal(m.advice.count, 0);
-	assert_int_equal(m.candidates.count, 9);
+	assert_int_equal(m.advice.count, 1);
+	assert_int_equal(m.candidates.count, 11);
+	assert_string_equal(named(&m, "closely")->reason, "");
+	says(named(&m, "widely")->reason,
+	     "unknown count: between 1000 and 100000 calls a second; record longer, or with --effort high; or "
+	     "--offload-probe 'app:widely'");
 	says(named(&m, "reads")->reason,
 	     "system call inside: read takes 37.5% of the time in it and below, others 12.5%");
 	says(named(&m, "grows")->reason, "system call inside: brk takes 90.0% of the time in it and below");
@@ -456,6 +467,7 @@ TEST(limits_and_waiting)
 	device(&m, "board", 1000, 0.01, 10);
 	f = function(&m, "encode", 2e5, 1000, 4 * KB, KB); /* 0.2 of a second */
 	f->wait_ns = about(3e8, .1);
+	f->ready_ns = 1e8;
 	f->thread_share = about(.8, .05);
 	f->elapsed_share = about(.5, .05);
 	function(&m, "pack", 1e5, 1000, 4 * KB, KB)->wait_ns = about(1e8, .1);
@@ -463,6 +475,8 @@ TEST(limits_and_waiting)
 	judge_with(&m, &set, 1);
 	c = named(&m, "encode");
 	assert_float_equal(c->wait_share.value, .6, 1e-9);
+	assert_float_equal(c->ready_part, 1. / 3, 1e-9);
+	assert_true(isnan(named(&m, "never")->ready_part));
 	assert_true(c->wait_share.low > .56 && c->wait_share.low < .6 && c->wait_share.high < .64);
 	assert_float_equal(advise_limit(&c->thread_share), 5, 1e-9);
 	assert_float_equal(advise_limit(&c->share), 1.25, 1e-9);

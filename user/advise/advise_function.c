@@ -88,6 +88,7 @@ struct advise_function advise_function_unknown(const char *name, const char *obj
 					 .faults_per_call = NAN,
 					 .fault_share = NAN,
 					 .wait_ns = u,
+					 .ready_ns = NAN,
 					 .thread_share = u,
 					 .elapsed_share = u,
 					 .t0 = u,

@@ -21,6 +21,7 @@
 #define BULK 64.         /* bytes: a cache line */
 #define SYSTEM 0.01      /* share of the time: less in system calls is errors' and start-up's */
 #define LONGEST_CHAIN 16 /* functions; by hand */
+#define COUNT_WIDE 100.  /* highest over lowest, ten times each way: nothing of a call is known then; by hand */
 #define NARROWEST 1e-6   /* half an interval, in logarithms: of an exact rate */
 #define ENDS_AGREE .9    /* the lower over the upper: the value may be taken for known */
 #define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
@@ -249,6 +250,22 @@ static void say_uncounted(const struct advise_input *in, const struct advise_fun
 	}
 }
 
+/* A call's time and bytes would be known no better, and what a device would have to reach. */
+static bool counted_widely(const struct figure *calls)
+{
+	return figure_bounded(calls) && !(calls->high < COUNT_WIDE * calls->low);
+}
+
+static void say_wide(const struct advise_function *f, char *why, size_t size)
+{
+	char how[200];
+
+	say_probe(f, false, how);
+	snprintf(why, size,
+		 "unknown count: between %.0f and %.0f calls a second; record longer, or with --effort high%s%s",
+		 f->calls_per_s.low, f->calls_per_s.high, *how ? "; or " : "", how);
+}
+
 static void say_unnamed(const struct advise_function *f, char *why, size_t size)
 {
 	const char *object = f->object && *f->object ? f->object : "its file";
@@ -357,6 +374,7 @@ static struct candidate *add_candidate(struct candidates *c, enum candidate_kind
 				 .ops_per_byte = u,
 				 .share = u,
 				 .wait_share = u,
+				 .ready_part = NAN,
 				 .thread_share = u,
 				 .elapsed_share = u,
 				 .within = NAN };
@@ -513,6 +531,16 @@ static void wait_as_probed(struct candidate *c, const struct advise_function *f)
 		c->wait_share.value = f->wait_share;
 }
 
+/* Of so long a wait. */
+static double ready_of(const struct advise_input *in, const struct candidate *c, double waits)
+{
+	double ready = 0;
+
+	for (size_t i = 0; i < c->functions; i++)
+		ready += in->function[c->function[i]].ready_ns;
+	return waits > 0 ? fmin(ready / waits, 1) : NAN;
+}
+
 static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 {
 	const struct advise_input *in = t->in;
@@ -562,6 +590,7 @@ static void fill_candidate(const struct candidates_tree *t, struct candidate *c)
 					   : without_recording(f->elapsed_share, in->taken);
 	}
 	c->wait_share = wait_beside(waits, scaled(share, in->cpu_per_s));
+	c->ready_part = ready_of(in, c, waits.value);
 	wait_as_probed(c, f);
 	flows(t, c, bytes_in, bytes_out, compute);
 	/* what an argument says was counted; of what goes out it may say nothing */
@@ -610,6 +639,17 @@ static struct candidate *candidates_add_one(const struct candidates_tree *t, str
 
 /* ---- functions ---- */
 
+/* The rate of a chain is what its stages' rates have in common: each may be known widely. */
+static bool is_none(const struct advise_input *in, const struct advise_function *f, char *why, size_t size)
+{
+	if (reason_of(in, f, why, size))
+		return true;
+	if (!counted_widely(&f->calls_per_s) || known_work(f))
+		return false;
+	say_wide(f, why, size);
+	return true;
+}
+
 enum candidates_state { OUT, ABLE, TAKEN };
 
 /* Which of the large functions are candidates; reasons of the others. */
@@ -619,7 +659,7 @@ static void trim(const struct candidates_tree *t, struct candidates *out, uint8_
 	char why[sizeof(out->at->reason)];
 
 	for (size_t i = 0; i < t->count; i++)
-		state[i] = reason_of(in, &in->function[t->large[i]], why, sizeof(why)) ? OUT : ABLE;
+		state[i] = is_none(in, &in->function[t->large[i]], why, sizeof(why)) ? OUT : ABLE;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct advise_function *f = &in->function[t->large[i]], *better = NULL;
 		struct candidate *c;
@@ -627,7 +667,7 @@ static void trim(const struct candidates_tree *t, struct candidates *out, uint8_
 
 		*why = 0;
 		if (state[i] == OUT) {
-			reason_of(in, f, why, sizeof(why));
+			is_none(in, f, why, sizeof(why));
 			large = f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE;
 		}
 		for (size_t k = 0; k < t->count && state[i] != OUT && !known_work(f); k++) {
@@ -675,7 +715,7 @@ static bool can_be_stage(const struct candidates_tree *t, size_t i)
 	const struct advise_input *in = t->in;
 	const struct advise_function *f = &in->function[t->large[i]];
 	struct advise_input endless = *in;
-	char why[240];
+	char why[sizeof(((struct candidate *)0)->reason)];
 
 	endless.least_overhead_ns = NAN; /* too short alone is just what a chain is for */
 	return !reason_of(&endless, f, why, sizeof(why)) && !f->offload;

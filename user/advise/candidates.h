@@ -62,6 +62,7 @@ struct advise_function {
 	double faults_per_call;      /* of pages; NaN: not counted */
 	double fault_share;          /* of its calls' time, some; NaN */
 	struct figure wait_ns;       /* off the CPU per second of elapsed time, with all it calls; NaN: not observed */
+	double ready_ns;             /* of that, another thread had the CPU */
 	struct figure thread_share;  /* of the CPU time of the thread that spends most in it, with all it calls */
 	struct figure elapsed_share; /* the same, of that thread's elapsed time */
 	struct figure t0, C, beta;
@@ -125,6 +126,7 @@ struct candidate {
 	struct figure ops_per_byte;
 	struct figure share;
 	struct figure wait_share;                  /* of the time between entry and return of its calls: off the CPU */
+	double ready_part;                         /* of that: another thread had the CPU; NaN */
 	struct figure thread_share, elapsed_share; /* of one function: see there */
 	double within;                             /* chain: share of the stages' traffic that stays inside */
 	unsigned kinds;
@@ -132,7 +134,7 @@ struct candidate {
 	bool stream;
 	struct predict_work work;             /* for predict(); points into the input */
 	const struct advise_function *probed; /* where sizes and curve are from; NULL */
-	char reason[240];                     /* "": judged */
+	char reason[360];                     /* "": judged */
 };
 
 struct candidates {

@@ -290,6 +290,7 @@ static int waiting(struct gathered *g, const struct filter *filter)
 
 		waits_interval(p, &w[f], &ns->low, &ns->high);
 		*ns = (struct figure){ w[f].ns / in->seconds, ns->low / in->seconds, ns->high / in->seconds };
+		in->function[f].ready_ns = w[f].ready_ns / in->seconds;
 	}
 	free(w);
 	return 0;

@@ -164,6 +164,7 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 	whole_or_null(j, "beta", &c->work.beta);
 	json_str(j, "reason", c->probed ? c->probed->no_curve : NULL);
 	json_end(j);
+	json_f64(j, "ready_part", c->ready_part);
 	json_f64(j, "p50_ns", c->p50);
 	json_f64(j, "p90_ns", c->p90);
 	json_f64(j, "p99_ns", c->p99);
@@ -278,6 +279,8 @@ const char advise_schema[] =
 				   "\"host\":{\"type\":\"object\",\"additionalProperties\":false,"
 				   "\"required\":[\"t0\",\"C\",\"beta\",\"reason\"],\"properties\":{\"t0\":" V
 				   ",\"C\":" V ",\"beta\":" V ",\"reason\":{\"type\":[\"string\",\"null\"]}}},"
+				   "\"ready_part\":{\"type\":[\"number\",\"null\"],\"description\":\"of wait_share: other "
+				   "threads had the CPU\"},"
 				   "\"p50_ns\":" NUM ",\"p90_ns\":" NUM ",\"p99_ns\":" NUM ",\"limit_thread\":" NUM
 				   ",\"limit_process\":" NUM ",\"limit_recorded\":" NUM ",\"failed_share\":" NUM
 				   ",\"page_faults_per_call\":" NUM ",\"page_fault_share\":" NUM

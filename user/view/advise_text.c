@@ -12,7 +12,8 @@
 #define BRIEF 2      /* verdicts below the table of report; by hand */
 #define SIZES 8      /* with more of them, those under SMALL of the calls stand together */
 #define SMALL .03
-#define FAULTS .01 /* of the calls' time: less is not worth a word */
+#define READY_TOLD .1 /* of the time off the CPU; by hand */
+#define FAULTS .01    /* of the calls' time: less is not worth a word */
 
 static void advise_add_duration(struct buf *b, double ns)
 {
@@ -246,6 +247,8 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		buf_addf(&line, ", off the CPU for %.0f%% of the calls' time", 100 * c->wait_share.value);
 		if (c->wait_share.low < c->wait_share.high)
 			buf_addf(&line, " [%.0f..%.0f]", 100 * c->wait_share.low, 100 * c->wait_share.high);
+		if (c->ready_part > READY_TOLD)
+			buf_addf(&line, ", %.0f%% of it ready to run while others had the CPU", 100 * c->ready_part);
 	}
 	if (c->probed && c->probed->faults_per_call >= .01)
 		buf_addf(&line, ", %.2g page faults a call, some %.2g%% of its time", c->probed->faults_per_call,
