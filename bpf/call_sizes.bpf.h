@@ -95,11 +95,6 @@ static __always_inline __u64 job_of(__u64 ring)
 	return read_field(ring - 4, 4, &at) ? ring + at : 0;
 }
 
-struct size_seen {
-	__u64 v;  /* the value, or what it was before */
-	__u64 at; /* where to look at return; 0: nothing to do there */
-};
-
 /* What is added up, one after the other, by a loop that the verifier follows once: unrolled, what it costs is most of
  * what loading these programs does. */
 struct summed {

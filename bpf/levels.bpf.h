@@ -27,46 +27,44 @@ struct {
 	__type(value, struct level_seen);
 } levels SEC(".maps");
 
-/* Not known: false. */
-static __noinline int level_of(const struct probe_args *r, const struct probe_spec *spec, __s32 *level)
+static __always_inline void level_key_of(struct level_key *key, const struct probe_spec *spec, __u64 object)
+{
+	key->object = object;
+	key->pid = current_id() >> 32;
+	key->library = spec->library;
+}
+
+/* What the object was set to, in the place of what the arguments tell. */
+static __noinline int level_of_object(struct probe_thread *t, const struct probe_spec *spec)
 {
 	struct level_key key = {};
 	struct level_seen *was;
-	struct size_seen e;
 
-	if (!r || !spec || !level)
-		return false;
-	if (spec->level.op != PX_OBJECT) {
-		if (!expr_entry(r, &spec->level, &e))
-			return false;
-		*level = (__s32)e.v;
-		return true;
-	}
-	key.object = arg_of(r, spec->level.a);
-	key.pid = current_id() >> 32;
-	key.library = spec->library;
+	if (!t || !spec)
+		return 0;
+	level_key_of(&key, spec, arg_of(&t->args, spec->level.a));
 	was = bpf_map_lookup_elem(&levels, &key);
-	if (!was || was->epoch != epochs[spec->library & (PROBE_LIBS - 1)])
-		return false;
-	*level = was->level;
-	return true;
+	if (was && was->epoch == epochs[spec->library & (PROBE_LIBS - 1)]) {
+		t->told[TOLD_LEVEL].v = (__u32)was->level;
+		t->told_bits |= 1u << TOLD_LEVEL;
+	}
+	return 0;
 }
 
 /* PK_LEVEL: what it sets, or that from here on nobody knows. */
-static __noinline int level_set(const struct probe_args *r, const struct probe_spec *spec)
+static __noinline int level_set(const struct probe_thread *t, const struct probe_spec *spec)
 {
 	struct level_key key = {};
 	struct level_seen now = {};
 
-	if (!r || !spec)
+	if (!t || !spec)
 		return 0;
-	if (spec->level.when_arg && (__u32)arg_of(r, spec->level.when_arg - 1) != spec->level.when)
+	if (spec->level.when_arg && (__u32)arg_of(&t->args, spec->level.when_arg - 1) != spec->level.when)
 		return 0; /* another property of it */
-	key.object = arg_of(r, spec->queue_arg - 1);
-	key.pid = current_id() >> 32;
-	key.library = spec->library;
+	level_key_of(&key, spec, arg_of(&t->args, spec->queue_arg - 1));
 	now.epoch = epochs[spec->library & (PROBE_LIBS - 1)];
-	if (level_of(r, spec, &now.level))
+	now.level = (__s32)t->told[TOLD_LEVEL].v;
+	if (t->told_bits >> TOLD_LEVEL & 1)
 		bpf_map_update_elem(&levels, &key, &now, BPF_ANY);
 	else
 		bpf_map_delete_elem(&levels, &key);

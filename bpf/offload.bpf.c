@@ -268,51 +268,62 @@ static __always_inline struct probe_thread *thread_of(__u32 tid)
 	return t;
 }
 
-_Static_assert(__builtin_offsetof(struct probe_spec, items) == 2 * sizeof(struct probe_expr) &&
-		       __builtin_offsetof(struct probe_slot, items) == __builtin_offsetof(struct probe_slot, in) + 16 &&
-		       __builtin_offsetof(struct probe_slot, out_at) ==
-			       __builtin_offsetof(struct probe_slot, in_at) + 8 &&
+_Static_assert(__builtin_offsetof(struct probe_spec, level) == TOLD_LEVEL * sizeof(struct probe_expr) &&
 		       WO_IN << 1 == WO_OUT && WO_IN << 2 == WO_ITEMS,
 	       "one after the other, for tell_one()");
 
 struct telling {
-	const struct probe_args *args;
+	struct probe_thread *t;
 	const struct probe_spec *spec;
-	struct probe_slot *s;
 };
 
-/* What goes in, what comes out, items: one after the other in the specification and in the slot. */
+/* What goes in, what comes out, items, the level: one after the other in the specification and in what is told. */
 static long tell_one(__u32 i, void *ctx)
 {
 	struct telling *t = ctx;
-	struct size_seen e;
 
-	if (i > 2)
+	if (i > TOLD_LEVEL)
 		return 1;
-	if (expr_entry(t->args, &t->spec->in + i, &e))
-		t->s->flags |= WO_IN << i;
-	(&t->s->in)[i] = e.v;
-	if (i < 2)
-		(&t->s->in_at)[i] = e.at;
+	if (expr_entry(&t->t->args, &t->spec->in + i, &t->t->told[i]))
+		t->t->told_bits |= 1u << i;
 	return 0;
 }
 
 /* What the arguments tell at entry. */
-static __noinline int read_args(const struct probe_args *r, struct probe_slot *s, const struct probe_spec *spec)
+static __always_inline void tell_arguments(struct probe_thread *t, const struct probe_spec *spec)
 {
-	struct telling t = { r, spec, s };
+	struct telling all = { t, spec };
+
+	t->told_bits = 0;
+	bpf_loop(TOLD_LEVEL + 1, tell_one, &all, 0);
+	if (spec->level.op == PX_OBJECT)
+		level_of_object(t, spec);
+}
+
+/* Into the slot of the call that begins, after tell_arguments(). */
+static __noinline int read_args(const struct probe_thread *t, struct probe_slot *s, const struct probe_spec *spec)
+{
+	const struct probe_args *r;
 	__u64 at;
 	__u32 n;
 
-	if (!r || !s || !spec)
+	if (!t || !s || !spec)
 		return 0;
+	r = &t->args;
 	if (spec->block_arg && (__u32)arg_of(r, spec->block_arg - 1))
 		s->kind = PK_CALL;
 	if (spec->either)
 		s->flags |= WO_EITHER;
-	bpf_loop(3, tell_one, &t, 0);
-	if (level_of(r, spec, &s->level))
+	s->flags |= t->told_bits & (WO_IN | WO_OUT | WO_ITEMS);
+	s->in = t->told[0].v;
+	s->in_at = t->told[0].at;
+	s->out = t->told[1].v;
+	s->out_at = t->told[1].at;
+	s->items = t->told[2].v;
+	if (t->told_bits >> TOLD_LEVEL & 1) {
 		s->flags |= WO_LEVEL;
+		s->level = (__s32)t->told[TOLD_LEVEL].v;
+	}
 	s->queue = spec->queue_arg ? arg_of(r, spec->queue_arg - 1) : 0;
 	if (spec->queue_off && !read_field(s->queue + spec->queue_off, 8, &s->queue))
 		s->queue = 0;
@@ -396,7 +407,7 @@ static __always_inline __u64 offload_faults_of(struct task_struct___off *task)
 struct entering {
 	struct probe_thread *t;
 	const struct probe_spec *spec;
-	__u64 sp, ra, func;
+	__u64 sp, ra, func, now;
 	__u32 hit_ns, at, flags;
 	bool nested;
 };
@@ -441,68 +452,60 @@ static long look_at_slot(__u32 i, void *ctx)
 	return 0;
 }
 
-/* 0: want its return; 1: do not.
- * shape: one path through a hit, which the verifier follows with what it knows of each register. */
-static __always_inline int entered(regs_t *r, __u64 cookie, const struct probe_spec *spec)
+/* The thread, where a call begins that is none of another's; NULL: nothing does, or nobody wants to know. */
+static __always_inline struct probe_thread *call_begins(regs_t *r, __u32 probe, struct entering *e)
 {
-	__u32 probe = PROBE_INDEX(cookie);
-	struct task_struct___off *task = (void *)bpf_get_current_task();
+	const struct probe_spec *spec = e->spec;
 	struct probe_activity *act;
-	struct entering e = { .spec = spec, .sp = REG_SP(r), .func = REG_IP(r), .at = PROBE_SLOTS };
-	struct probe_slot *s;
-	struct probe_total *total;
-	__u32 tid, pid = whoami(&tid), key = probe, at;
-	__u64 now;
+	__u32 tid, pid = whoami(&tid), key = probe;
 
 	if (pid == skip_pid)
-		return 1;
+		return NULL;
 	if (filter_pids && !bpf_map_lookup_elem(&targets, &pid))
-		return 1;
+		return NULL;
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (!act || !spec->kind)
-		return 1;
+		return NULL;
 	/* half a pair, as an exit that ends none */
 	if (spec->kind != PK_LEVEL || (bpf_get_prandom_u32() & 1))
 		ADD(act->hits, 1);
 	if (!enabled[spec->library & (PROBE_LIBS - 1)])
-		return 1;
-	e.t = thread_of(tid);
-	if (!e.t)
-		return 1;
-	e.ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
-	e.hit_ns = entry_ns[probe & (PROBE_MAX - 1)];
-	bpf_loop(PROBE_SLOTS, look_at_slot, &e, 0);
-	if (e.nested)
-		return 1;
-	if (spec->kind == PK_LEVEL) {
-		take_args(&e.t->args, r);
-		level_set(&e.t->args, spec);
-		return 1;
-	}
-	at = forget_value(e.t, e.at);
-	if (at >= PROBE_SLOTS) {
-		count(PC_SLOTS_FULL);
-		return 1;
-	}
-	s = &e.t->slots[at];
+		return NULL;
+	e->t = thread_of(tid);
+	if (!e->t)
+		return NULL;
+	e->ra = spec->kind == PK_BEGIN ? REG_IP(r) : caller_of(r);
+	e->hit_ns = entry_ns[probe & (PROBE_MAX - 1)];
+	bpf_loop(PROBE_SLOTS, look_at_slot, e, 0);
+	return e->nested ? NULL : e->t;
+}
+
+/* 0: want its return; 1: do not. */
+static __always_inline int call_began(regs_t *r, __u64 cookie, const struct entering *e, struct probe_slot *s)
+{
+	struct task_struct___off *task = (void *)bpf_get_current_task();
+	const struct probe_spec *spec = e->spec;
+	struct probe_total *total;
+	__u32 tid, pid = whoami(&tid), probe = PROBE_INDEX(cookie);
+	__u64 now;
+
 	s->probe = probe;
 	s->pid = pid;
 	s->tid = tid;
 	s->family = spec->family;
 	s->library = spec->library;
 	s->epoch = epochs[spec->library & (PROBE_LIBS - 1)];
-	s->sp = e.sp;
-	s->func = e.func;
-	s->site = e.ra;
+	s->sp = e->sp;
+	s->func = e->func;
+	s->site = e->ra;
 	s->kind = spec->kind;
-	s->flags = e.flags | (cookie & PROBE_BY_EXITS ? WO_BY_EXITS : 0);
-	take_args(&e.t->args, r);
-	read_args(&e.t->args, s, spec);
+	s->flags = e->flags | (cookie & PROBE_BY_EXITS ? WO_BY_EXITS : 0);
+	read_args(e->t, s, spec);
 	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
 		now = bpf_ktime_get_ns();
 		total = offload_total_of(pid, probe, s->site);
 		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
-		    send_stack(r, e.t, now, pid, tid)) {
+		    send_stack(r, e->t, now, pid, tid)) {
 			total->stack_time = now;
 			s->flags |= WO_STACK;
 		}
@@ -776,54 +779,67 @@ static __always_inline int offload_left_one(regs_t *r, __u32 probe)
 	return 0;
 }
 
-/* PK_END: the marker that closes the call its family's PK_BEGIN opened. */
-static __always_inline int ended(regs_t *r, const struct probe_spec *end)
+/* PK_END, the marker that closes the call its family's PK_BEGIN opened: the thread, where one is open. */
+static __always_inline struct probe_thread *call_ends(struct entering *e)
 {
-	__u64 now = bpf_ktime_get_ns();
-	struct probe_spec *spec;
-	struct probe_thread *t;
-	struct size_seen e;
 	struct probe_slot *s;
-	__u32 tid, i, key, at = PROBE_SLOTS;
+	__u32 tid, i;
 
+	e->now = bpf_ktime_get_ns();
 	whoami(&tid);
-	t = bpf_map_lookup_elem(&threads, &tid);
-	if (!t)
-		return 1;
+	e->t = bpf_map_lookup_elem(&threads, &tid);
+	if (!e->t)
+		return NULL;
 #pragma unroll
 	for (i = 0; i < PROBE_SLOTS; i++) {
-		s = &t->slots[i];
-		if (at == PROBE_SLOTS && s->used && s->family == end->family && !slot_stale(s))
-			at = i;
+		s = &e->t->slots[i];
+		if (e->at == PROBE_SLOTS && s->used && s->family == e->spec->family && !slot_stale(s))
+			e->at = i;
 	}
-	at = forget_value(t, at);
-	if (at >= PROBE_SLOTS)
-		return 1;
-	s = &t->slots[at];
-	key = s->probe;
-	spec = bpf_map_lookup_elem(&specs, &key);
+	return e->at < PROBE_SLOTS ? e->t : NULL;
+}
+
+static __always_inline int call_ended(regs_t *r, const struct entering *e, struct probe_slot *s)
+{
+	__u32 key = s->probe;
+	struct probe_spec *spec = bpf_map_lookup_elem(&specs, &key);
+
 	if (!spec)
 		return 1;
 	s->flags |= WO_MARKER;
-	take_args(&t->args, r);
-	if (expr_entry(&t->args, &end->out, &e)) {
+	if (e->t->told_bits & WO_OUT) {
 		s->flags |= WO_OUT;
-		s->out = e.v;
+		s->out = e->t->told[1].v;
 	}
-	offload_finish(r, s, spec, now);
+	offload_finish(r, s, spec, e->now);
 	return 1;
 }
 
+/* Whatever begins or ends, what it is handed is told in one place: the verifier follows that once. */
 static __always_inline int on_entry(regs_t *r, __u64 cookie)
 {
-	__u32 key = PROBE_INDEX(cookie);
+	__u32 key = PROBE_INDEX(cookie), at;
 	struct probe_spec *spec = bpf_map_lookup_elem(&specs, &key);
+	struct entering e = { .spec = spec, .sp = REG_SP(r), .func = REG_IP(r), .at = PROBE_SLOTS };
+	struct probe_thread *t;
 
 	if (!spec || !entitled())
 		return 1;
-	if (spec->kind == PK_END)
-		return ended(r, spec);
-	return entered(r, cookie, spec);
+	t = spec->kind == PK_END ? call_ends(&e) : call_begins(r, key, &e);
+	if (!t)
+		return 1;
+	take_args(&t->args, r);
+	tell_arguments(t, spec);
+	if (spec->kind == PK_LEVEL) {
+		level_set(t, spec);
+		return 1;
+	}
+	at = forget_value(t, e.at);
+	if (at >= PROBE_SLOTS) {
+		count(PC_SLOTS_FULL);
+		return 1;
+	}
+	return spec->kind == PK_END ? call_ended(r, &e, &t->slots[at]) : call_began(r, cookie, &e, &t->slots[at]);
 }
 
 static __always_inline int on_session(regs_t *ctx)

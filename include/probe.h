@@ -256,10 +256,20 @@ struct probe_args {
 	__u64 stack;
 };
 
+/* The entry's half of an expression. */
+struct size_seen {
+	__u64 v;  /* the value, or what it was before */
+	__u64 at; /* where to look at return; 0: nothing to do there */
+};
+
+#define TOLD_LEVEL 3 /* of these: the last */
+
 struct probe_thread {
 	struct probe_slot slots[PROBE_SLOTS];
-	struct probe_args args; /* of the hit under way: on the programs' stack they would take a sixth of it */
-	__u32 chosen, pad;      /* number of the slot that begins or ends */
+	struct probe_args args;   /* of the hit under way: on the programs' stack they would take a sixth of it */
+	struct size_seen told[4]; /* of the hit under way: what goes in, what comes out, items, level */
+	__u32 told_bits;          /* which of them are known */
+	__u32 chosen;             /* number of the slot that begins or ends */
 };
 
 #endif
