@@ -370,7 +370,7 @@ static __always_inline int alg_call_begins(struct bpf_raw_tracepoint_args *ctx, 
 			}
 			alg_begin(o, pid, tid, REG_IP(regs));
 			now = bpf_ktime_get_ns();
-			total = offload_total_of(pid, alg_first + (o->alg & (PROBE_ALGS - 1)), o->site);
+			total = offload_total_of(pid, alg_first + (o->alg & (PROBE_ALGS - 1)), o->site, 0);
 			t = thread_of(tid);
 			if (t && total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
 			    send_stack(regs, t, now, pid, tid)) {

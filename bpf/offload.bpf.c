@@ -182,9 +182,9 @@ static __always_inline bool send_stack(regs_t *r, struct probe_thread *t, __u64 
 	return true;
 }
 
-static __always_inline struct probe_total *offload_total_of(__u32 pid, __u32 probe, __u64 site)
+static __always_inline struct probe_total *offload_total_of(__u32 pid, __u32 probe, __u64 site, __u32 level)
 {
-	struct probe_total_key key = { .pid = pid, .probe = probe, .site = site };
+	struct probe_total_key key = { .pid = pid, .probe = probe, .site = site, .level = level };
 	struct probe_total *t = bpf_map_lookup_elem(&totals, &key);
 
 	if (t)
@@ -503,7 +503,7 @@ static __always_inline int call_began(regs_t *r, __u64 cookie, const struct ente
 	read_args(e->t, s, spec);
 	if (spec->kind != PK_WAIT && spec->kind != PK_EVENT) {
 		now = bpf_ktime_get_ns();
-		total = offload_total_of(pid, probe, s->site);
+		total = offload_total_of(pid, probe, s->site, probe_level(s->flags, s->level));
 		if (total && (!total->stack_time || now - total->stack_time > stack_gap_ns) &&
 		    send_stack(r, e->t, now, pid, tid)) {
 			total->stack_time = now;
@@ -594,6 +594,7 @@ static __always_inline void add_hist(const struct probe_slot *s, __u32 pid, __u6
 		bytes = s->out;
 	key.pid = pid;
 	key.probe = s->probe;
+	key.level = probe_level(s->flags, s->level);
 	key.bytes_bin = s->flags & (WO_IN | WO_OUT) ? probe_bin_of(bytes) : PROBE_BIN_UNKNOWN;
 	key.time_bin = s->flags & WO_UNTIMED           ? PROBE_BIN_UNKNOWN
 		       : s->voluntary | s->involuntary ? PROBE_BIN_SWITCHED
@@ -629,7 +630,7 @@ static __noinline int account(struct probe_slot *s, __u64 now, __u32 completes)
 	act = bpf_map_lookup_elem(&activity, &key);
 	if (act)
 		ADD(act->calls, 1);
-	t = offload_total_of(pid, s->probe, s->site);
+	t = offload_total_of(pid, s->probe, s->site, probe_level(s->flags, s->level));
 	if (t)
 		add_total(t, s, ns);
 	if (s->kind != PK_WAIT && s->kind != PK_EVENT) {
@@ -915,7 +916,7 @@ static __always_inline int thread_ended(void)
 			count(PC_CUT);
 			continue;
 		}
-		total = offload_total_of(pid, s->probe, s->site);
+		total = offload_total_of(pid, s->probe, s->site, probe_level(s->flags, s->level));
 		if (total)
 			ADD(total->open, 1);
 		s->flags |= WO_OPEN;

@@ -499,9 +499,19 @@ enum fmt_call_flags {
 	FMT_CALL_LATE = 1024,    /* completion seen at a later wait than the first: an upper bound */
 	FMT_CALL_CPU = 2048,     /* cpu_ns is known */
 	FMT_CALL_ENTERED = 8192, /* only its beginning was seen: returned, complete and all times hold nothing */
-	FMT_CALL_LEVEL = 16384,  /* level is known */
+	FMT_CALL_LEVEL = 32768,  /* level is known, and the totals are told by level */
 	FMT_CALL_EITHER = 4096,  /* the API does not tell the direction: bytes_in holds the bytes */
 };
+
+/* In the key of a sum: at which level its calls compressed, as the API was told. 0: not known, as in older files. */
+static inline uint32_t fmt_level(int32_t level)
+{
+	return (uint32_t)level ^ 1u << 31;
+}
+static inline int32_t fmt_level_told(uint32_t key)
+{
+	return (int32_t)(key ^ 1u << 31);
+}
 
 /* Times are CLOCK_MONOTONIC as the probes saw them; the *_ns fields have the probes' own cost
  * taken off (struct fmt_offload_cost). */
@@ -538,7 +548,8 @@ struct fmt_offload_hist {
 	uint64_t count, bytes, ns;
 	uint32_t pid, api;
 	uint8_t bytes_bin, time_bin;
-	uint8_t pad[6];
+	uint8_t pad[2];
+	uint32_t level; /* fmt_level() */
 };
 _Static_assert(sizeof(struct fmt_offload_hist) == 40, "fmt_offload_hist");
 
@@ -554,8 +565,8 @@ struct fmt_offload_total {
 	uint64_t unknown_bytes; /* calls whose bytes could not be read */
 	uint64_t records;       /* FMT_CALL records made of them */
 	uint32_t pid, api;
-	uint32_t site; /* as fmt_call.site; 0 = unknown */
-	uint32_t pad;
+	uint32_t site;      /* as fmt_call.site; 0 = unknown */
+	uint32_t level;     /* fmt_level() */
 	uint64_t site_addr; /* the caller's address, which is the key; 0 = all for which there was no room */
 	uint64_t faults;    /* of pages, within the calls; counted where fmt_offload_cost.fault_ns is given */
 };

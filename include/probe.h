@@ -148,8 +148,16 @@ _Static_assert(sizeof(struct wire_offload) == 32 + 13 * 8 + 32, "wire_offload");
 /* Keys and values of the in-kernel aggregates, read by kmod-free/uprobe_read.c. */
 struct probe_total_key {
 	__u32 pid, probe;
-	__u64 site; /* 0: all sites for which there was no room */
+	__u64 site;  /* 0: all sites for which there was no room */
+	__u32 level; /* probe_level() */
+	__u32 pad;
 };
+
+/* 0: not known. */
+static inline __u32 probe_level(__u32 flags, __s32 level)
+{
+	return flags & WO_LEVEL ? (__u32)level ^ 1u << 31 : 0;
+}
 
 struct probe_total {
 	__u64 calls, in, out, ns, cpu;
@@ -182,7 +190,8 @@ struct probe_activity {
 
 struct probe_hist_key {
 	__u32 pid, probe;
-	__u8 bytes_bin, time_bin, pad[6];
+	__u8 bytes_bin, time_bin, pad[2];
+	__u32 level; /* probe_level() */
 };
 
 struct probe_hist {

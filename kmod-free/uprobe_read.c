@@ -164,7 +164,10 @@ void uprobe_open_calls(const struct uprobe *u, void (*fn)(void *ctx, const struc
 	while (next_cell(bpf_map__fd(u->skel->maps.threads), &tid, &t, &begun)) {
 		for (unsigned i = 0; i < PROBE_SLOTS; i++) {
 			const struct probe_slot *s = &t.slots[i];
-			struct probe_total_key k = { .pid = s->pid, .probe = s->probe, .site = s->site };
+			struct probe_total_key k = { .pid = s->pid,
+						     .probe = s->probe,
+						     .site = s->site,
+						     .level = probe_level(s->flags, s->level) };
 
 			if (s->used && s->epoch == u->skel->bss->epochs[s->library % PROBE_LIBS])
 				fn(ctx, &k);

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 cat >levels.py <<'END'
-import ctypes, sys, zlib
+import ctypes, random, sys, zlib
 data = bytes(i * i % 251 for i in range(30000))
 if sys.argv[1] == 'zlib':
     for level, times in ((1, 40), (6, 20), (-1, 10), (9, 10)):
@@ -12,6 +12,12 @@ if sys.argv[1] == 'zlib':
             c = zlib.compressobj(level); c.compress(data); c.flush()
     for _ in range(20):  # its copy is at its level
         c = zlib.compressobj(1); d = c.copy(); d.compress(data); d.flush()
+elif sys.argv[1] == 'sizes':
+    text = bytes(random.Random(1).choices(b'abcdefgh', k=2000 << 6)); packed = [zlib.compress(text[:2000 << i], 1) for i in range(7)]
+    for n in range(7 * 12):
+        for level, times in ((1, 6), (6, 3), (9, 1)):
+            for _ in range(times): zlib.compress(text[:2000 << n % 7], level)
+        zlib.decompress(packed[n % 7])
 else:
     z = ctypes.CDLL('libzstd.so.1'); P = ctypes.c_void_p; S = ctypes.c_size_t
     z.ZSTD_compress.argtypes = [P, S, P, S, ctypes.c_int]; z.ZSTD_createCCtx.restype = P
@@ -45,7 +51,9 @@ accperf offload -i z.data -x deflate/card --catalogue cat.json --json >one.json 
 catalogue 6 deflate/card >cat.json
 accperf offload -i z.data -x deflate/card --catalogue cat.json --json >six.json 2>/dev/null
 check "... calls, and CPU time spent, are of those at its level" jq -e -n --slurpfile a one.json --slurpfile b six.json \
-	'$a[0].what_if[0] as $one | $b[0].what_if[0] as $six | $a[0].calls[] | select(.name == "deflate") | .counted_calls == 200 and $one.calls == 120 and $six.calls == 60 and $one.spent_ns + $six.spent_ns < .host_cpu_ns'
+	'$a[0].what_if[0] as $one | $b[0].what_if[0] as $six | [$a[0].calls[] | select(.name == "deflate")] as $d | ($d | map(.counted_calls) | add) == 200 and $one.calls == 120 and $six.calls == 60 and $one.spent_ns + $six.spent_ns < ($d | map(.host_cpu_ns) | add)'
+check "its calls are told level by level: counts, sizes and times of each" jq -e \
+	'[.calls[] | select(.name == "deflate")] | sort_by(.level) | map([.level, .counted_calls, (.histogram | map(.calls) | add)]) == [[1, 120, 120], [6, 60, 60], [9, 20, 20]]' one.json
 check "in words" bash -c "accperf offload -i z.data -x deflate/card --catalogue cat.json | grep -q 'level 6: 30.0 % of its calls, compared; other levels 70.0 %, level not seen 0.0 %'"
 check "an old file, which has no levels: all are compared, and that is said" bash -c "accperf offload '$TOP/tests/golden/offload-deflate.prof' -x deflate/card --catalogue cat.json --json 2>/dev/null | jq -e '.what_if[0] | .same_level == null and .calls > 0 and (.note | test(\"theirs is not recorded\"))'"
 
@@ -56,3 +64,18 @@ if python3 -c 'import ctypes; ctypes.CDLL("libzstd.so.1")' 2>/dev/null; then
 else
 	skip "zstd's levels" "no libzstd.so.1"
 fi
+
+# the same calls of seven sizes at three levels: nothing is fitted or judged across levels
+accperf record -q -o sizes.data --offload zlib --offload-exact -- python3 levels.py sizes 2>err.txt
+verdicts() { catalogue "$1" deflate/card >cat.json; accperf advise -i sizes.data --catalogue cat.json --json 2>/dev/null | jq -c '[.candidates[] | select(.name == "deflate")] | sort_by(.level) | map([.level, (.part_of_calls * 50 | round * 2), (.options[0] | [.speedup != null, (.text | test("measured at level"))])])'; }
+check "advise: each level is judged by itself, beside a device of level 1 those at level 1 alone" [ "$(verdicts 1)" = '[[1,60,[true,false]],[6,30,[false,true]],[9,10,[false,true]]]' ]
+check "... beside one of level 9 those at level 9" [ "$(verdicts 9)" = '[[1,60,[false,true]],[6,30,[false,true]],[9,10,[true,false]]]' ]
+check "... of their time each has its part, and all have no more than the whole" bash -c "accperf advise -i sizes.data --json | jq -e '[.candidates[] | select(.name == \"deflate\") | .share_of_time.value] | length == 3 and add <= 1 and min > 0'"
+check "... in words" bash -c "accperf advise -i sizes.data --all | grep -q 'deflate (libz.*level 1 (60.[0-4]% of its calls)'"
+check "... a set takes all its calls" bash -c "accperf advise -i sizes.data --set s=deflate --json | jq -e '[.candidates[] | select(.name == \"s\")][0].calls_per_s.value as \$all | [.candidates[] | select(.name == \"deflate\") | .calls_per_s.value] | (add - \$all | fabs) < 1e-6 * \$all'"
+catalogue 1 deflate/card >cat.json
+check "advise: a level that was not seen is not compared" bash -c "accperf advise -i '$TOP/tests/golden/offload-deflate.prof' --catalogue cat.json --json 2>/dev/null | jq -e '[.candidates[] | select(.name == \"deflate\")][0] | .level == null and .options[0].verdict == \"unknown\" and .options[0].speedup == null and (.options[0].text | test(\"level 1.*was not seen\"))'"
+check "logca: most calls are at level 1, and their share is said" bash -c "accperf logca fit sizes.data --host deflate --accelerated inflate --resamples 0 --json 2>/dev/null | jq -e '.notes | any(test(\"level 1 alone.*: 60.[0-4] % of the host variant\"))'"
+check "... --level chooses" bash -c "accperf logca fit sizes.data --host deflate --accelerated inflate --resamples 0 --level 6 --json 2>/dev/null | jq -e '.notes | any(test(\"level 6 alone.*: 29.. % of the host variant\"))'"
+expect_status 1 "... one at which there was no call" accperf logca fit sizes.data --host deflate --accelerated inflate --level 4
+expect_status 2 "... --level is a number" accperf logca fit sizes.data --host deflate --accelerated inflate --level high

@@ -21,7 +21,8 @@ static struct offload_share share_of_few(double shown, double cut, uint64_t samp
 				 .effective = (double)samples,
 				 .incomplete = cut,
 				 .shown = 1 };
-	struct offload_item item = { .name = NAME,
+	struct offload_item item = { .part_of_ns = 1,
+				     .name = NAME,
 				     .library = "/usr/lib/" LIBRARY,
 				     .calls = 1000,
 				     .estimate = 1000,

@@ -73,6 +73,7 @@ struct advise_function advise_function_unknown(const char *name, const char *obj
 					 .kinds = advise_kinds(op),
 					 .operation = op,
 					 .stream = is_stream(name),
+					 .part = NAN,
 					 .ns_per_call = u,
 					 .timed = u,
 					 .beside = FIGURE_EXACT(0),

@@ -33,6 +33,17 @@ const char *candidate_kind_str(enum candidate_kind k)
 	return (unsigned)k < sizeof(name) / sizeof(*name) ? name[k] : "unknown";
 }
 
+const char *candidate_level_text(const struct candidate *c, char text[64])
+{
+	if (c->levelled && c->part < 1)
+		snprintf(text, 64, ", level %d (%.1f%% of its calls)", c->level, 100 * c->part);
+	else if (c->part < 1)
+		snprintf(text, 64, ", level not seen (%.1f%% of its calls)", 100 * c->part);
+	else
+		snprintf(text, 64, c->levelled ? ", level %d" : "", c->level);
+	return text;
+}
+
 void advise_input_release(struct advise_input *in)
 {
 	for (size_t i = 0; i < in->functions; i++)
@@ -111,7 +122,7 @@ struct candidates_tree {
 
 static bool is_large(const struct advise_function *f)
 {
-	return f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE;
+	return !f->of_level && (f->self >= ADVISE_LARGE || f->share.value >= ADVISE_LARGE);
 }
 
 static int tree_build(struct candidates_tree *t, const struct advise_input *in)
@@ -377,6 +388,7 @@ static struct candidate *add_candidate(struct candidates *c, enum candidate_kind
 				 .ready_part = NAN,
 				 .thread_share = u,
 				 .elapsed_share = u,
+				 .part = NAN,
 				 .within = NAN };
 	c->count++;
 	if (n->name && n->function)
@@ -633,6 +645,9 @@ static struct candidate *candidates_add_one(const struct candidates_tree *t, str
 	if (!c)
 		return NULL;
 	c->function[c->functions++] = f;
+	c->levelled = fn->levelled;
+	c->level = fn->level;
+	c->part = fn->part;
 	fill_candidate(t, c);
 	return c;
 }
@@ -692,12 +707,16 @@ static void trim(const struct candidates_tree *t, struct candidates *out, uint8_
 		}
 		if (!large)
 			continue;
+		if (!*why)
+			state[i] = TAKEN;
+		for (uint32_t k = 0; k < f->levels && !*why; k++)
+			candidates_add_one(t, out, f->first_level + k);
+		if (f->levels && !*why)
+			continue;
 		c = candidates_add_one(t, out, t->large[i]);
 		if (!c)
 			return;
 		memcpy(c->reason, why, sizeof(why));
-		if (!*why)
-			state[i] = TAKEN;
 	}
 }
 

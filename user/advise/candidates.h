@@ -48,6 +48,13 @@ struct advise_function {
 	unsigned kinds;                    /* 1 << enum catalogue_kind that the name tells */
 	const struct operation *operation; /* the same, more closely; NULL: it tells nothing */
 	bool stream;                       /* an API of pieces: one call is not one buffer */
+	/* Of a function whose calls were seen at several levels: they stand as functions of their own, from
+	 * `first_level` on, and only they are judged; 0: at one level, or none is known. */
+	uint32_t first_level, levels;
+	bool of_level; /* is one of those: what lies above and below it, and its edges, are the whole's */
+	bool levelled; /* all its calls are at `level` */
+	int level;
+	double part; /* of the function's calls, at whatever level; NaN: no probe saw them */
 	/* probed calls; none: sizes 0 */
 	struct predict_size *size;
 	size_t sizes;
@@ -131,6 +138,9 @@ struct candidate {
 	double within;                             /* chain: share of the stages' traffic that stays inside */
 	unsigned kinds;
 	const struct operation *operation;
+	bool levelled; /* of one function: as there */
+	int level;
+	double part;
 	bool stream;
 	struct predict_work work;             /* for predict(); points into the input */
 	const struct advise_function *probed; /* where sizes and curve are from; NULL */
@@ -161,6 +171,8 @@ unsigned advise_kinds(const struct operation *operation); /* 1 << enum catalogue
 void advise_input_release(struct advise_input *in);
 /* Its calls are known from below only: the value is the least. */
 bool candidate_rate_is_bound(const struct candidate *c);
+/* ", level 6 (30.0% of its calls)"; "": none is known. */
+const char *candidate_level_text(const struct candidate *c, char text[64]);
 const char *candidate_kind_str(enum candidate_kind k);
 
 #endif

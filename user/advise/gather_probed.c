@@ -134,6 +134,12 @@ static void fit_host_curve(const struct gathered *g, const struct offload_item *
 	f->no_curve = c.why_not;
 }
 
+static void without_probes(const struct gathered *g, struct advise_function *f)
+{
+	share_without_probes(&f->share, probes_part(g));
+	share_without_probes(&f->thread_share, probes_part(g));
+}
+
 static void times_of(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
 {
 	/* some begin by handing over nothing: it takes nothing, and there is nothing in it to offload */
@@ -180,8 +186,8 @@ static void times_of(const struct gathered *g, const struct offload_item *it, st
 	f->calls_per_s = (struct figure){ offload_calls_per_s(it, calls), offload_calls_per_s(it, some * it->low),
 					  offload_calls_per_s(it, some * it->high) };
 	f->calls_from = "probes";
-	share_without_probes(&f->share, probes_part(g));
-	share_without_probes(&f->thread_share, probes_part(g));
+	if (!f->of_level) /* the whole's were, before it was divided */
+		without_probes(g, f);
 	if (g->shares.incomplete > 0)
 		shares_by_calls(&f->share, &f->thread_share, &f->elapsed_share, f->calls_per_s, f->ns_per_call,
 				g->input.cpu_per_s);
@@ -215,17 +221,124 @@ void gather_rates_by_time(struct gathered *g)
 		const struct advise_function *a = &in->function[in->nesting[i].above];
 		uint32_t below = in->nesting[i].below;
 
-		if (a->sizes && !strcmp(a->object, in->function[below].object))
+		if ((a->sizes || a->levels) && !strcmp(a->object, in->function[below].object))
 			nested[below] += in->nesting[i].share;
 	}
 	for (size_t i = 0; nested && i < in->functions; i++) {
 		struct advise_function *f = &in->function[i];
 		struct figure by = rate_by_time(in, f, nested[i]);
 
-		if (f->sizes && !f->offload && rate_by_both(&f->calls_per_s, by))
+		/* what else lies above all levels together is not known level by level */
+		if (f->sizes && !f->offload && !f->of_level && rate_by_both(&f->calls_per_s, by))
 			f->calls_from = "time";
 	}
 	free(nested);
+}
+
+static bool is_accelerated(const struct offload_item *it)
+{
+	const struct offload_api *api = offload_api_find(it->api);
+
+	return it->variant == FMT_OV_ACCELERATED || (api && api->device && it->variant != FMT_OV_HOST);
+}
+
+/* What only hands work to a device is an offload, too; io_uring's is none of an accelerator. */
+static bool is_judged(const struct offload_item *it)
+{
+	return (it->kind == FMT_OK_CALL || (it->kind == FMT_OK_SUBMIT && is_accelerated(it))) && it->calls &&
+	       strcmp(it->api, "io_uring") != 0;
+}
+
+static void counterparts(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
+{
+	const char *apart = NULL;
+
+	for (size_t k = 0; k < g->offload->items_cnt; k++) {
+		const struct offload_item *h = &g->offload->items[k];
+
+		if (h->variant != FMT_OV_HOST || strcmp(h->name, it->name) != 0)
+			continue;
+		if (offload_same_level(h, it))
+			counterpart(h, it, f);
+		else
+			apart = "the host's calls are at other levels of compression";
+	}
+	if (!f->doubt && !figure_known(&f->counterpart_speedup))
+		f->doubt = apart;
+}
+
+static int fill_probed(const struct gathered *g, const struct offload_item *it, struct advise_function *f)
+{
+	int err;
+
+	f->operation = operation_of(it->api, it->name);
+	f->kinds = advise_kinds(f->operation);
+	f->offload = is_accelerated(it);
+	f->failed_share = f->offload ? (double)it->failed / (double)it->calls : NAN;
+	f->levelled = it->levelled;
+	f->level = it->level;
+	f->part = it->part;
+	times_of(g, it, f);
+	err = sizes(it, g->offload->cost.byte_ns, f);
+	if (f->offload)
+		counterparts(g, it, f);
+	else if (!err)
+		fit_host_curve(g, it, f);
+	return err;
+}
+
+static void times_part(struct figure *f, double part)
+{
+	*f = (struct figure){ f->value * part, f->low * part, f->high * part };
+}
+
+/* Of what the function is known by without its probes: the part of one level's calls, by their time. What its flows
+ * move and compute is not known level by level. */
+static struct advise_function one_level_of(const struct advise_function *whole, double part)
+{
+	struct advise_function f = *whole;
+	double *const rates[] = { &f.self, &f.kernel, &f.kernel_most, &f.memory, &f.memory_most };
+
+	for (size_t i = 0; i < sizeof(rates) / sizeof(*rates); i++)
+		*rates[i] *= part;
+	times_part(&f.share, part);
+	times_part(&f.thread_share, part);
+	times_part(&f.elapsed_share, part);
+	times_part(&f.wait_ns, part);
+	f.in = f.in_low = f.in_high = f.out = f.out_low = f.out_high = f.compute = NAN;
+	f.of_level = true;
+	return f;
+}
+
+/* Calls of a sampled function at several levels: it is known as a whole, and each level's calls by themselves. */
+static int fill_levels(struct gathered *g, const struct offload_item *of, size_t at)
+{
+	struct advise_input *in = &g->input;
+	struct figure calls = FIGURE_EXACT(0);
+	struct advise_function whole;
+	int err = 0;
+
+	without_probes(g, &in->function[at]);
+	whole = in->function[at];
+	in->function[at].first_level = (uint32_t)in->functions;
+	for (size_t i = 0; i < g->offload->items_cnt && !err; i++) {
+		const struct offload_item *it = &g->offload->items[i];
+		struct advise_function *f = &in->function[in->functions];
+
+		if (!offload_same_call(it, of) || !it->calls)
+			continue;
+		*f = one_level_of(&whole, it->part_of_ns);
+		in->functions++;
+		in->function[at].levels++;
+		err = fill_probed(g, it, f);
+		calls = (struct figure){ calls.value + f->calls_per_s.value, calls.low + f->calls_per_s.low,
+					 calls.high + f->calls_per_s.high };
+	}
+	in->function[at].calls_per_s = calls;
+	in->function[at].calls_from = "probes";
+	in->function[at].operation = operation_of(of->api, of->name);
+	in->function[at].kinds = advise_kinds(in->function[at].operation);
+	return err;
 }
 
 int gather_probed(struct gathered *g)
@@ -235,40 +348,25 @@ int gather_probed(struct gathered *g)
 
 	for (size_t i = 0; g->offload && i < g->offload->items_cnt && !err; i++) {
 		const struct offload_item *it = &g->offload->items[i];
-		const struct offload_api *api = offload_api_find(it->api);
-		bool accelerated =
-			it->variant == FMT_OV_ACCELERATED || (api && api->device && it->variant != FMT_OV_HOST);
-		struct advise_function *f;
-		int at;
+		int at = -1;
 
-		/* what only hands work to a device is an offload, too; io_uring's is none of an accelerator */
-		if ((it->kind != FMT_OK_CALL && !(it->kind == FMT_OK_SUBMIT && accelerated)) || !it->calls ||
-		    !strcmp(it->api, "io_uring"))
+		if (!is_judged(it))
 			continue;
-		at = accelerated ? -1 : gather_function_named(in, offload_symbol(it), path_last(it->library));
-		if (at >= 0 && in->function[at].sizes)
+		if (!is_accelerated(it))
+			at = gather_function_named(in, offload_symbol(it), path_last(it->library));
+		if (at >= 0 && (in->function[at].levels || in->function[at].of_level) && it->part < 1)
+			continue; /* was told with the first of its levels */
+		if (at >= 0 && (in->function[at].sizes || in->function[at].levels))
 			at = -1; /* a second item of the same function */
-		f = &in->function[at >= 0 ? (size_t)at : in->functions];
+		if (at >= 0 && it->part < 1) {
+			err = fill_levels(g, it, (size_t)at);
+			continue;
+		}
 		if (at < 0) {
-			*f = advise_function_unknown(it->name, path_last(it->library));
-			in->functions++;
+			at = (int)in->functions++;
+			in->function[at] = advise_function_unknown(it->name, path_last(it->library));
 		}
-		f->operation = operation_of(it->api, it->name);
-		f->kinds = advise_kinds(f->operation);
-		f->offload = accelerated;
-		f->failed_share = accelerated ? (double)it->failed / (double)it->calls : NAN;
-		times_of(g, it, f);
-		err = sizes(it, g->offload->cost.byte_ns, f);
-		if (accelerated) {
-			for (size_t k = 0; k < g->offload->items_cnt; k++) {
-				const struct offload_item *h = &g->offload->items[k];
-
-				if (h->variant == FMT_OV_HOST && !strcmp(h->name, it->name))
-					counterpart(h, it, f);
-			}
-		} else if (!err) {
-			fit_host_curve(g, it, f);
-		}
+		err = fill_probed(g, it, &in->function[at]);
 	}
 	return err;
 }

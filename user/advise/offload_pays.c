@@ -75,7 +75,7 @@ size_t offload_verdicts(const struct offload_summary *s, const struct filter *f,
 		for (size_t k = 0; k < s->items_cnt; k++) {
 			const struct offload_item *a = &s->items[k];
 
-			if (a->variant != FMT_OV_ACCELERATED || strcmp(h->name, a->name) ||
+			if (a->variant != FMT_OV_ACCELERATED || strcmp(h->name, a->name) || !offload_same_level(h, a) ||
 			    (!offload_passes(f, h) && !offload_passes(f, a)))
 				continue;
 			if (n < most)

@@ -137,6 +137,31 @@ static bool advise_fits(const struct candidate *c, const struct catalogue_entry 
 	return !does && !by_ratio(a); /* that it may take all is said of no device of other times */
 }
 
+/* Why what the device takes and what these calls take are not to be compared: they are at other levels. */
+static bool levels_apart(const struct candidate *c, const struct catalogue_entry *a, char *why, size_t size)
+{
+	int level;
+
+	if (!operation_level_said(c->operation, a->device, &level) &&
+	    !operation_level_said(c->operation, a->baseline, &level))
+		return false;
+	if (c->levelled && c->level == level)
+		return false;
+	if (c->levelled)
+		snprintf(
+			why, size,
+			"cannot tell: %.60s was measured at level %d, and these calls compress at level %d; measure it there, "
+			"and describe it with --catalogue",
+			a->name, level, c->level);
+	else
+		snprintf(
+			why, size,
+			"cannot tell: %.60s was measured at level %d, and at which level these calls compress was not seen; "
+			"record with --offload auto from when their streams are made",
+			a->name, level);
+	return true;
+}
+
 void advise_least(struct advise_input *in, const struct catalogue *catalogue)
 {
 	in->least_overhead_ns = in->least_ns_per_byte = NAN;
@@ -472,14 +497,18 @@ static void other_work(const struct candidate *c, const struct catalogue_entry *
 		 slash ? slash + 1 : a->name, c->name);
 }
 
-static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, struct advise_option *o)
+/* apart: why its prediction is of other work than these calls', a sentence; "": it is not. */
+static void judge_candidate(const struct candidate *c, const struct catalogue_entry *a, const char *apart,
+			    struct advise_option *o)
 {
 	const struct predict_option *p = &o->p;
 	const struct figure *s = &p->speedup;
 	const char *which = may_be_other_work(c, a);
 	char x[64];
 
-	if (c->stream && a->no_streams)
+	if (*apart)
+		set_verdict(o, VERDICT_UNKNOWN, "%s", apart);
+	else if (c->stream && a->no_streams)
 		set_verdict(
 			o, VERDICT_KEEP,
 			"keep, unless each call ends a stream of its own (as with Z_FINISH), which is not recorded: the device "
@@ -607,9 +636,11 @@ static int better(const void *a, const void *b)
 static int on_device(struct advised *d, const struct catalogue_entry *a, const struct predict_device *device)
 {
 	struct predict_option p[CATALOGUE_DESIGNS];
-	char why[200];
+	char why[200], apart[300] = "";
 	int n = predict(&d->candidate->work, device, p, why);
 
+	if (n && levels_apart(d->candidate, a, apart, sizeof(apart)))
+		n = 0;
 	for (int i = 0; i < (n ? n : 1); i++) {
 		struct advise_option *o =
 			GROW(d->option, d->options, d->cap, CATALOGUE_DESIGNS) ? &d->option[d->options++] : NULL;
@@ -629,9 +660,9 @@ static int on_device(struct advised *d, const struct catalogue_entry *a, const s
 			o->p.speedup = o->p.process_speedup = o->p.g1 = o->p.g_half = o->p.batch = FIGURE_UNKNOWN;
 			o->p.needed_acceleration = o->p.limit = o->p.outside = NAN;
 			o->p.utilisation = FIGURE_UNKNOWN;
-			snprintf(o->p.lacks, sizeof(o->p.lacks), "%s", why);
+			snprintf(o->p.lacks, sizeof(o->p.lacks), "%s", *apart ? "the level" : why);
 		}
-		judge_candidate(d->candidate, a, o);
+		judge_candidate(d->candidate, a, apart, o);
 	}
 	return 0;
 }

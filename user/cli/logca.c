@@ -19,7 +19,7 @@
 #include "view/logca_source.h"
 
 struct logca_cmd {
-	const char *params, *name, *host, *accelerated, *svg, *latency, *change, *unit, *segments;
+	const char *params, *name, *host, *accelerated, *level, *svg, *latency, *change, *unit, *segments;
 	struct opt_list sizes, devices;
 	uint64_t resamples, seed, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
@@ -43,6 +43,8 @@ static const struct opt options[] = {
 	{ OPT_STRING, 0, "host", AT(host), .arg = "CALL", .help = "profile: the API call that is the host's variant" },
 	{ OPT_STRING, 0, "accelerated", AT(accelerated), .arg = "CALL",
 	  .help = "profile: the one that is the accelerated variant" },
+	{ OPT_STRING, 0, "level", AT(level), .arg = "N",
+	  .help = "profile: compression calls at this level (that of the accelerated calls, or of most)" },
 	{ OPT_STRING, 0, "unit", AT(unit), .arg = "UNIT", .help = "of the times given: ns, cycles (ns for a CSV)" },
 	{ OPT_GROUP, .help = "Fitting" },
 	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep",
@@ -422,6 +424,9 @@ static int run_logca(void *opts, int argc, char **argv)
 		       cli_fail(&e, EXIT_USAGE);
 	if (o->segments && (most = segments_of(o->segments, &e)) < 0)
 		return cli_fail(&e, EXIT_USAGE);
+	if (o->level && (!*o->level || o->level[strspn(o->level, "-0123456789")]))
+		return err_set(&e, -EINVAL, "--level is a number, as zlib and zstd have it; '%s' is none", o->level),
+		       cli_fail(&e, EXIT_USAGE);
 	if (o->devices.count > 1)
 		return show_several(o, verb, file || o->params);
 	r = (struct logca_request){ .params = o->params,
@@ -430,6 +435,7 @@ static int run_logca(void *opts, int argc, char **argv)
 				    .name = o->name,
 				    .host = o->host,
 				    .accelerated = o->accelerated,
+				    .level = o->level,
 				    .fit = { .resamples = (unsigned)o->resamples,
 					     .seed = o->seed,
 					     .near_one = o->near_one,

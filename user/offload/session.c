@@ -202,10 +202,16 @@ static uint64_t total_site_key(const struct probe_total_key *k)
 	return session_site_key(k->pid, k->probe, k->site);
 }
 
+/* A site's calls at one level: of a sum. */
+static uint64_t open_key(const struct probe_total_key *k)
+{
+	return session_site_key(k->pid, k->probe, k->site ^ (uint64_t)k->level << 32);
+}
+
 static void on_open(void *ctx, const struct probe_total_key *k)
 {
 	struct offload_session *s = ctx;
-	uint64_t *at = map_put(&s->open_sites, total_site_key(k), NULL);
+	uint64_t *at = map_put(&s->open_sites, open_key(k), NULL);
 
 	if (at)
 		++*at;
@@ -249,12 +255,13 @@ static void on_total(void *ctx, const struct probe_total_key *k, const struct pr
 		return;
 	if (s->probes[k->probe].of)
 		s->api_called[offload_api_index(s->probes[k->probe].of)] = true;
-	at = map_get(&s->open_sites, total_site_key(k));
+	at = map_get(&s->open_sites, open_key(k));
 	f.open += at ? *at : 0;
 	at = map_get(&s->totals_sites, total_site_key(k));
 	/* Two sites may resolve to one stack: then the reader adds them up by this. */
 	f.site = at ? (uint32_t)*at : 0;
 	f.site_addr = k->site;
+	f.level = k->level;
 	sum[CELL_SUMS] = f.open;
 	/* a place that is known now is no news of calls that are not of this profile */
 	sum[CELL_SUMS + 1] = f.calls ? f.site : 0;
@@ -274,6 +281,7 @@ static void on_hist(void *ctx, const struct probe_hist_key *k, const struct prob
 		.pid = k->pid,
 		.bytes_bin = k->bytes_bin,
 		.time_bin = k->time_bin,
+		.level = k->level,
 	};
 
 	f.api = api_id_of(s, k->probe);

@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "offload/api.h"
 #include "offload/octaves.h"
+#include "offload/operation.h"
 #include "offload/points.h"
 #include "offload/summary_priv.h"
 #include "profile/profile.h"
@@ -100,8 +102,8 @@ static void take_total(struct summary_private *k, const struct fmt_offload_total
 {
 	struct {
 		uint64_t addr;
-		uint32_t pid, api;
-	} key = { t->site_addr, t->pid, t->api };
+		uint32_t pid, api, level, pad;
+	} key = { t->site_addr, t->pid, t->api, t->level, 0 };
 	struct total_row *row;
 	bool added;
 	uint32_t at = intern_add(&k->total_of, &key, sizeof(key), &added);
@@ -116,8 +118,8 @@ static void take_total(struct summary_private *k, const struct fmt_offload_total
 static void take_hist(struct summary_private *k, const struct fmt_offload_hist *h)
 {
 	struct {
-		uint32_t pid, api, bins;
-	} key = { h->pid, h->api, (uint32_t)h->bytes_bin << 8 | h->time_bin };
+		uint32_t pid, api, bins, level;
+	} key = { h->pid, h->api, (uint32_t)h->bytes_bin << 8 | h->time_bin, h->level };
 	struct hist_row *row;
 	bool added;
 	uint32_t at = intern_add(&k->hist_of, &key, sizeof(key), &added);
@@ -136,47 +138,56 @@ static struct api_row *api_row_of(const struct summary_private *k, uint32_t id)
 	return at && *at < k->apis_cnt ? &k->apis[*at] : NULL;
 }
 
-/* The item an API id belongs to: twins and versions share one. */
-static struct offload_item *item_of(struct summary_private *k, uint32_t id)
+/* The item that an API id belongs to, of calls at that level (fmt_level()): twins and versions share one, and so do all
+ * ways to tell a level. */
+static struct offload_item *item_of(struct summary_private *k, uint32_t id, uint32_t level)
 {
 	struct {
 		const char *api, *name, *library;
-		uint32_t variant, kind, group, pad;
+		uint32_t variant, kind, group, levelled;
+		int64_t level;
 	} key;
-	struct offload_item *it;
 	struct api_row *row = api_row_of(k, id);
+	const struct operation *op;
 	bool added;
 	uint32_t at;
 
 	if (!row || !row->f.id)
 		return NULL;
-	if (row->item != NONE)
+	if (row->item != NONE && row->level == level)
 		return &k->items[row->item];
 	memset(&key, 0, sizeof(key));
 	/* Interned, so that equal texts are equal pointers. */
 	key.api = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.api), NULL), NULL);
 	key.name = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.name), NULL), NULL);
 	key.library = intern_get(&k->texts, intern_str(&k->texts, summary_string(k, row->f.library), NULL), NULL);
+	if (!key.api || !key.name || !key.library)
+		return NULL;
 	key.variant = row->f.variant;
 	key.kind = row->f.kind;
 	key.group = row->f.group;
-	if (!key.api || !key.name || !key.library)
-		return NULL;
+	op = level ? operation_of(key.api, key.name) : NULL;
+	key.levelled = op && op->levelled;
+	key.level = key.levelled ? operation_level(op, fmt_level_told(level)) : 0;
 	at = intern_add(&k->item_of, &key, sizeof(key), &added);
 	if (!at)
 		return NULL;
 	if (added) {
-		it = ADD_ROW(k, items);
+		struct offload_item *it = ADD_ROW(k, items);
+
 		if (!it)
 			return NULL;
-		it->api = key.api;
-		it->name = key.name;
-		it->library = key.library;
-		it->variant = key.variant;
-		it->kind = key.kind;
-		it->group = key.group;
+		*it = (struct offload_item){ .api = key.api,
+					     .name = key.name,
+					     .library = key.library,
+					     .variant = key.variant,
+					     .kind = key.kind,
+					     .group = key.group,
+					     .levelled = key.levelled,
+					     .level = (int)key.level };
 	}
 	row->item = at - 1;
+	row->level = level;
 	return &k->items[at - 1];
 }
 
@@ -233,7 +244,7 @@ static struct site_row *site_met(struct summary_private *k, const struct offload
 
 static void add_single_call(struct summary_private *k, const struct fmt_call *c)
 {
-	struct offload_item *it = item_of(k, c->api);
+	struct offload_item *it = item_of(k, c->api, c->flags & FMT_CALL_LEVEL ? fmt_level(c->level) : 0);
 	double w = c->weight > 0 && c->weight < 1e9 ? c->weight : 1, bytes = NAN, ns = 0;
 	struct site_row *site;
 
@@ -287,11 +298,8 @@ static void add_single_call(struct summary_private *k, const struct fmt_call *c)
 	}
 	if (bytes > 0 && !(c->flags & (FMT_CALL_FAILED | FMT_CALL_LATE)))
 		keep_call_sample(k, it,
-				 &(struct offload_sample){ .bytes = bytes,
-							   .ns = ns,
-							   .switched = c->flags & FMT_CALL_SWITCHED,
-							   .levelled = c->flags & FMT_CALL_LEVEL,
-							   .level = c->level });
+				 &(struct offload_sample){
+					 .bytes = bytes, .ns = ns, .switched = c->flags & FMT_CALL_SWITCHED });
 }
 
 #define TAKE(name, call)                                                                                               \
@@ -424,7 +432,7 @@ static void fold_totals(struct summary_private *k)
 {
 	for (size_t i = 0; i < k->totals_cnt; i++) {
 		const struct fmt_offload_total *t = &k->totals[i].t;
-		struct offload_item *it = item_of(k, t->api);
+		struct offload_item *it = item_of(k, t->api, t->level);
 		struct offload_site *site;
 		enum fmt_probe_class cls;
 		double ns, inside_ns;
@@ -520,7 +528,7 @@ static void fold_hists(struct summary_private *k)
 	}
 	for (size_t i = 0; i < k->hists_cnt; i++) {
 		const struct fmt_offload_hist *h = &k->hists[i].h;
-		struct offload_item *it = item_of(k, h->api);
+		struct offload_item *it = item_of(k, h->api, h->level);
 		struct offload_octave *o;
 		double ns;
 
@@ -615,6 +623,40 @@ const char *offload_symbol(const struct offload_item *it)
 	return own ? own + 1 : it->name;
 }
 
+/* Texts are interned: of one summary equal ones are one. */
+bool offload_same_call(const struct offload_item *a, const struct offload_item *b)
+{
+	return a->api == b->api && a->name == b->name && a->library == b->library && a->variant == b->variant &&
+	       a->kind == b->kind && a->group == b->group;
+}
+
+bool offload_same_level(const struct offload_item *a, const struct offload_item *b)
+{
+	return a->levelled == b->levelled && (!a->levelled || a->level == b->level);
+}
+
+double offload_part_elsewhere(const struct offload_summary *s, const struct offload_item *it, double *unseen)
+{
+	double other = 0;
+
+	*unseen = 0;
+	for (size_t i = 0; i < s->items_cnt; i++) {
+		const struct offload_item *of = &s->items[i];
+
+		if (!offload_same_call(of, it))
+			continue;
+		*unseen += of->levelled ? 0 : of->part;
+		other += of->levelled && !offload_same_level(of, it) ? of->part : 0;
+	}
+	return other;
+}
+
+const char *offload_level_text(const struct offload_item *it, char text[24])
+{
+	snprintf(text, 24, it->levelled ? ", level %d" : "", it->level);
+	return text;
+}
+
 /* Some function of the library was seen in a process, or the file does not tell. */
 static bool in_process(const struct summary_private *k, const struct fmt_offload_api *f)
 {
@@ -674,7 +716,23 @@ static int by_time_on_host(const void *a, const void *b)
 	const struct offload_item *x = a, *y = b;
 	double i = x->host_ns / x->observed, j = y->host_ns / y->observed;
 
-	return i < j ? 1 : i > j ? -1 : strcmp(x->name, y->name);
+	return i < j ? 1 : i > j ? -1 : strcmp(x->name, y->name) ? strcmp(x->name, y->name) : x->level - y->level;
+}
+
+/* Each item among those of the same function. */
+static void set_parts(struct offload_item *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		double calls = 0, ns = 0;
+
+		for (size_t k = 0; k < n; k++)
+			if (offload_same_call(&items[i], &items[k])) {
+				calls += (double)items[k].calls;
+				ns += items[k].host_cpu_ns;
+			}
+		items[i].part = calls > 0 ? (double)items[i].calls / calls : 1;
+		items[i].part_of_ns = ns > 0 ? items[i].host_cpu_ns / ns : items[i].part;
+	}
 }
 
 static void scale_and_sort(struct summary_private *k, struct offload_summary *s)
@@ -713,6 +771,7 @@ static void scale_and_sort(struct summary_private *k, struct offload_summary *s)
 		free_item(it);
 	}
 	k->items_cnt = kept;
+	set_parts(k->items, kept);
 	if (kept)
 		qsort(k->items, kept, sizeof(*k->items), by_time_on_host);
 	s->items = k->items;

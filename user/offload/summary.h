@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A profile's offload sections folded to one item per API call (its twins together), library and
- * variant, with its call sites: counts, bytes, distributions, overlap, and the points for a fit.
+ * A profile's offload sections folded to one item per API call (its twins together), library, variant and level of
+ * compression, with its call sites: counts, bytes, distributions, overlap, and the points for a fit. So nothing that
+ * takes an item mixes levels.
  * Memory follows the number of items, not of calls. The file is hostile input. Included by advise, view and tests;
  * owns what it points to.
  */
@@ -45,14 +46,17 @@ struct offload_octave { /* calls of 2^(k-1) <= bytes < 2^k; [0]: 0 bytes */
 
 struct offload_sample { /* one call for a fit */
 	double bytes, ns;
-	bool switched, levelled; /* levelled: level is known */
-	int32_t level;           /* as the API was told */
+	bool switched;
 };
 #define OFFLOAD_SAMPLES 4096 /* kept per item, drawn at random */
 
 struct offload_item {
 	const char *api, *name, *library; /* of the file's strings; never NULL */
 	uint32_t variant, kind, group;
+	bool levelled;     /* its calls are those at `level`; else at none that is known */
+	int level;         /* operation_level() of what the API was told */
+	double part;       /* of the calls of the same name, library and variant, at whatever level */
+	double part_of_ns; /* of their CPU time */
 	/* counted in the kernel, while probes were in place */
 	uint64_t calls, bytes_in, bytes_out, failed, open, unknown_bytes, records, switched, faults;
 	double host_ns; /* in these calls, less the probes' share; switched ones included */
@@ -118,6 +122,14 @@ int offload_summary_end(struct offload_summary *s, struct err *e);
 bool offload_looked_for(const struct profile *p, const struct offload_summary *s);
 void offload_summary_free(struct offload_summary *s);
 
+/* The same function's calls, at whatever level. */
+bool offload_same_call(const struct offload_item *a, const struct offload_item *b);
+/* The same, and at the same level, or none is known of either: one may be a measure for the other. */
+bool offload_same_level(const struct offload_item *a, const struct offload_item *b);
+/* Part of its calls, of all that the summary has, at levels other than its own, and at none that was seen. */
+double offload_part_elsewhere(const struct offload_summary *s, const struct offload_item *it, double *unseen);
+/* ", level 6"; "" where none is known, or the call has none. Of 24 bytes. */
+const char *offload_level_text(const struct offload_item *it, char text[24]);
 /* The name of the function behind an item: users' probes have names of their own, after a colon the symbol's. */
 const char *offload_symbol(const struct offload_item *it);
 /* So many of its calls as a rate: of the time from when its library could be probed to the recording's end, which is

@@ -40,7 +40,7 @@ struct site_row {
 
 struct api_row {
 	struct fmt_offload_api f;
-	uint32_t item;
+	uint32_t item, level; /* that of the call met last, and its level, fmt_level() */
 };
 
 #define TABLE(type, name)                                                                                              \

@@ -156,6 +156,8 @@ static void candidate_json(struct json *j, const struct advise_view *v, const st
 		json_str(j, NULL, v->input->function[c->function[i]].name);
 	json_end(j);
 	json_str(j, "kind", candidate_kind_str(c->kind));
+	json_f64(j, "level", c->levelled ? c->level : NAN);
+	json_f64(j, "part_of_calls", c->part);
 	whole_figures(j, all, sizeof(all) / sizeof(*all));
 	sizes_json(j, c);
 	json_obj(j, "host");
@@ -266,10 +268,12 @@ const char advise_schema[] =
 	"\"schema\":{\"const\":\"accperf.advise/1\"},\"engine\":{\"type\":\"string\"}," FILTERED_SCHEMA
 	",\"machine\":{\"type\":\"string\"},\"labels\":" LABELS_SCHEMA ","
 	"\"candidates\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"additionalProperties\":false,"
-	"\"required\":[\"name\",\"functions\",\"kind\",\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\","
+	"\"required\":[\"name\",\"functions\",\"kind\",\"level\",\"part_of_calls\",\"calls_per_s\",\"ns_per_call\",\"bytes_in\",\"bytes_out\",\"unique_in\","
 	"\"unique_out\",\"resident\",\"ops_per_byte\",\"share_of_time\",\"wait_share\",\"reason\",\"options\"],\"properties\":{"
 	"\"name\":{\"type\":\"string\"},\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"string\"}},"
 	"\"kind\":{\"enum\":[\"function\",\"set\",\"chain\",\"offload\"]},"
+	"\"level\":{\"type\":[\"integer\",\"null\"],\"description\":\"of compression: these are its calls at this level; null: it has none, or none was seen\"},"
+	"\"part_of_calls\":{\"type\":[\"number\",\"null\"],\"description\":\"of the function's probed calls, at whatever level; null: none was probed\"},"
 	"\"calls_per_s\":" V ",\"ns_per_call\":" V ",\"bytes_in\":" V ",\"bytes_out\":" V ",\"unique_in\":" V
 	",\"unique_out\":" V ",\"resident\":" V ",\"ops_per_byte\":" V ",\"share_of_time\":" V ",\"wait_share\":" V
 	",\"partly\":" PARTLY(

@@ -200,7 +200,7 @@ static void add_quantile(struct buf *line, const char *what, const struct candid
 static void heading(const struct advise_view *v, const struct candidate *c, const struct text_style *s, struct buf *out)
 {
 	const struct advise_function *f = c->functions ? &v->input->function[c->function[0]] : NULL;
-	char text[24];
+	char text[24], level[64];
 	AUTO_BUF(line);
 
 	text_hue_on(out, s, TEXT_BOLD);
@@ -211,7 +211,7 @@ static void heading(const struct advise_view *v, const struct candidate *c, cons
 		text_name(out, f->object, 40, 0);
 		buf_addch(out, ')');
 	}
-	buf_addf(out, ", %s\n    ", candidate_kind_str(c->kind));
+	buf_addf(out, ", %s%s\n    ", candidate_kind_str(c->kind), candidate_level_text(c, level));
 	write_percent(text, c->share.value);
 	buf_addstr(&line, figure_known(&c->share) ? text : "?%");
 	add_ends(&line, &c->share, text, write_percent);
@@ -448,6 +448,7 @@ void advise_brief(const struct advise_view *v, const struct text_style *style, s
 {
 	const struct advice *a = v->advice;
 	size_t said = 0;
+	char level[64];
 
 	for (int sure = 1; sure >= 0; sure--)
 		for (size_t i = 0; i < a->count && said < BRIEF; i++) {
@@ -457,6 +458,8 @@ void advise_brief(const struct advise_view *v, const struct text_style *style, s
 			if (!d->options || asks(d) != sure || (!sure && said))
 				continue;
 			text_name(&line, d->candidate->name, 40, 0);
+			if (d->candidate->part < 1)
+				buf_addstr(&line, candidate_level_text(d->candidate, level));
 			if (d->option->predicted)
 				buf_addf(&line, " to %s", d->option->accelerator);
 			buf_addf(&line, ": %s", d->option->text);

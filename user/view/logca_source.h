@@ -13,6 +13,7 @@
 struct logca_request {
 	const char *params, *device, *file, *name; /* one of the first three */
 	const char *host, *accelerated;            /* profile: names of the calls that are the one and the other */
+	const char *level;                         /* profile: of compression; NULL: that of most calls */
 	struct fit_opts fit;
 };
 
@@ -21,14 +22,17 @@ struct logca_source {
 	struct points pts; /* empty: only parameters are known */
 	struct fit fit;
 	bool fitted;
-	size_t thinned; /* points left out before the fit */
+	size_t thinned;  /* points left out before the fit */
+	char level[300]; /* of a profile: at which level these calls are, and what part of all; "": none is known */
+	const char *level_note;
 	struct logca_view view;
 };
 
 /* Reads and, where there are points, fits. `want_points`: parameters alone will not do. */
 int logca_source_load(struct logca_source *s, const struct logca_request *r, bool want_points, struct err *e);
 void logca_source_release(struct logca_source *s);
-/* The offload calls of a profile as points. */
-int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, struct err *e);
+/* The offload calls of a profile as points, at one level; `level`: which, and what part of the calls that is, or "". */
+int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, char level[300],
+			 struct err *e);
 
 #endif

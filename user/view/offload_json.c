@@ -121,6 +121,7 @@ static void item(struct json *j, const struct offload_view *v, const struct offl
 		 : it->kind == FMT_OK_KERNEL ? "kernel"
 					     : "wait");
 	json_str(j, "variant", offload_variant_str(it->variant));
+	json_f64(j, "level", it->levelled ? it->level : NAN);
 	json_u64(j, "counted_calls", it->calls);
 	json_f64(j, "calls", it->estimate);
 	json_f64(j, "low", it->low);
@@ -345,10 +346,10 @@ const char offload_schema[] =
 	"\"probe_cost\":{\"type\":\"object\",\"description\":\"nanoseconds; inside_ns was taken off the times, emulated_inside_ns where the kernel emulates the first instruction (probe_class); hot_ns, hot_end_ns: with hot caches, at start and when recording ended; null: not measured\","
 	"\"numbers\":[\"call_ns\",\"low\",\"high\",\"inside_ns\",\"marker_ns\",\"hot_ns\",\"hot_end_ns\",\"emulated_call_ns\",\"emulated_low\",\"emulated_high\",\"emulated_inside_ns\"],\"properties\":{}},"
 	"\"calls\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
-	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
+	"\"required\":[\"api\",\"name\",\"library\",\"kind\",\"variant\",\"level\",\"counted_calls\",\"calls\",\"low\",\"high\",\"observed\","
 	"\"bytes_in\",\"bytes_out\",\"failed\",\"open\",\"time_ns\",\"bytes\",\"histogram\",\"sites\"],\"properties\":{"
 	"\"api\":{\"type\":\"string\"},\"name\":{\"type\":\"string\"},\"library\":{\"type\":\"string\"},"
-	"\"kind\":{\"enum\":[\"call\",\"submit\",\"wait\",\"kernel\"]},\"variant\":{\"enum\":[\"host\",\"accelerated\",null]},"
+	"\"kind\":{\"enum\":[\"call\",\"submit\",\"wait\",\"kernel\"]},\"variant\":{\"enum\":[\"host\",\"accelerated\",null]},\"level\":{\"type\":[\"integer\",\"null\"],\"description\":\"of compression: these are its calls at this level; null: it has none, or none was seen\"},"
 	"\"counted_calls\":{\"type\":\"integer\",\"description\":\"exact, while probes were in place\"},"
 	"\"calls\":{\"type\":[\"number\",\"null\"],\"description\":\"of the whole recording; null: low is all that is known\"},"
 	"\"low\":{\"type\":\"number\"},\"high\":{\"type\":[\"number\",\"null\"]},"

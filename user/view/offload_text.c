@@ -64,8 +64,11 @@ static bool share_by_samples(const struct offload_view *v, const struct offload_
 		seen = r->inclusive * v->shares->effective;
 		if (seen < SAMPLES_TELL || v->shares->incomplete > r->inclusive)
 			return false;
-		out->value = r->inclusive;
 		shares_inclusive(v->shares, r->inclusive, &out->low, &out->high);
+		/* a function's samples are of all its levels: by what the probes saw of each */
+		out->value = r->inclusive * it->part_of_ns;
+		out->low *= it->part_of_ns;
+		out->high *= it->part_of_ns;
 		return out->sampled = true;
 	}
 	return false;
@@ -259,15 +262,18 @@ double offload_site_scale(const struct offload_item *it)
 	return it->calls ? it->estimate / (double)it->calls : NAN;
 }
 
-static void title(const struct offload_item *it, struct buf *out)
+static void title(const struct offload_item *it, bool levels, struct buf *out)
 {
 	const char *variant = offload_variant_str(it->variant);
+	char level[24];
 
 	if (strcmp(it->api, it->name)) {
 		text_name(out, it->api, 0, 0);
 		buf_addch(out, ' ');
 	}
 	text_name(out, it->name, 0, 0);
+	if (levels)
+		buf_addstr(out, offload_level_text(it, level));
 	if (variant)
 		buf_addf(out, " [%s]", variant);
 }
@@ -300,7 +306,7 @@ static void show_table(const struct offload_view *v, const struct text_style *st
 		buf_addch(out, ' ');
 		right(out, 7, gbs, offload_bandwidth(it));
 		buf_addf(out, "  %-7s  ", design ? design : "-");
-		title(it, out);
+		title(it, true, out);
 		buf_addch(out, '\n');
 	}
 	if (more)
@@ -643,7 +649,7 @@ static void show_whatif_of_call(const struct offload_view *v, const struct offlo
 {
 	text_hue_on(out, style, TEXT_BOLD);
 	buf_addstr(out, "\nWhat if ");
-	title(w->item, out);
+	title(w->item, !(w->same_level == 0), out);
 	buf_addstr(out, " went to ");
 	text_name(out, w->accelerator, 0, 0);
 	text_hue_off(out, style, TEXT_BOLD);
@@ -785,7 +791,7 @@ static void call_in_full(const struct offload_view *v, const struct offload_item
 {
 	buf_addch(out, '\n');
 	text_hue_on(out, style, TEXT_BOLD);
-	title(it, out);
+	title(it, true, out);
 	text_hue_off(out, style, TEXT_BOLD);
 	buf_addstr(out, " (");
 	text_name(out, it->library, 0, 0);

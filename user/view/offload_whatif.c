@@ -94,8 +94,7 @@ static void add_fate_of_call(struct fate *f, const struct offload_whatif *w, con
  * What a call would gain is its own time less T1 at its size. What all would gain is that part of the CPU time that
  * they took: their elapsed times hold others' work, and no more can be gained than was spent.
  */
-static void judge_move(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a,
-		       double part_of_time)
+static void judge_move(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
 {
 	double lo, hi, all, spent;
 	struct fate f = { 0 };
@@ -112,7 +111,7 @@ static void judge_move(struct offload_whatif *w, const struct offload_item *it, 
 			add_fate_of_call(&f, w, s, logca_accel(&a->p, s->bytes));
 	}
 	all = f.lose + f.win + f.outside + f.unsure;
-	w->calls = (isnan(it->estimate) ? it->low : it->estimate) * (isnan(w->same_level) ? 1 : w->same_level);
+	w->calls = isnan(it->estimate) ? it->low : it->estimate;
 	w->at_least = isnan(it->estimate);
 	w->known = f.lose + f.win > 0;
 	if (!w->known) {
@@ -128,52 +127,45 @@ static void judge_move(struct offload_whatif *w, const struct offload_item *it, 
 	w->below = f.lose / all;
 	w->lost_ns = f.lose > 0 ? f.lost / f.lose : 0;
 	w->gained_ns = f.win > 0 ? f.gained / f.win : 0;
-	spent = it->calls ? it->host_cpu_ns / (double)it->calls * (isnan(it->estimate) ? it->low : it->estimate) : 0;
-	spent *= part_of_time;
+	spent = it->calls ? it->host_cpu_ns / (double)it->calls * w->calls : 0;
 	w->spent_ns = spent;
 	w->all_gained_ns = f.host > 0 ? spent * (f.gained / f.host) * (1 - w->outside) : NAN;
 	w->all_lost_ns = f.host > 0 ? w->lost_ns * w->below * w->calls : NAN;
 }
 
-/*
- * The calls at the accelerator's level, into `at`; *part_of_time: of what all took that were timed. -1: all are to be
- * compared, since its level is not told, or that of no call was seen.
- */
-static long calls_at_level(struct offload_whatif *w, const struct offload_item *it, const struct operation *op,
-			   const struct catalogue_entry *a, struct offload_sample *at, double *part_of_time)
+/* At which level the accelerator was measured, of work that has any. */
+static bool level_measured(const struct offload_item *it, const struct catalogue_entry *a, int *level)
 {
-	double same = 0, other = 0, unseen = 0, ns = 0, all_ns = 0;
-	size_t n = 0;
+	const struct operation *op = operation_of(it->api, it->name);
 
-	*part_of_time = 1;
-	if (!op ||
-	    !(operation_level_said(op, a->device, &w->level) || operation_level_said(op, a->baseline, &w->level)))
-		return -1;
-	for (size_t i = 0; i < it->samples_cnt; i++) {
-		const struct offload_sample *s = &it->samples[i];
-		bool is = s->levelled && operation_level(op, s->level) == w->level;
-
-		*(is ? &same : s->levelled ? &other : &unseen) += 1;
-		all_ns += s->switched ? 0 : s->ns;
-		ns += is && !s->switched ? s->ns : 0;
-		if (is)
-			at[n++] = *s;
-	}
-	if (same + other == 0)
-		return -1;
-	w->same_level = same / (same + other + unseen);
-	w->other_level = other / (same + other + unseen);
-	w->no_level = unseen / (same + other + unseen);
-	*part_of_time = all_ns > 0 ? ns / all_ns : w->same_level;
-	return (long)n;
+	return operation_level_said(op, a->device, level) || operation_level_said(op, a->baseline, level);
 }
 
-static int whatif_of_item(struct offload_whatif *w, const struct offload_item *it, const struct catalogue_entry *a)
+/* One item of each function: that at the accelerator's level, or, where none is, what stands for its calls. */
+static bool stands_for_its_calls(const struct offload_summary *s, const struct offload_item *it,
+				 const struct catalogue_entry *a)
 {
-	struct offload_item part = *it;
-	double part_of_time;
-	long n;
+	const struct offload_item *best = it;
+	int level;
+
+	if (!level_measured(it, a, &level))
+		return true;
+	for (size_t i = 0; i < s->items_cnt; i++) {
+		const struct offload_item *o = &s->items[i];
+
+		if (concerns(o) && offload_same_call(o, it) && o->levelled && o->level == level)
+			return o == it;
+		best = concerns(o) && offload_same_call(o, it) && o < best ? o : best;
+	}
+	return best == it;
+}
+
+static void whatif_of_item(struct offload_whatif *w, const struct offload_summary *s, const struct offload_item *it,
+			   const struct catalogue_entry *a)
+{
 	const struct operation *does = operation_of(it->api, it->name), *other = operation_of(NULL, a->name);
+	double unseen, elsewhere = offload_part_elsewhere(s, it, &unseen);
+	bool at_level;
 
 	*w = (struct offload_whatif){ .item = it,
 				      .accelerator = a->name,
@@ -190,23 +182,20 @@ static int whatif_of_item(struct offload_whatif *w, const struct offload_item *i
 				      .note = does && does->note ? does->note
 					      : other            ? other->note
 								 : NULL };
-	part.samples = calloc(it->samples_cnt + 1, sizeof(*part.samples));
-	if (!part.samples)
-		return -ENOMEM;
-	n = calls_at_level(w, it, does, a, part.samples, &part_of_time);
-	if (n >= 0) {
-		part.samples_cnt = (size_t)n;
+	if (level_measured(it, a, &w->level) && unseen < 1) {
+		at_level = it->levelled && it->level == w->level;
+		w->same_level = at_level ? it->part : 0;
+		w->no_level = unseen;
+		w->other_level = at_level ? elsewhere : 1 - unseen;
 		w->note = NULL; /* told in figures */
+		if (!at_level) {
+			snprintf(w->why_not, sizeof(w->why_not),
+				 "no call was seen at level %d, at which it was measured", w->level);
+			return;
+		}
 	}
-	if (n) {
-		find_break_even(w, n < 0 ? it : &part, &a->p);
-		judge_move(w, n < 0 ? it : &part, a, part_of_time);
-	} else {
-		snprintf(w->why_not, sizeof(w->why_not), "no call was seen at level %d, at which it was measured",
-			 w->level);
-	}
-	free(part.samples);
-	return 0;
+	find_break_even(w, it, &a->p);
+	judge_move(w, it, a);
 }
 
 /* NULL: the two do the same, or nobody knows what either does. */
@@ -258,8 +247,8 @@ static bool is_call(const struct offload_item *it, const char *call)
 }
 
 /* Every call that the accelerator could take over; *apart says of the others why not. */
-static int match(struct whatif_list *l, const struct offload_summary *s, const struct wanted *w,
-		 const struct catalogue_entry *a, struct buf *apart)
+static size_t match(struct whatif_list *l, const struct offload_summary *s, const struct wanted *w,
+		    const struct catalogue_entry *a, struct buf *apart)
 {
 	size_t before = l->count;
 
@@ -267,16 +256,14 @@ static int match(struct whatif_list *l, const struct offload_summary *s, const s
 		const struct offload_item *it = &s->items[i];
 		const char *why = w->call ? NULL : unlike(it, a);
 
-		if (!concerns(it) || (w->call && !is_call(it, w->call)))
+		if (!concerns(it) || (w->call && !is_call(it, w->call)) || !stands_for_its_calls(s, it, a))
 			continue;
 		if (why)
 			buf_addf(apart, "%s%s (%s)", apart->len ? ", " : "", it->name, why);
-		else if (whatif_of_item(&l->at[l->count], it, a))
-			return -ENOMEM;
 		else
-			l->count++;
+			whatif_of_item(&l->at[l->count++], s, it, a);
 	}
-	return (int)(l->count - before);
+	return l->count - before;
 }
 
 static int nothing_alike(const struct wanted *w, struct buf *apart, struct err *e)
@@ -322,10 +309,7 @@ int whatif_all(struct whatif_list *l, const struct offload_summary *s, const cha
 		if (!a)
 			return e->code ? e->code : -EINVAL;
 		buf_addstr(&apart, "");
-		r = match(l, s, &w, a, &apart);
-		if (r < 0)
-			return err_set(e, r, "out of memory");
-		r = r ? 0 : nothing_alike(&w, &apart, e);
+		r = match(l, s, &w, a, &apart) ? 0 : nothing_alike(&w, &apart, e);
 	}
 	return r;
 }
