@@ -179,6 +179,8 @@ check "diff follows its schema" valid diff same.json
 check "two runs of the same program: no change is called real" jq -e 'all(.edges[], .functions[]; .verdict != "real" or ((.other-.base)|fabs) < 0.002)' same.json
 accperf diff -e fused --json p.data j.data >other.json
 check "two programs: many changes are" jq -e '([.edges[] | select(.verdict=="real")] | length) > 5 and .tv > 0.9' other.json
+check "of the longer recording as much is compared as the shorter has, and that is said" sh -c "accperf diff --json '$TOP/tests/golden/live-pipeline.prof' '$TOP/tests/golden/live-low.prof' 2>/dev/null | jq -e '.flow_seconds > .8 and .flow_seconds < .9' && accperf diff '$TOP/tests/golden/live-pipeline.prof' '$TOP/tests/golden/live-low.prof' 2>/dev/null | grep -q 'first 0.8 s of the base, which is longer'"
+check "recordings of one length are compared whole" jq -e '.flow_seconds == null' same.json
 check "diff prints as a table" sh -c 'accperf diff -e fused p.data j.data | grep -q " real$"'
 
 # ---- pprof ----

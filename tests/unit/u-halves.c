@@ -226,6 +226,31 @@ TEST(a_fifth_more_of_three_percent_is_found)
 	assert_true(found == of && !wrong && quiet);
 }
 
+/* Of the longer of two recordings diff compares as much as the shorter has: that is a shorter recording's flow. */
+TEST(first_part_is_a_shorter_recording)
+{
+	struct flow_input brief, whole, part;
+	struct flow f[3];
+
+	record_spells(&brief, usual, 7, SPELLS, READS);
+	record_spells(&whole, usual, 7, 4 * SPELLS, READS);
+	assert_true(flow_seen_ns(&whole) > 3.9 * flow_seen_ns(&brief));
+	assert_int_equal(flow_first_part(&whole, flow_seen_ns(&brief), &part), 0);
+	assert_int_equal(part.access_count, brief.access_count);
+	estimate(&brief, true, &f[0]);
+	estimate(&part, true, &f[1]);
+	estimate(&whole, true, &f[2]);
+	assert_true(f[0].edge_count && f[0].edge_count == f[1].edge_count);
+	for (size_t i = 0; i < f[0].edge_count; i++)
+		assert_true(f[0].edges[i].bytes == f[1].edges[i].bytes && f[0].edges[i].sd == f[1].edges[i].sd);
+	assert_true(flow_total(&f[2]) > 3 * flow_total(&f[1]));
+	flow_part_release(&part);
+	for (int i = 0; i < 3; i++)
+		flow_release(&f[i]);
+	flow_input_release(&brief);
+	flow_input_release(&whole);
+}
+
 TEST(errors_are_those_of_spells)
 {
 	double sum = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* accperf diff: what changed between two profiles, and whether it is more than noise. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,8 @@ struct diff_cmd {
 static const struct diff_cmd defaults = { .semantics = "quad", .stack = "exclude", .attribute = "self", .rows = 20 };
 
 #define AT(field) .offset = offsetof(struct diff_cmd, field)
+#define AS_LONG 1.1 /* times: recordings told to be as long differ by no more; by hand */
+
 static const struct opt options[] = { SEMANTICS_OPT(struct diff_cmd, semantics),
 				      STACK_OPT(struct diff_cmd, stack),
 				      ATTRIBUTE_OPT(struct diff_cmd, attribute),
@@ -64,13 +67,39 @@ static int estimate_or_empty(const struct flow_input *in, const struct diff_cmd 
 	return err ? err : flow_halves(in, estimator, est, f, e);
 }
 
+/*
+ * A recording's first seconds know other things of a program than its later ones: more of what is read was written
+ * before, few stores were met, little was counted. So of the longer recording as much is compared as the shorter one
+ * has: what differs then is the program.
+ */
+static int even_lengths(struct flow_input in[2], struct flow_input part[2], const struct flow_input *use[2],
+			double *seconds, struct err *e)
+{
+	double seen[2] = { (double)flow_seen_ns(&in[0]), (double)flow_seen_ns(&in[1]) };
+	int longer = seen[1] > seen[0], err;
+
+	use[0] = &in[0];
+	use[1] = &in[1];
+	*seconds = NAN;
+	if (!(seen[!longer] > 0) || !(seen[longer] > AS_LONG * seen[!longer]))
+		return 0;
+	err = flow_first_part(&in[longer], (uint64_t)seen[!longer], &part[longer]);
+	if (err)
+		return err_set(e, err, "out of memory");
+	use[longer] = &part[longer];
+	*seconds = seen[!longer] / 1e9;
+	return 0;
+}
+
 static int cmd_diff(void *opts, int argc, char **argv)
 {
 	const struct diff_cmd *o = opts;
 	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
-	struct flow_input in[2] = { { 0 } };
+	struct flow_input in[2] = { { 0 } }, part[2] = { { 0 } };
+	const struct flow_input *use[2];
+	double seconds;
 	struct flow f[2] = { { 0 } };
 	struct flow_diff d = { 0 };
 	struct programs programs;
@@ -89,8 +118,9 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	for (int i = 0; !err && i < 2; i++)
 		err = flow_input_load(&in[i], argv[i], &io, &e);
 	err = err ? err : check_filter(&filter, in, argv, &e);
+	err = err ? err : even_lengths(in, part, use, &seconds, &e);
 	for (int i = 0; !err && i < 2; i++) {
-		err = estimate_or_empty(&in[i], o, &est, &f[i], &e);
+		err = estimate_or_empty(use[i], o, &est, &f[i], &e);
 		if (!err && *in[i].missing) {
 			log_warn("%s: %s", argv[i], in[i].missing);
 			degraded = true;
@@ -118,7 +148,9 @@ static int cmd_diff(void *opts, int argc, char **argv)
 				       f[1].time_bias,
 				       programs,
 				       &filter,
-				       filter_asks_process(&filter) ? in[1].kept.loaded : 1 };
+				       filter_asks_process(&filter) ? in[1].kept.loaded : 1,
+				       seconds,
+				       use[0] != &in[0] };
 
 		if (o->json)
 			flow_diff_json(&v, &out);
@@ -130,6 +162,8 @@ static int cmd_diff(void *opts, int argc, char **argv)
 	filter_release(&filter);
 	for (int i = 0; i < 2; i++) {
 		flow_release(&f[i]);
+		if (part[i].access)
+			flow_part_release(&part[i]);
 		flow_input_release(&in[i]);
 	}
 	return err ? cli_fail(&e, EXIT_FAILED) : degraded ? EXIT_DEGRADED : EXIT_DONE;
@@ -156,6 +190,9 @@ CLI_COMMAND(diff) = {
 		"to the next; that of a function from the numbers of time samples. As many changes are looked at\n"
 		"once, the verdict is made on q, the false discovery rate: a change is called real at q <= 0.05. Changes\n"
 		"that may be noise are counted, and listed with --all.\n"
+		"\n"
+		"Of the longer recording flows are those of as much as the shorter one has, from its beginning: what was\n"
+		"written before a recording, and how much of the program is known, depends on how long it is.\n"
 		"\n"
 		"Edges of less than 0.1 % of the bytes are not judged. What can be found depends on the samples: an edge\n"
 		"of 3 % that grows by a fifth takes some 40,000 reads on either side, as minutes at --effort high have.\n"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * What changed between two profiles of a program, and whether the change is more than the noise of
- * sampling. Shares are compared, so runs of different length compare. Pure functions; included by
- * view, html and tests.
+ * sampling. Shares are compared; of recordings of different length their flows are to be of equal parts
+ * (flow_first_part()). Pure functions; included by view, html and tests.
  *
  * The statistic is the difference of shares over its standard error: of edges that of halves of each recording
  * (halves.h: what varies between recordings, not what resampling single reads says), against Student's t; p is

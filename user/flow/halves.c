@@ -24,16 +24,19 @@
 #define BLOCKS (2 * PAIRS) /* two of each pair */
 
 struct deal {
-	uint64_t begin;
+	uint64_t begin, length; /* of the recording, from its first to its last access */
 	double blocks_per_ns;
 	bool neighbours; /* are pairs */
 	bool kept[BLOCKS];
+	uint64_t until; /* in place of blocks: all before it; 0: blocks */
 };
 
 static bool half_keeps(const struct deal *d, uint64_t time)
 {
 	uint64_t at = time < d->begin ? 0 : time - d->begin, block = (uint64_t)((double)at * d->blocks_per_ns);
 
+	if (d->until)
+		return time < d->until;
 	return d->kept[block < BLOCKS ? block : BLOCKS - 1];
 }
 
@@ -126,7 +129,7 @@ static int share_weights(struct flow_input *to, const struct flow_input *from, c
 	return err;
 }
 
-static void half_release(struct flow_input *h)
+void flow_part_release(struct flow_input *h)
 {
 	free(h->access);
 	free(h->blind);
@@ -158,8 +161,36 @@ static int half_of(const struct flow_input *in, const struct deal *d, struct flo
 	     !share_weights(h, in, times);
 	free(times);
 	if (!ok)
-		half_release(h);
+		flow_part_release(h);
 	return ok ? 0 : -ENOMEM;
+}
+
+/* From the first to the last access. */
+static struct deal span_of(const struct flow_input *in)
+{
+	uint64_t end = 0;
+	struct deal d = { .begin = UINT64_MAX, .neighbours = in->from_start };
+
+	for (size_t i = 0; i < in->access_count; i++) {
+		d.begin = in->access[i].time < d.begin ? in->access[i].time : d.begin;
+		end = in->access[i].time > end ? in->access[i].time : end;
+	}
+	d.length = end - d.begin + 1;
+	d.blocks_per_ns = BLOCKS / (double)d.length;
+	return d;
+}
+
+uint64_t flow_seen_ns(const struct flow_input *in)
+{
+	return in->access_count ? span_of(in).length : 0;
+}
+
+int flow_first_part(const struct flow_input *in, uint64_t ns, struct flow_input *out)
+{
+	struct deal d = span_of(in);
+
+	d.until = d.begin + ns;
+	return half_of(in, &d, out);
 }
 
 struct halves { /* what all ways have in common */
@@ -183,7 +214,7 @@ static int estimate_half(const struct halves *t, struct flow *out, struct err *e
 	once.inclusive = false;
 	once.edges_alone = true;
 	err = h.access_count ? flow_estimate(&h, t->estimator, &once, out, e) : -ENODATA;
-	half_release(&h);
+	flow_part_release(&h);
 	return err;
 }
 
@@ -231,30 +262,17 @@ static int one_way(struct halves *t, unsigned way, struct err *e)
 	return err ? err_set(e, err, "out of memory") : 0;
 }
 
-/* From the first to the last access. */
-static void cut_into_blocks(struct deal *d, const struct flow_input *in)
-{
-	uint64_t end = 0;
-
-	d->begin = UINT64_MAX;
-	for (size_t i = 0; i < in->access_count; i++) {
-		d->begin = in->access[i].time < d->begin ? in->access[i].time : d->begin;
-		end = in->access[i].time > end ? in->access[i].time : end;
-	}
-	d->blocks_per_ns = BLOCKS / ((double)(end - d->begin) + 1);
-}
-
 int flow_halves(const struct flow_input *in, const char *estimator, const struct est_opts *o, struct flow *whole,
 		struct err *e)
 {
 	const struct est_ops *ops = flow_estimator(in, estimator);
-	struct halves t = { in, estimator, o, whole, { .neighbours = in->from_start }, NULL, NULL };
+	struct halves t = { in, estimator, o, whole, { 0 }, NULL, NULL };
 	double total = flow_total(whole);
 	int err = 0;
 
 	if (!ops || ops == &flow_exact || ops == &flow_stored || !in->access_count)
 		return 0;
-	cut_into_blocks(&t.deal, in);
+	t.deal = span_of(in);
 	t.sum = calloc(2 * (whole->edge_count + 1), sizeof(*t.sum));
 	if (!t.sum)
 		return err_set(e, -ENOMEM, "out of memory");

@@ -18,4 +18,11 @@
 int flow_halves(const struct flow_input *in, const char *estimator, const struct est_opts *o, struct flow *whole,
 		struct err *e);
 
+/* For how long it was seen what is read and written, ns. */
+uint64_t flow_seen_ns(const struct flow_input *in);
+/* What of it a recording has that ended so long after the first read or write: *out shares what it can with `in`, which
+ * must outlive it. 0 or -ENOMEM. */
+int flow_first_part(const struct flow_input *in, uint64_t ns, struct flow_input *out);
+void flow_part_release(struct flow_input *part);
+
 #endif

@@ -84,6 +84,9 @@ void flow_diff_text(const struct diff_view *v, const struct text_style *s, struc
 	text_amount(out, d->other_total, 0);
 	buf_addf(out, ", the flow changed by %.1f %% (total variation)\n\n", 100 * d->tv);
 	programs_text(&v->programs, out);
+	if (!isnan(v->seconds))
+		buf_addf(out, "Bytes are those of the first %.1f s of the %s, which is longer: the %s has no more.\n\n",
+			 v->seconds, v->base_is_longer ? "base" : "other", v->base_is_longer ? "other" : "base");
 	filtered_text(&of, "", s, out);
 	show_diff_rows(v, d->edges, d->edge_count, "edges", s, out);
 	show_diff_rows(v, d->functions, d->function_count, "functions", s, out);
@@ -147,6 +150,7 @@ void flow_diff_json(const struct diff_view *v, struct buf *out)
 	json_f64(&j, "other_bytes", v->diff->other_total);
 	json_f64(&j, "tv", v->diff->tv);
 	json_f64(&j, "tv_noise", v->diff->tv_noise);
+	json_f64(&j, "flow_seconds", v->seconds);
 	json_str(&j, "bias", v->time_bias ? "time" : NULL);
 	filtered_json(&of, &j);
 	json_rows(&j, "edges", v, v->diff->edges, v->diff->edge_count);
@@ -164,6 +168,7 @@ const char flow_diff_schema[] =
 	"\"schema\":{\"const\":\"accperf.diff/1\"},\"base\":{\"type\":\"string\"},\"other\":{\"type\":\"string\"},"
 	"\"base_labels\":" LABELS_SCHEMA ",\"other_labels\":" LABELS_SCHEMA "," PROGRAMS_SCHEMA ",\"base_bytes\":" NUM
 	",\"other_bytes\":" NUM ",\"tv\":" NUM ",\"tv_noise\":" NUM
+	",\"flow_seconds\":{\"type\":[\"number\",\"null\"],\"description\":\"of the longer recording flows are those of its first so many seconds, as many as the shorter one has; null: both are as long\"}"
 	",\"bias\":{\"enum\":[\"time\",null]}," FILTERED_SCHEMA ","
 	"\"edges\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"producer\",\"consumer\",\"base\",\"other\",\"q\",\"verdict\"],"
 	"\"properties\":{\"producer\":{\"type\":\"string\"},\"producer_object\":{\"type\":\"string\"},"

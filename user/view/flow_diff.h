@@ -18,7 +18,9 @@ struct diff_view {
 	bool time_bias;
 	struct programs programs;    /* of the base, of the other */
 	const struct filter *filter; /* rows of such functions, and of what such processes do; NULL: all */
-	double kept; /* share of the other's bytes that such processes read; 1: no process was asked for */
+	double kept;         /* share of the other's bytes that such processes read; 1: no process was asked for */
+	double seconds;      /* flows are of so much of the longer one, as the shorter one has; NaN: of all of both */
+	bool base_is_longer; /* with it */
 };
 
 void flow_diff_text(const struct diff_view *v, const struct text_style *s, struct buf *out);
