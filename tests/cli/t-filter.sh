@@ -46,6 +46,15 @@ check "flow, objects, timeline: the only process is all there is" bash -c "for v
 check "... and another one is an error or nothing" bash -c "for v in flow objects timeline; do accperf \$v '$P' --comm nginx --json && exit 1; done; true"
 flow_pid=$(for pid in $(jq '.groups[].pid' pids | head -8); do accperf flow "$G/live-forks.prof" -p "$pid" --json >part 2>/dev/null && jq -e '.filter.shown < .999' part >/dev/null && echo "$pid" && break; done)
 check "flow of one process of several: shares and their intervals are of the whole" bash -c "accperf flow '$G/live-forks.prof' -p $flow_pid --json 2>/dev/null | jq -e '.filter.shown as \$shown | ([.edges[].share] | add - \$shown | fabs < 1e-6) and (.edges | all(.share_high == null or .share_low <= .share and .share <= .share_high)) and ([.functions[].in_share | select(.)] | add - \$shown | fabs < 1e-6)'"
+accperf flow "$G/exact-pipeline.prof" --json >fn; accperf flow "$G/exact-pipeline.prof" --by dso --json >obj
+check "flow --by dso: each edge is the sum of its functions'" jq -e -n --slurpfile f fn --slurpfile o obj \
+	'$f[0].edges as $f | all($o[0].edges[]; . as $e | ($e.producer | startswith("(")) or ($e.consumer | startswith("(")) or ([$f[] | select(.producer_object == $e.producer and .consumer_object == $e.consumer) | .bytes] | add) == $e.bytes) and ($o[0].edges | map(.bytes) | add) == ($f | map(.bytes) | add) and ($o[0].edges | length) < ($f | length) / 9'
+accperf flow "$P" --json >fn 2>/dev/null; accperf flow "$P" --by dso --json >obj 2>/dev/null
+check "... of samples, too, in shares whose interval holds them" jq -e -n --slurpfile f fn --slurpfile o obj \
+	'[$f[0].edges[] | select(.producer_object == "pipeline" and .consumer_object == "pipeline") | .share] as $s | $o[0].edges[] | select(.producer == "pipeline" and .consumer == "pipeline") | (.share - ($s | add) | fabs) < 1e-9 and .share_low <= .share and .share <= .share_high'
+check "... of one object" bash -c "accperf flow '$G/live-zlib.prof' --by dso --dso 'libz*' --json 2>/dev/null | jq -e '(.edges | length) > 1 and all(.edges[]; [.producer, .consumer] | any(startswith(\"libz\"))) and .filter.shown > .9'"
+expect_status 2 "... what is of functions does not go with it" accperf flow "$P" --by dso --inclusive
+expect_status 2 "... nor are there flows by process" accperf flow "$P" --by comm
 check "objects --symbol: accesses of that function" bash -c "accperf objects '$P' --symbol produce --json | jq -e '(.objects | length) > 0 and ([.objects[].readers[].function] | all(. == \"produce\")) and ([.functions[].name] == [\"produce\"])'"
 check "... whose shares, over all functions, make the whole; also of one that only writes" bash -c "accperf objects '$P' --json | jq -r '.functions[].name' | while read -r f; do accperf objects '$P' --symbol \"\$f\" --json; done | jq -se 'length > 3 and all(.filter.shown > 0) and ([.[].objects[].share] | add - 1 | fabs < 1e-6) and ([.[].filter.shown] | add - 1 | fabs < 1e-6)'"
 shares() { accperf timeline "$P" --json "$@" | jq -c '.functions[] | select(.name == "produce") | [.read_share[], .written_share[] | . * 1e6 | round]'; }

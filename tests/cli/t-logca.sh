@@ -232,3 +232,9 @@ expect_status 2 "nothing to show" accperf logca show
 expect_status 2 "whatif without a change" accperf logca whatif -d sparc-t3/aes
 expect_status 2 "a change of no parameter" accperf logca whatif -d sparc-t3/aes --change Q/2
 expect_status 1 "fit of parameters only" accperf logca fit -d sparc-t3/aes
+
+expect_status 2 "a mistyped word is refused" accperf logca fitt zero.csv
+check "... and what was meant is offered" grep -q "did you mean 'fit'?" err
+expect_status 2 "likewise of fleet's" accperf fleet reprot --service x
+check "... offered, too" grep -q "did you mean 'report'?" err
+check "--stdio: no name is cut, no colour" bash -c "accperf logca devices --stdio | grep -q 'discrete-gpu/aes'"

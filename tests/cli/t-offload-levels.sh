@@ -79,3 +79,14 @@ check "logca: most calls are at level 1, and their share is said" bash -c "accpe
 check "... --level chooses" bash -c "accperf logca fit sizes.data --host deflate --accelerated inflate --resamples 0 --level 6 --json 2>/dev/null | jq -e '.notes | any(test(\"level 6 alone.*: 29.. % of the host variant\"))'"
 expect_status 1 "... one at which there was no call" accperf logca fit sizes.data --host deflate --accelerated inflate --level 4
 expect_status 2 "... --level is a number" accperf logca fit sizes.data --host deflate --accelerated inflate --level high
+
+# logca takes the filters of all reading commands
+logca() { accperf logca fit sizes.data --host deflate --accelerated inflate --resamples 0 "$@"; }
+pid=$(accperf report sizes.data --by pid --json 2>/dev/null | jq '.groups[0].pid')
+logca --json 2>/dev/null | jq -c '[.A, .C, .o, .beta, .from_bytes]' >all.txt; logca --json -p "$pid" --comm 'python*' --dso 'libz*' --symbol deflate,inflate 2>/dev/null | jq -c '[.A, .C, .o, .beta, .from_bytes]' >same.txt
+check "logca: --pid, --comm, --dso and --symbol that take all" bash -c "grep -q '[1-9]' all.txt && cmp all.txt same.txt"
+expect_status 1 "... of another process there are none" logca --comm nginx
+check "... and that is said" grep -q 'no offload calls of such processes' err
+expect_status 1 "... nor of another function" logca --symbol deflate
+check "... what is missing, too" grep -q 'accelerated variant that --dso and --symbol take (it has: deflate' err
+expect_status 1 "... a catalogue's entry has no processes" accperf logca show --device ultrasparc-t2/aes --pid 1

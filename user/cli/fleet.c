@@ -182,6 +182,7 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 	struct clickhouse c;
 	struct deliver d;
 	struct destination to = { &c, o->clickhouse ? NULL : &d };
+	char meant[64];
 	struct err e = { 0 };
 	AUTO_BUF(out);
 
@@ -191,7 +192,8 @@ static int cmd_fleet(void *opts, int argc, char **argv)
 		return buf_failed(&out) ? EXIT_FAILED : EXIT_DONE;
 	}
 	if (!is_question(verb) && !push)
-		err_set(&e, -EINVAL, "'%s' is none of schema, push, report, hosts, diff, advise and flame", verb);
+		err_set(&e, -EINVAL, "'%s' is none of schema, push, report, hosts, diff, advise and flame%s", verb,
+			cli_meant_verb(verb, "schema push report hosts diff advise flame", meant, sizeof(meant)));
 	else if ((!o->service && !(push && o->remote_write)) || (push ? urls != 1 : !o->clickhouse))
 		err_set(&e, -EINVAL, "%s wants --clickhouse URL%s and --service NAME", verb,
 			push ? ", --otlp URL, --pyroscope URL or --remote-write URL" : "");

@@ -11,6 +11,7 @@
 #include "view/flow_per_calls.h"
 #include "command/pager.h"
 #include "flow/estimator_table.h"
+#include "flow/by_object.h"
 #include "flow/estimators.h"
 #include "flow/threads.h"
 #include "util/labels.h"
@@ -24,7 +25,7 @@ struct monitor {
 };
 
 struct flow_cmd {
-	const char *input, *semantics, *stack, *attribute, *estimator, *output, *per, *sort, *view;
+	const char *input, *semantics, *stack, *attribute, *estimator, *output, *per, *sort, *view, *by;
 	double min_share, level;
 	struct filter_opts filter;
 	struct opt_list producer, consumer;
@@ -39,6 +40,7 @@ static const struct flow_cmd defaults = {
 	.attribute = "self",
 	.level = 95,
 	.sort = "bytes",
+	.by = "function",
 	.rows = 20,
 };
 
@@ -62,6 +64,8 @@ static const struct opt options[] = {
 	  .help = "only edges from functions of these names or glob patterns, or those in @FILE, one a line" },
 	{ OPT_LIST, 0, "consumer", AT(consumer), .arg = "NAME,...",
 	  .help = "only edges to functions of these names or glob patterns, or those in @FILE, one a line" },
+	{ OPT_STRING, 0, "by", AT(by), .arg = "function|dso",
+	  .help = "between functions, or between objects: programs and libraries (function)" },
 	{ OPT_STRING, 0, "per", AT(per), .arg = "FUNCTION",
 	  .help = "each edge's bytes for one call of this function: what a request moves" },
 	{ OPT_STRING, 0, "sort", AT(sort), .arg = "bytes|unique",
@@ -215,6 +219,12 @@ static int usage(const struct flow_cmd *o, struct err *e)
 		return err_set(e, -EINVAL, "choose one of --json, --dot, --svg and --xml");
 	if (o->view && (o->dot + o->xml || o->per || o->inclusive || o->threads))
 		return err_set(e, -EINVAL, "--view goes with text, --json and --svg, and by itself");
+	if (!strcmp(o->by, "dso") && (o->view || o->inclusive || o->threads || o->per || o->producer.count ||
+				      o->consumer.count || o->filter.by[FILTER_SYMBOL].count))
+		return err_set(
+			e, -EINVAL,
+			"--by dso is between objects: --view, --inclusive, --threads, --per, --producer, --consumer and "
+			"--symbol are of functions");
 	if (o->per && o->dot + o->svg + o->xml)
 		return err_set(e, -EINVAL, "--per goes with text and --json");
 	if (o->level < 50 || o->level > 99.9 || o->min_share > 100)
@@ -324,12 +334,14 @@ static int cmd_flow(void *opts, int argc, char **argv)
 	if (!err) {
 		degraded |= warn_of(o, &in, &f);
 		judge_trust(&in, &f, &trust);
+		if (!strcmp(o->by, "dso"))
+			err = flow_fold_by_object(&f) ? err_set(&e, -ENOMEM, "out of memory") : 0;
 		if (!strcmp(o->sort, "unique"))
 			flow_sort_unique(&f);
 		if (o->per && !per.source)
 			degraded = true;
 		/* the last use of the input: its functions become threads */
-		if (o->threads)
+		if (!err && o->threads)
 			err = flow_threads_build(&in, &est, &threads, &e);
 		if (!err) {
 			struct flow_view v = { .flow = &f,
@@ -402,6 +414,8 @@ CLI_COMMAND(flow) = {
 		"With --per FUNCTION, each edge is divided by the calls of that function: counted by the exact engine, by\n"
 		"offload probes or by execution counts, in that order; the interval is that of both. Where nothing counted\n"
 		"them the figures are unknown, a line says what helps, and the exit status is 3.\n"
+		"\n"
+		"With --by dso rows are objects, sums of what functions have; intervals are the sums of theirs, which is wide.\n"
 		"\n"
 		"With --sort unique, edges stand by the distinct bytes they are over, which is what has to travel once; those\n"
 		"over at most 256 bytes that are read again and again are one line.\n"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "command/command.h"
+#include "command/filter_opts.h"
 #include "command/pager.h"
 #include "model/catalogue_files.h"
 #include "model/logca_words.h"
@@ -21,9 +22,10 @@
 struct logca_cmd {
 	const char *params, *name, *host, *accelerated, *level, *svg, *latency, *change, *unit, *segments;
 	struct opt_list sizes, devices;
+	struct filter_opts filter;
 	uint64_t resamples, seed, block, padding, min_sizes, batch, unique;
 	double near_one, share, calls, queue, thread_switch, link;
-	bool json, newton, no_offset, extrapolate;
+	bool json, newton, no_offset, extrapolate, stdio;
 };
 
 static const struct logca_cmd defaults = {
@@ -45,6 +47,8 @@ static const struct opt options[] = {
 	  .help = "profile: the one that is the accelerated variant" },
 	{ OPT_STRING, 0, "level", AT(level), .arg = "N",
 	  .help = "profile: compression calls at this level (that of the accelerated calls, or of most)" },
+	FILTER_PROCESS_OPTS(struct logca_cmd, filter),
+	FILTER_CODE_OPTS(struct logca_cmd, filter),
 	{ OPT_STRING, 0, "unit", AT(unit), .arg = "UNIT", .help = "of the times given: ns, cycles (ns for a CSV)" },
 	{ OPT_GROUP, .help = "Fitting" },
 	{ OPT_STRING, 0, "latency", AT(latency), .arg = "auto|indep|dep",
@@ -85,6 +89,7 @@ static const struct opt options[] = {
 	{ OPT_BOOL, 0, "newton", AT(newton), .help = "print the published one-step g1 and gA/2, too" },
 	{ OPT_BOOL, 0, "json", AT(json),
 	  .help = "print accperf.logca/1, -predict/1, -whatif/1, -curves/1; devices: accperf.accelerators/1" },
+	STDIO_OPT(struct logca_cmd, stdio),
 	OPT_END
 };
 
@@ -140,7 +145,7 @@ static int soundness(const struct logca_source *s)
 static int show_model(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	int status;
 
 	s->view.newton = o->newton;
@@ -157,7 +162,7 @@ static int show_model(const struct logca_cmd *o, struct logca_source *s)
 	}
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = print_text(&out, !o->json);
+		status = print_text(&out, !o->json && !o->stdio);
 	return status ? status : soundness(s);
 }
 
@@ -165,7 +170,7 @@ static int show_curves(const struct logca_cmd *o, const struct logca_curves *c)
 {
 	AUTO_BUF(out);
 	AUTO_BUF(svg);
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct err e = { 0 };
 
 	if (o->json)
@@ -177,7 +182,7 @@ static int show_curves(const struct logca_cmd *o, const struct logca_curves *c)
 		if (pager_save(&svg, o->svg, &e))
 			return cli_fail(&e, EXIT_FAILED);
 	}
-	return print_text(&out, !o->json);
+	return print_text(&out, !o->json && !o->stdio);
 }
 
 static int show_improvements(const struct logca_cmd *o, struct logca_source *s)
@@ -214,7 +219,7 @@ static int show_several(const struct logca_cmd *o, const char *verb, bool more)
 static int show_regions(const struct logca_cmd *o, struct logca_source *s)
 {
 	AUTO_BUF(out);
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	int status;
 
 	if (o->json)
@@ -222,7 +227,7 @@ static int show_regions(const struct logca_cmd *o, struct logca_source *s)
 	logca_text_regions(&out, &s->view, &style);
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = print_text(&out, true);
+		status = print_text(&out, !o->stdio);
 	return status ? status : soundness(s);
 }
 
@@ -248,7 +253,7 @@ static int predict(const struct logca_cmd *o, struct logca_source *s)
 		logca_predict_json(&out, &s->view, g, n, (double)o->batch);
 	else
 		logca_predict_text(&out, &s->view, g, n, (double)o->batch);
-	status = print_text(&out, !o->json);
+	status = print_text(&out, !o->json && !o->stdio);
 	return status ? status : soundness(s);
 }
 
@@ -289,7 +294,7 @@ static int show_whatif(const struct logca_cmd *o, struct logca_source *s)
 		logca_whatif_text(&out, v, at, w);
 	status = save_svg(o, &v[1]);
 	if (!status)
-		status = print_text(&out, !o->json);
+		status = print_text(&out, !o->json && !o->stdio);
 	return status ? status : soundness(s);
 }
 
@@ -319,7 +324,7 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 				 .pad_bytes = (double)o->padding,
 				 .no_offset = o->no_offset,
 				 .min_sizes = 5 };
-	struct text_style style = pager_style();
+	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct err e = { 0 };
 	AUTO_BUF(out);
 	int n = most ? fit_segments(s->view.pts, &opts, seg, most, &e)
@@ -342,7 +347,7 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 		logca_segments_text(&out, &s->view, seg, n, &style);
 	status = save_svg(o, &s->view);
 	if (!status)
-		status = print_text(&out, !o->json);
+		status = print_text(&out, !o->json && !o->stdio);
 	if (status || !(error > FIT_POOR))
 		return status;
 	log_warn("%s the measured medians by %.0f %% on average; the break-even is a guide only",
@@ -350,7 +355,7 @@ static int segments(const struct logca_cmd *o, struct logca_source *s, int most)
 	return EXIT_DEGRADED;
 }
 
-static int show_devices(const char *file, bool json)
+static int show_devices(const char *file, bool json, bool stdio)
 {
 	struct catalogue c = { 0 };
 	struct err e = { 0 };
@@ -365,7 +370,7 @@ static int show_devices(const char *file, bool json)
 		devices_text(&out, &c, here);
 	}
 	if (!err)
-		err = pager_write(&out, !json, &e);
+		err = pager_write(&out, !json && !stdio, &e);
 	catalogue_release(&c);
 	free(here);
 	return err ? cli_fail(&e, EXIT_FAILED) : EXIT_DONE;
@@ -394,8 +399,9 @@ static int run_logca(void *opts, int argc, char **argv)
 	const char *verb = argv[0], *file = NULL;
 	struct logca_request r;
 	struct logca_source s;
+	struct filter filter;
 	struct err e = { 0 };
-	char own[PATH_MAX];
+	char own[PATH_MAX], meant[64];
 	int status = EXIT_USAGE, most = 1;
 	size_t v;
 
@@ -406,14 +412,15 @@ static int run_logca(void *opts, int argc, char **argv)
 	if (argc)
 		file = argv[0];
 	if (!strcmp(verb, "devices"))
-		return show_devices(file, o->json);
+		return show_devices(file, o->json, o->stdio);
 	file = file_meant(o, file, own, sizeof(own));
 	for (v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
 		if (!strcmp(verb, verbs[v].name))
 			break;
 	if (v == sizeof(verbs) / sizeof(verbs[0])) {
 		err_set(&e, -EINVAL,
-			"logca has no '%s'; it has fit, show, predict, whatif, regions, improve and devices", verb);
+			"logca has no '%s'; it has fit, show, predict, whatif, regions, improve and devices%s", verb,
+			cli_meant_verb(verb, "fit show predict whatif regions improve devices", meant, sizeof(meant)));
 		return cli_fail(&e, EXIT_USAGE);
 	}
 	if (o->resamples > 100000)
@@ -446,6 +453,9 @@ static int run_logca(void *opts, int argc, char **argv)
 					     .latency = !strcmp(o->latency, "dep")     ? FIT_DEP
 							: !strcmp(o->latency, "indep") ? FIT_INDEP
 										       : FIT_BY_BIC } };
+	if (filter_from_opts(&o->filter, &filter, &e))
+		return cli_fail(&e, EXIT_USAGE);
+	r.filter = &filter;
 	if (logca_source_load(&s, &r, verbs[v].want_points || o->segments, &e)) {
 		status = cli_fail(&e,
 				  !o->params + !r.device + !file == 2 && (file || r.device) ? EXIT_FAILED : EXIT_USAGE);
@@ -459,6 +469,7 @@ static int run_logca(void *opts, int argc, char **argv)
 		status = most == 1 ? verbs[v].run(o, &s) : segments(o, &s, most);
 	}
 	logca_source_release(&s);
+	filter_release(&filter);
 	return status;
 }
 

@@ -52,6 +52,23 @@ const char *cli_meant(const char *name, char *out, size_t size)
 	return out;
 }
 
+const char *cli_meant_verb(const char *typed, const char *verbs, char *out, size_t size)
+{
+	struct suggestion s = { 0 };
+	char word[32];
+	int n;
+
+	*out = 0;
+	for (const char *at = verbs; sscanf(at, "%31s%n", word, &n) == 1; at += n) {
+		struct suggestion before = s;
+
+		suggest(&s, typed, strlen(typed), word);
+		if (s.name && (!before.name || s.distance < before.distance))
+			snprintf(out, size, "; did you mean '%s'?", word);
+	}
+	return out;
+}
+
 int cli_fail(const struct err *e, int status)
 {
 	log_error("%s", e->text);

@@ -110,6 +110,8 @@ const struct cli_command *const *cli_commands(void);
 const struct cli_command *cli_find(const char *name);
 /* "did you mean `accperf X`? ", or "": into out, which is returned. */
 const char *cli_meant(const char *name, char *out, size_t size);
+/* The same of words with blanks between them: "; did you mean 'x'?" */
+const char *cli_meant_verb(const char *typed, const char *verbs, char *out, size_t size);
 /* Parses argv (after the command's name) into opts; *rest = index of the first operand. Options may stand anywhere
  * before "--": operands are moved behind them. A command without operands that has -i, --input takes one for it. */
 int opts_parse(const struct cli_command *cmd, void *opts, int argc, char **argv, int *rest, struct err *e);

@@ -297,8 +297,9 @@ static int take_options(const struct cli_command *cmd, void *opts, int argc, cha
 static int take_function_named(const struct cli_command *cmd, void *opts, char **argv, int operands, struct err *e)
 {
 	bool negated;
-	const struct opt *o = cmd->min_args == 1 ? find_long(cmd->options, "symbol", strlen("symbol"), &negated) : NULL;
 	const struct opt *input = find_letter(cmd->options, 'i');
+	const struct opt *o =
+		cmd->min_args == 1 && input ? find_long(cmd->options, "symbol", strlen("symbol"), &negated) : NULL;
 	const struct opt_list *named = o && o->type == OPT_LIST ? (const void *)((char *)opts + o->offset) : NULL;
 	int err = 0;
 
@@ -306,7 +307,7 @@ static int take_function_named(const struct cli_command *cmd, void *opts, char *
 		return operands;
 	if (named->count > 1 || operands > 1)
 		return err_set(e, -EINVAL, "accperf %s is about one function: name it once", cmd->name);
-	if (operands && input)
+	if (operands)
 		err = take_input(cmd, input, opts, argv[0], e);
 	if (err)
 		return err;

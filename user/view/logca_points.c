@@ -6,10 +6,15 @@
 #include <string.h>
 
 #include "view/logca_source.h"
+#include "advise/offload_pays.h"
 #include "offload/summary.h"
+#include "profile/profile.h"
+#include "profile/walk.h"
 
 static int run_kind_of(const struct offload_item *it, const struct logca_request *r)
 {
+	if (!offload_passes(r->filter, it))
+		return -1;
 	if (r->host && !strcmp(it->name, r->host))
 		return RUN_HOST;
 	if (r->accelerated && !strcmp(it->name, r->accelerated))
@@ -110,6 +115,10 @@ static int points_missing(const char *path, const struct logca_request *r, const
 {
 	const char *which = found[RUN_HOST] ? "accelerated" : found[RUN_ACCEL] ? "host" : "host and accelerated";
 
+	if (filter_asks_code(r->filter))
+		return err_set(e, -EINVAL,
+			       "%s has no timed calls of the %s variant that --dso and --symbol take (it has: %s)",
+			       path, which, names);
 	if (*level)
 		return err_set(e, -EINVAL, "%s has no timed calls of the %s variant at that level (%s)", path, which,
 			       level);
@@ -119,10 +128,28 @@ static int points_missing(const char *path, const struct logca_request *r, const
 		path, which, names);
 }
 
+/* Of the processes that are asked for: a walk more, once the first has named them. NULL: e says why. */
+static struct offload_summary *calls_asked_for(const char *path, const struct logca_request *r, struct err *e)
+{
+	struct offload_summary *all, *part = NULL;
+	struct section_reader reader;
+	struct profile *p;
+
+	if (!filter_asks_process(r->filter))
+		return offload_summary_load(path, e);
+	p = profile_open(path, e);
+	all = p ? offload_summary_begin(profile_reader(p), &reader, e) : NULL;
+	if (all && !profile_read(p, PROFILE_SAMPLES, &reader, 1, e))
+		part = offload_summary_load_part(path, r->filter, p, e);
+	offload_summary_free(all);
+	profile_free(p);
+	return part;
+}
+
 int logca_profile_points(const char *path, const struct logca_request *r, struct points *pts, char level[300],
 			 struct err *e)
 {
-	struct offload_summary *sum = offload_summary_load(path, e);
+	struct offload_summary *sum = calls_asked_for(path, r, e);
 	size_t found[2] = { 0, 0 };
 	char names[300];
 	int err = 0, at = 0;
@@ -143,7 +170,10 @@ int logca_profile_points(const char *path, const struct logca_request *r, struct
 		err = offload_points(it, (unsigned)k, pts, e);
 		found[k] += it->samples_cnt;
 	}
-	if (!err && !sum->items_cnt)
+	if (!err && !sum->items_cnt && filter_asks_process(r->filter))
+		err = err_set(e, -ENOENT, "%s holds no offload calls of such processes; `accperf offload` lists calls",
+			      path);
+	else if (!err && !sum->items_cnt)
 		err = err_set(e, -EINVAL, "%s holds no offload calls; record them with `accperf record --offload auto`",
 			      path);
 	else if (!err && (!found[RUN_HOST] || !found[RUN_ACCEL]))

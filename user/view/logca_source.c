@@ -107,8 +107,10 @@ static int from_file(struct logca_source *s, const struct logca_request *r, bool
 		memcpy(&magic, text.data, sizeof(magic));
 	if (magic == FMT_MAGIC)
 		return from_points(s, r, logca_profile_points(r->file, r, &s->pts, s->level, e), e);
-	if (r->level)
-		return err_set(e, -EINVAL, "--level is of a profile's calls, and %s is none", r->file);
+	if (r->level || filter_any(r->filter))
+		return err_set(e, -EINVAL,
+			       "--level, --pid, --comm, --dso and --symbol are of a profile's calls, and %s is none",
+			       r->file);
 	while (i < text.len && strchr(" \t\r\n", text.data[i]))
 		i++;
 	if (i == text.len)
@@ -133,8 +135,10 @@ int logca_source_load(struct logca_source *s, const struct logca_request *r, boo
 	*s = (struct logca_source){ .view = { .lo = LOGCA_GMIN, .hi = LOGCA_GMAX, .unit = "units" } };
 	if (!!r->params + !!r->device + !!r->file != 1)
 		return err_set(e, -EINVAL, "give one of --params, --device or a file (CSV or catalogue)");
-	if (r->level && !r->file)
-		return err_set(e, -EINVAL, "--level is of a profile's calls; --params and --device have none");
+	if ((r->level || filter_any(r->filter)) && !r->file)
+		return err_set(
+			e, -EINVAL,
+			"--level, --pid, --comm, --dso and --symbol are of a profile's calls; --params and --device have none");
 	if (r->params) {
 		if (want_points)
 			return err_set(e, -EINVAL, "fit wants measured points: a CSV, a catalogue or a profile");

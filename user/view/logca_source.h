@@ -8,12 +8,14 @@
 
 #include "model/catalogue.h"
 #include "model/fit.h"
+#include "profile/filter.h"
 #include "view/logca.h"
 
 struct logca_request {
 	const char *params, *device, *file, *name; /* one of the first three */
 	const char *host, *accelerated;            /* profile: names of the calls that are the one and the other */
 	const char *level;                         /* profile: of compression; NULL: that of most calls */
+	const struct filter *filter;               /* profile: only such calls; NULL: all */
 	struct fit_opts fit;
 };
 
