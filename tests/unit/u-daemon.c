@@ -392,6 +392,39 @@ TEST(edges_calls_fits_and_verdicts_are_bounded)
 	assert_true(!f.known[FIGURES_FLOW] && !f.top[FIGURES_EDGES].count && !*f.trust[FIGURES_FLOW]);
 }
 
+/* A function's calls at several levels of compression are as many series. */
+TEST(levels_have_series_of_their_own)
+{
+	const struct figures_top *calls, *gains;
+	struct figures f;
+
+	assert_int_equal(taken_by(&f, FIGURES_REPORT, "{\"duration_ns\": 1e9, \"functions\": []}"), 0);
+	assert_int_equal(
+		taken_by(
+			&f, FIGURES_OFFLOAD,
+			"{\"calls\": [{\"api\": \"z\", \"name\": \"deflate\", \"level\": 1, \"calls\": 8,"
+			"\"bytes_in_estimate\": 80}, {\"api\": \"z\", \"name\": \"deflate\", \"level\": 6, \"calls\": 4,"
+			"\"bytes_in_estimate\": 10}, {\"api\": \"z\", \"name\": \"deflate\", \"level\": null, \"calls\": 2,"
+			"\"bytes_in_estimate\": 5}]}"),
+		0);
+	calls = &f.top[FIGURES_CALLS];
+	assert_int_equal(calls->count, 3);
+	assert_string_equal(calls->at[0].name[1], "deflate, level 1");
+	assert_string_equal(calls->at[1].name[1], "deflate, level 6");
+	assert_string_equal(calls->at[2].name[1], "deflate");
+	assert_true(calls->at[0].v[OF_CALLS_IN] == 80 && calls->at[2].v[OF_CALLS_IN] == 5);
+	assert_int_equal(
+		taken_by(
+			&f, FIGURES_ADVISE,
+			"{\"candidates\": [{\"name\": \"f\", \"level\": -5, \"options\": [{\"verdict\": \"offload\", \"accelerator\": \"x\","
+			"\"process_speedup\": {\"value\": 2}}]}, {\"name\": \"f\", \"level\": 9, \"options\": [{\"verdict\": \"offload\","
+			"\"accelerator\": \"x\", \"process_speedup\": {\"value\": 3}}]}]}"),
+		0);
+	gains = &f.top[FIGURES_GAINS];
+	assert_true(gains->count == 2 && gains->at[0].v[OF_GAIN_PROCESS] == 3);
+	assert_string_equal(gains->at[1].name[0], "f, level -5");
+}
+
 TEST(labels_and_values_are_openmetrics)
 {
 	AUTO_BUF(out);

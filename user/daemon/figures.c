@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/level_name.h"
 #include "util/clean.h"
 #include "util/member.h"
 
@@ -97,9 +98,10 @@ static void take_call(struct figures *f, const json_t *o)
 					  [OF_CALLS_P99] = member_number(time, "p99") * NS,
 					  [OF_CALLS_CPU] = member_number(o, "cpu_share"),
 					  [OF_CALLS_FAILED] = member_number(o, "failed") / f->seconds } };
+	char name[LEVEL_NAME];
 
 	for (unsigned i = 0; i < FIGURES_NAMES; i++)
-		set_row_name(&row, i, member_text(o, names[i]));
+		set_row_name(&row, i, i == 1 ? level_name(o, name) : member_text(o, names[i]));
 	if (row.v[0] > 0)
 		take_top_row(&f->top[FIGURES_CALLS], &row, 1);
 }
@@ -129,13 +131,14 @@ static void take_candidate(struct figures *f, const json_t *o)
 	const json_t *best = json_array_get(json_object_get(o, "options"), 0);
 	const json_t *gain = json_object_get(best, "process_speedup");
 	struct figures_row verdict = { .v = { [OF_VERDICT_COUNT] = 1 } };
+	char name[LEVEL_NAME];
 	struct figures_row row = { .v = { [OF_GAIN_PROCESS] = member_number(gain, "value"),
 					  [OF_GAIN_LOW] = member_number(gain, "low"),
 					  [OF_GAIN_HIGH] = member_number(gain, "high") } };
 
 	set_row_name(&verdict, 0, best ? member_text(best, "verdict") : "none");
 	take_top_row(&f->top[FIGURES_VERDICTS], &verdict, 1);
-	set_row_name(&row, 0, member_text(o, "name"));
+	set_row_name(&row, 0, level_name(o, name));
 	set_row_name(&row, 1, member_text(best, "accelerator"));
 	set_row_name(&row, 2, member_text(best, "verdict"));
 	if (row.v[0] > 0)

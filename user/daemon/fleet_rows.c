@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "daemon/clickhouse.h"
+#include "daemon/level_name.h"
 #include "util/grow.h"
 #include "util/labels.h"
 #include "util/member.h"
@@ -196,6 +197,7 @@ static double saved_by(const json_t *speedup, const char *key)
 /* Its best option stands for a candidate, as in /metrics. */
 static void rows_of_candidates(const struct row_head *h, const json_t *advice, double samples, struct buf *out)
 {
+	char name[LEVEL_NAME];
 	const json_t *o;
 	size_t i;
 
@@ -209,7 +211,7 @@ static void rows_of_candidates(const struct row_head *h, const json_t *advice, d
 			continue;
 		open_row(h, out);
 		number_field(out, h->weight);
-		text_field(out, member_text(o, "name"));
+		text_field(out, level_name(o, name));
 		text_field(out, member_text(best, "accelerator"));
 		text_field(out, member_text(best, "verdict"));
 		number_field(out, isfinite(samples) ? samples : 0);

@@ -7,7 +7,7 @@
 
 #include "util/path_name.h"
 
-static uint32_t object_of(struct flow *to, const struct flow_func *fn)
+static uint32_t folded_object(struct flow *to, const struct flow_func *fn)
 {
 	const char *object = path_last(fn->object);
 
@@ -18,7 +18,7 @@ static uint32_t object_of(struct flow *to, const struct flow_func *fn)
 }
 
 /* What one function has; *to is new and knows nothing, or has that of others. */
-static void take_function(struct flow_func *to, const struct flow_func *fn, bool fresh)
+static void fold_function(struct flow_func *to, const struct flow_func *fn, bool fresh)
 {
 	const double figure[] = { fn->instructions, fn->compute,  fn->compute_low, fn->compute_high,
 				  fn->loads,        fn->stores,   fn->load_bytes,  fn->store_bytes,
@@ -40,7 +40,7 @@ static void take_function(struct flow_func *to, const struct flow_func *fn, bool
 	to->by_counts |= fn->by_counts;
 }
 
-static void take_edge(struct flow_edge *to, const struct flow_edge *e, bool fresh)
+static void fold_edge(struct flow_edge *to, const struct flow_edge *e, bool fresh)
 {
 	to->bytes += e->bytes;
 	to->low = fresh ? e->low : to->low + e->low;
@@ -52,15 +52,15 @@ static void take_edge(struct flow_edge *to, const struct flow_edge *e, bool fres
 	to->unresolved |= e->unresolved;
 }
 
-static bool fold(const struct flow *f, struct flow *to, uint32_t *of)
+static bool fold_all(const struct flow *f, struct flow *to, uint32_t *of)
 {
 	for (uint32_t i = 0; i < f->func_count; i++) {
 		uint32_t before = to->func_count;
 
-		of[i] = object_of(to, &f->funcs[i]);
+		of[i] = folded_object(to, &f->funcs[i]);
 		if (of[i] == FLOW_NONE)
 			return false;
-		take_function(&to->funcs[of[i]], &f->funcs[i], to->func_count != before);
+		fold_function(&to->funcs[of[i]], &f->funcs[i], to->func_count != before);
 	}
 	for (size_t i = 0; i < f->edge_count; i++) {
 		const struct flow_edge *e = &f->edges[i];
@@ -69,7 +69,7 @@ static bool fold(const struct flow *f, struct flow *to, uint32_t *of)
 
 		if (!sum)
 			return false;
-		take_edge(sum, e, to->edge_count != before);
+		fold_edge(sum, e, to->edge_count != before);
 	}
 	return true;
 }
@@ -88,7 +88,7 @@ int flow_fold_by_object(struct flow *f)
 	to.edge_at = (struct map){ 0 };
 	to.names = (struct intern){ 0 };
 	to.inclusive = false;
-	done = of && fold(f, &to, of);
+	done = of && fold_all(f, &to, of);
 	if (!done) {
 		to.calls = NULL;
 		flow_release(&to);
