@@ -7,6 +7,7 @@
 
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
+#include "counts/counts_report.h"
 #include "counts/counts_windows.h"
 #include "store/write.h"
 #include "unit/unit.h"
@@ -43,6 +44,18 @@ TEST(test_bulk)
 	assert_true(counts_pace(20000, 10000, 0.5, 4) > 3 && counts_pace(20000, 10000, 0.5, 0) < 1.3);
 	/* where all wait as long, it does not wait less than other code that was not met */
 	assert_true(counts_pace(0, 0, 5, 4) == unmet);
+}
+
+TEST(test_repeated)
+{
+	/* memset() of 64 KB by `rep stos`: ten instructions, of 4096 cycles together. One run of it in a burst tells: that
+	 * code of which little ran goes at the usual pace would make 400 times as many bytes of the same time. */
+	double of_it = counts_pace_repeated(10, 4100, 0.5, 4, 409.6);
+
+	assert_true(fabs(of_it / (counts_pace(10, 4, 0.5, 4) + 819.2) - 1) < 0.01);
+	assert_true(counts_pace_repeated(10, 5, 0.5, 0, 0) == counts_pace(10, 5, 0.5, 0));
+	/* a file whose sums do not fit each other */
+	assert_true(counts_pace_repeated(10, 0, 0.5, 0, 409.6) > 0);
 }
 
 static void load(struct counts_record *r, const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
@@ -137,6 +150,39 @@ TEST(test_by_time)
 	f[1].timed = 1;
 	f[1].cycles = 1e15;
 	assert_true(isfinite(told(f, n)));
+}
+
+/* Code that may change has time alone, and nothing says how fast it runs. Where that was two fifths of the time, its
+ * interval had no width. */
+TEST(test_time_alone_is_wide)
+{
+	const struct fmt_counts_func f[] = {
+		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 6e8, .samples = 600 },
+		{ .id = 2, .module = 1, .start = 0x2000, .flags = FMT_CF_VOLATILE, .self_ns = 4e8, .samples = 400 }
+	};
+	struct fmt_counts_node n[2];
+	struct counts_record r = { 0 };
+	struct counts_built b;
+	struct err e = { 0 };
+
+	memcpy(n, two_entries, sizeof(n));
+	n[1] = (struct fmt_counts_node){ .id = 2,
+					 .function = 1,
+					 .kind = FMT_CN_BLOCK,
+					 .addr = 0x1040,
+					 .instructions = 5,
+					 .self_ns = 1e8,
+					 .samples = 100 };
+	load(&r, f, n, 2, NULL, 0);
+	assert_int_equal(counts_record_tree(&r, &b, &e), 0);
+	assert_int_equal(counts_record_solve(&r, &b), 0);
+	for (int g = 0; g < 2; g++) {
+		const struct counts_group *at = &b.tree.group[g];
+
+		assert_true(at->high > at->instructions * 1.1 && at->low < at->instructions / 1.1);
+	}
+	counts_built_release(&b);
+	counts_record_release(&r);
 }
 
 /* Files of sums by function alone: FMT_COUNTS_WENT came later (u-burst-shares). */
@@ -234,4 +280,96 @@ TEST(test_cycle)
 	l[1].flags = FMT_CL_VOID;
 	cycle = guessed(n, l, 2);
 	assert_true(cycle.ratio < 1.1);
+}
+
+/* Two functions' report; rep: NULL or what the first repeated. */
+static void report_of(const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
+		      const struct fmt_counts_repeats *rep, void (*look)(const struct counts_row *))
+{
+	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
+	char path[] = "/tmp/accperf-u-pace.XXXXXX";
+	struct counts_record r = { 0 };
+	struct counts_report told;
+	struct store_writer *s;
+	struct profile *p;
+	struct err e = { 0 };
+
+	close(mkstemp(path));
+	s = store_create(path, 0, &e);
+	assert_non_null(s);
+	store_put(s, FMT_MODULE, &m, sizeof(m));
+	for (int i = 0; i < 2; i++)
+		store_put(s, FMT_COUNTS_FUNC, &f[i], sizeof(f[i]));
+	for (int i = 0; i < nodes; i++)
+		store_put(s, FMT_COUNTS_NODE, &n[i], sizeof(n[i]));
+	if (rep)
+		store_put(s, FMT_COUNTS_REPEATS, rep, sizeof(*rep));
+	assert_int_equal(store_close(s, &e), 0);
+	p = counts_record_and_profile(&r, path, &e);
+	assert_non_null(p);
+	unlink(path);
+	assert_int_equal(counts_report_make(&r, p, NULL, 1, &told, &e), 0);
+	assert_int_equal(told.row_count, 2);
+	look(&told.row[told.row[0].addr != 0x1000]);
+	look(&told.row[told.row[0].addr == 0x1000]);
+	counts_report_release(&told);
+	counts_record_release(&r);
+	profile_free(p);
+}
+
+/* 16 bytes a cycle are 32 instructions' worth in the same time: a hundredth of the time is some hundredths of what is
+ * counted. It was told as 99 %, and what worked as 1 % within a hundredth of that. */
+static void look_at_repeats(const struct counts_row *row)
+{
+	const struct counts_figure *s = &row->share;
+
+	if (row->addr == 0x1000) {
+		assert_true(s->value > 0.03 && s->value < 0.3 && s->high < 0.9);
+	} else {
+		/* how many bytes a cycle moves is known within a factor of four, and so is the rest's share of the whole */
+		assert_true(s->low < s->value * 0.9 && s->low > 0.3);
+		assert_true(s->high > s->value * 1.02 && s->high <= 1);
+	}
+}
+
+/* A program that clears 64 KB by `rep stos`, and works. */
+TEST(test_repeats_have_time)
+{
+	struct fmt_counts_func f[] = {
+		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e7, .samples = 10, .timed = 20 },
+		{ .id = 2, .module = 1, .start = 0x2000, .end = 0x2100, .self_ns = 1e9, .samples = 1000, .timed = 1e6 }
+	};
+	const struct fmt_counts_repeats rep = { .function = 1,
+						.seen = 2,
+						.instructions = 20,
+						.repeats = 131072,
+						.instructions2 = 200,
+						.both = 1310720,
+						.repeats2 = 65536. * 65536 * 2,
+						.stores = 131072,
+						.store_bytes = 131072 };
+	struct fmt_counts_node n[2];
+
+	f[0].cycles = 131072 / 16 + 20;
+	f[1].cycles = 0.5e6;
+	memcpy(n, two_entries, sizeof(n));
+	n[0].self_ns = 1e7;
+	n[0].samples = 10;
+	report_of(f, n, 2, &rep, look_at_repeats);
+}
+
+static void look_at_bare(const struct counts_row *row)
+{
+	assert_true(!strcmp(row->name, "(code without bounds)") == (row->addr == 0x2000));
+}
+
+/* Half of node's functions have no unwind tables; together they were told by the name of one of them. */
+TEST(test_bare_code_has_no_name)
+{
+	const struct fmt_counts_func f[] = {
+		{ .id = 1, .module = 1, .start = 0x1000, .end = 0x1100, .self_ns = 1e9, .samples = 1000 },
+		{ .id = 2, .module = 1, .start = 0x2000, .flags = FMT_CF_BARE, .self_ns = 1e9, .samples = 1000 }
+	};
+
+	report_of(f, two_entries, 1, NULL, look_at_bare);
 }

@@ -4,6 +4,7 @@
 #include "counts/counts_cache.h"
 #include "counts/counts_guess.h"
 #include "counts/counts_pace.h"
+#include "counts/counts_repeats.h"
 #include "counts/model_rate.h"
 #include "counts/segment_shares.h"
 
@@ -412,16 +413,14 @@ static double *bytes_in_bulk(const struct counts_record *r)
 /* The time of each function over how long its instructions take, by the model. */
 static void time_at_one_pace(const struct counts_record *r, double *time)
 {
-	double timed = 0, cycles = 0, *bulk = bytes_in_bulk(r);
+	double usual, *bulk = bytes_in_bulk(r), *repeated = counts_repeats_cycles(r, &usual);
 
-	for (size_t g = 0; g < r->funcs; g++) {
-		timed += r->func[g].timed;
-		cycles += r->func[g].cycles;
-	}
 	/* a recording of before there was a model, or without bursts: one pace for all */
-	for (size_t g = 0; g < r->funcs && timed > 0 && cycles > 0; g++)
-		time[g] /= counts_pace(r->func[g].timed, r->func[g].cycles, cycles / timed, bulk ? bulk[g] : 0);
+	for (size_t g = 0; g < r->funcs && repeated && usual > 0; g++)
+		time[g] /= counts_pace_repeated(r->func[g].timed, r->func[g].cycles, usual, bulk ? bulk[g] : 0,
+						repeated[g]);
 	free(bulk);
+	free(repeated);
 }
 
 static double total_of(const double *v, size_t n)

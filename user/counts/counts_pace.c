@@ -36,3 +36,8 @@ double counts_pace(double timed, double cycles, double usual, double bulk)
 
 	return (cycles / usual + few * unmet) / (timed + few);
 }
+
+double counts_pace_repeated(double timed, double cycles, double usual, double bulk, double repeated)
+{
+	return counts_pace(timed, fmax(0, cycles - repeated * timed), usual, bulk) + repeated / usual;
+}

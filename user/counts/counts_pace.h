@@ -25,5 +25,9 @@ double counts_pace_bulk(double instructions, const struct counts_pace_moves *m);
 /* timed: instructions of the function that the model saw, cycles: that it took for them; usual: cycles for one of all
  * functions, above 0; bulk: as above, of the function. */
 double counts_pace(double timed, double cycles, double usual, double bulk);
+/* `repeated`: cycles that repetitions of `rep` instructions take for each instruction without them, which are part of
+ * `cycles`. How long they are is known as well as how many there are, and an error of that is the same in both: so what
+ * is usual says nothing of them. */
+double counts_pace_repeated(double timed, double cycles, double usual, double bulk, double repeated);
 
 #endif

@@ -3,6 +3,10 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+
+#include "counts/counts_windows.h"
+#include "emu/emu.h"
 
 struct counts_repeats counts_repeats_of(const struct fmt_counts_repeats *r)
 {
@@ -22,4 +26,21 @@ struct counts_repeats counts_repeats_of(const struct fmt_counts_repeats *r)
 	out.load_bytes = r->load_bytes / r->instructions;
 	out.store_bytes = r->store_bytes / r->instructions;
 	return out;
+}
+
+double *counts_repeats_cycles(const struct counts_record *r, double *usual)
+{
+	double *of = calloc(r->funcs + 1, sizeof(*of)), timed = 0, cycles = 0;
+
+	for (size_t i = 0; of && i < r->repeated; i++) {
+		struct counts_repeats n = counts_repeats_of(&r->repeats[i]);
+
+		of[r->repeats[i].function] = fmax(n.load_bytes, n.store_bytes) / EMU_REPEAT_BYTES;
+	}
+	for (size_t g = 0; of && g < r->funcs; g++) {
+		timed += r->func[g].timed;
+		cycles += fmax(0, r->func[g].cycles - of[g] * r->func[g].timed);
+	}
+	*usual = timed > 0 && cycles > 0 ? cycles / timed : NAN;
+	return of;
 }

@@ -623,6 +623,25 @@ static void set_interval(struct counts_group *g, double var)
 	g->high = g->instructions * exp(half);
 }
 
+/* Of the log of all instructions: what groups that no link reaches, and time alone tells, do to it of their own. */
+static double noise_by_time(const struct counts_solver *s, double total)
+{
+	const struct counts_tree *t = s->t;
+	double sum = 0;
+
+	for (size_t i = 0; i < t->groups; i++) {
+		double w = t->group[i].instructions / total;
+
+		sum += t->group[i].time > 0 ? w * w * group_noise(s, &t->group[i]) : 0;
+	}
+	for (uint32_t i = 0; i < s->timed; i++) {
+		double w = t->group[s->seen[i].index].instructions / total;
+
+		sum -= w * w * group_noise(s, &t->group[s->seen[i].index]);
+	}
+	return fmax(0, sum);
+}
+
 /* Intervals of shares: what all have in common is left out. */
 static int report_shares(struct counts_solver *s)
 {
@@ -640,6 +659,7 @@ static int report_shares(struct counts_solver *s)
 		sum_var = h.by_time * time_with_sum;
 		for (uint32_t i = 0; i < s->timed; i++)
 			sum_var += t->group[s->seen[i].index].instructions / total * with_sum(s, &h, i);
+		sum_var += noise_by_time(s, total);
 		t->total_var = fmax(0, sum_var);
 		for (size_t i = 0; i < t->groups; i++) {
 			struct counts_group *g = &t->group[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "counts/counts_pace.h"
+#include "counts/counts_repeats.h"
 #include "counts/counts_windows.h"
 
 /* Times: real processors are quicker than the model, and programs differ in how much. Native user time and exact counts
@@ -48,21 +49,17 @@ static double part_cold(const struct counts_record *r)
 struct model_rate counts_model_rate(const struct counts_record *r)
 {
 	struct model_rate m = { .per_ns = NAN, .log_var = NAN };
-	double timed = 0, cycles = 0, time = 0, work = 0, usual, cold, cycle = cycle_of(r);
+	double timed = 0, time = 0, work = 0, usual, cold, cycle = cycle_of(r),
+	       *repeated = counts_repeats_cycles(r, &usual);
 
-	for (size_t g = 0; g < r->funcs; g++) {
-		timed += r->func[g].timed;
-		cycles += r->func[g].cycles;
-	}
-	if (!(timed > 0 && cycles > 0) || isnan(cycle))
-		return m;
-	usual = cycles / timed;
-	for (size_t g = 0; g < r->funcs; g++) {
+	for (size_t g = 0; repeated && usual > 0 && !isnan(cycle) && g < r->funcs; g++) {
 		const struct fmt_counts_func *f = &r->func[g];
 
+		timed += f->timed;
 		time += f->self_ns;
-		work += f->self_ns / (counts_pace(f->timed, f->cycles, usual, 0) * usual);
+		work += f->self_ns / (counts_pace_repeated(f->timed, f->cycles, usual, 0, repeated[g]) * usual);
 	}
+	free(repeated);
 	if (!(time > 0))
 		return m;
 	m.per_ns = MODEL_SHORT * work / time / cycle;

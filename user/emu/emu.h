@@ -113,6 +113,7 @@ struct emu_result {
 };
 
 #define EMU_CYCLE 4 /* as many instructions it begins in a cycle */
+#define EMU_REPEAT_BYTES 16 /* that a repeated string instruction moves in a cycle of the model, once it has begun */
 struct emu_count {
 	uint64_t ip;
 	uint64_t runs;

@@ -229,7 +229,7 @@ static void store(struct emu_pipeline *p, const struct emu_step *s, uint64_t end
 
 static uint64_t repeat_time(const struct emu_step *s)
 {
-	return s->repeats ? REPEAT_START + s->repeats * s->insn->width * EMU_CYCLE / REPEAT_BYTES : 0;
+	return s->repeats ? REPEAT_START + s->repeats * s->insn->width * EMU_CYCLE / EMU_REPEAT_BYTES : 0;
 }
 
 uint32_t emu_pipeline_any_step(struct emu_pipeline *p, const struct emu_step *s)

@@ -9,8 +9,7 @@
 #include "emu/emu_pipeline.h"
 
 #define CYCLES(n) ((n)*EMU_CYCLE)
-#define REPEAT_START CYCLES(20) /* a repeated string instruction, before it moves 16 bytes a cycle */
-#define REPEAT_BYTES 16         /* see REPEAT_START */
+#define REPEAT_START CYCLES(20) /* a repeated string instruction, before it moves EMU_REPEAT_BYTES a cycle */
 #define NEAR CYCLES(4)          /* a load: level 1 */
 #define MIDDLE CYCLES(14)       /* level 2 */
 #define FAR CYCLES(80)          /* what lies further: between a shared cache and memory */

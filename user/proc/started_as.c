@@ -28,11 +28,24 @@ static bool name_text(const char *file, const char *name, char *out, size_t size
 	return (size_t)snprintf(out, size, "%s\n%s", file, name) < size;
 }
 
+/* A program that writes over its arguments, to tell what it is doing, leaves one string, in which its name ends with a
+ * blank or a colon. */
+static const char *named(char *first, const char *comm)
+{
+	if (strlen(comm) < COMM && strcmp(path_last(first), comm)) {
+		first[strcspn(first, " :")] = 0;
+		if (strcmp(path_last(first), comm))
+			return NULL;
+	}
+	return strncmp(path_last(first), comm, COMM) ? NULL : path_last(first);
+}
+
 /* The kernel names a process by the last component of what was executed; the first argument, which anybody may
  * choose, is believed where it begins with that. */
 bool started_as_of_pid(pid_t pid, char *out, size_t size)
 {
 	char exe[PATH_MAX], link[64], first[PATH_MAX], comm[64];
+	const char *name;
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
@@ -40,9 +53,8 @@ bool started_as_of_pid(pid_t pid, char *out, size_t size)
 	if (n <= 0 || !read_first(pid, "comm", comm, sizeof(comm)) || !read_first(pid, "cmdline", first, sizeof(first)))
 		return false;
 	exe[n] = 0;
-	if (strncmp(path_last(first), comm, COMM) || strlen(comm) > COMM)
-		return false;
-	return name_text(exe, path_last(first), out, size);
+	name = strlen(comm) > COMM ? NULL : named(first, comm);
+	return name && name_text(exe, name, out, size);
 }
 
 bool started_as_of_path(const char *path, char *out, size_t size)
