@@ -390,6 +390,24 @@ TEST(samples_are_in_step)
 	done(&t);
 }
 
+/* How often it was entered is told with its interval, or not at all. */
+TEST(entries_have_an_interval)
+{
+	struct annotation a = { .name = "f", .object = "o", .file = "", .path = "", .time = NAN };
+	const struct annotate_view v = { .a = &a, .source = "p" };
+	const struct text_style style = { 0 };
+	struct buf out = { 0 };
+
+	a.entries = (struct counts_figure){ 143255, 137, 149358983 };
+	annotate_text(&v, &style, &out);
+	assert_null(strstr(out.data, "entered"));
+	out.len = 0;
+	a.entries = (struct counts_figure){ 143255, 14325, 1493589 };
+	annotate_text(&v, &style, &out);
+	assert_non_null(strstr(out.data, "entered 143,255 times a second of CPU time (14,325 to 1,493,589)"));
+	buf_release(&out);
+}
+
 int main(void)
 {
 	return RUN_TESTS(find_self, tidy);

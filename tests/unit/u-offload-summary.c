@@ -108,6 +108,43 @@ static struct offload_summary *end_at(struct store_writer *w, uint32_t library, 
 	return end(w);
 }
 
+/* Three stretches, a second of CPU time apart, that met calls unevenly: 5,789 were told, and at the least the 123 that were
+ * seen. */
+TEST_WITH(test_uneven, new_path, remove_path)
+{
+	static const uint64_t calls[] = { 60, 40, 23 };
+	uint32_t library;
+	struct store_writer *w = begin(&library);
+	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
+	uint64_t clock = MS, cpu = MS;
+	struct offload_summary *s;
+
+	for (unsigned i = 0; i < 3; i++) {
+		struct fmt_offload_window one = { .armed = clock,
+						  .disarmed = clock + 20 * MS,
+						  .calls = calls[i],
+						  .hits = 2 * calls[i],
+						  .library = library,
+						  .cpu_armed = cpu,
+						  .hits_ns = (uint64_t)(CALL_NS * (double)calls[i]),
+						  .gap_mean = 10 * MS };
+
+		cpu += calls[i] * 10300 + 15 * MS;
+		one.cpu_disarmed = cpu;
+		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
+		total.calls += calls[i];
+		clock += 1000 * MS;
+		cpu += 900 * MS;
+	}
+	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
+	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
+	s = end_at(w, library, clock, cpu);
+	assert_int_equal(s->items_cnt, 1);
+	print_message("calls %.0f [%.0f, %.0f]\n", s->items[0].estimate, s->items[0].low, s->items[0].high);
+	assert_true(isnan(s->items[0].estimate) && s->items[0].low >= 123);
+	offload_summary_free(s);
+}
+
 /*
  * A service that calls 20 times a ms whatever happens, and is asleep else. A hit takes a little less than was
  * measured at start, so that less of a stretch's CPU time seems to be work than is. Eight stretches of 20 to 55 ms, a

@@ -87,17 +87,14 @@ static void show_head(const struct annotate_view *v, const struct text_style *s,
 	buf_addstr(&b, isnan(a->time) ? "" : " samples of its own code");
 	bytes_phrase(&b, "; reads", &a->read);
 	bytes_phrase(&b, "; writes", &a->written);
-	if (!isnan(a->entries.value)) {
+	if (counts_figure_known(&a->entries)) {
 		buf_addstr(&b, "; entered ");
 		text_count(&b, whole_number(a->entries.value));
-		buf_addstr(&b, " times a second of CPU time");
-		if (a->entries.high < a->entries.low * 1e5) {
-			buf_addstr(&b, " (");
-			text_count(&b, whole_number(a->entries.low));
-			buf_addstr(&b, " to ");
-			text_count(&b, whole_number(a->entries.high));
-			buf_addch(&b, ')');
-		}
+		buf_addstr(&b, " times a second of CPU time (");
+		text_count(&b, whole_number(a->entries.low));
+		buf_addstr(&b, " to ");
+		text_count(&b, whole_number(a->entries.high));
+		buf_addch(&b, ')');
 	}
 	text_wrap(out, b.data ? b.data : "", 0, 0, s->width);
 }
