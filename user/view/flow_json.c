@@ -187,7 +187,7 @@ const char flow_schema[] =
 	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","
 	"\"required\":[\"function\",\"calls\",\"calls_low\",\"calls_high\",\"source\",\"reason\"],"
 	"\"properties\":{\"function\":{\"type\":\"string\"},\"calls\":" PER ",\"calls_low\":" PER ",\"calls_high\":" PER
-	",\"source\":{\"enum\":[\"exact\",\"probes\",\"counts\",null]},\"reason\":{\"type\":[\"string\",\"null\"]}}},"
+	",\"source\":{\"enum\":[\"exact\",\"probes\",\"counts\",\"time\",null]},\"reason\":{\"type\":[\"string\",\"null\"]}}},"
 	"\"functions\":{\"type\":\"array\",\"items\":{\"type\":\"object\",\"required\":[\"name\",\"object\",\"in\",\"out\"],"
 	"\"properties\":{\"name\":{\"type\":\"string\"},\"object\":{\"type\":\"string\"},\"in\":" COUNT
 	",\"in_share\":" SHARE ",\"in_share_low\":" SHARE ",\"in_share_high\":" SHARE ",\"out_share\":" SHARE

@@ -59,7 +59,10 @@ static void say_calls(const struct flow_per *p, struct buf *out)
 	text_count(out, whole_number(p->low));
 	buf_addstr(out, " to ");
 	text_count(out, whole_number(p->high));
-	buf_addf(out, ", by %s)\n\n", *p->source == 'p' ? "probes" : "execution counts");
+	buf_addf(out, ", by %s)\n\n",
+		 *p->source == 'p'   ? "probes"
+		 : *p->source == 't' ? "its time, over that of the calls that probes saw"
+				     : "execution counts");
 }
 
 static void show_edge_per_call(const struct flow_view *v, const struct flow_edge *e, unsigned name, struct buf *out)

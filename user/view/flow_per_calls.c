@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Calls of a function: counted by the exact engine; else by probes, which count each call while they are in
- * place; or by execution counts, where their interval is the narrower. What cannot tell, or not within WIDE, says why.
+ * Calls of a function: counted by the exact engine; else by probes, which count each call while they are there; or by
+ * execution counts, where their interval is the narrower; or by its time over that of the calls that probes saw, where
+ * both are wide. What cannot tell, or not within WIDE, says why.
  */
 #include "view/flow_per_calls.h"
 
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "advise/gather.h"
 #include "counts/counts_windows.h"
 #include "counts/counts_report.h"
 #include "offload/summary.h"
@@ -99,7 +101,7 @@ static bool from_probes(const char *input, struct flow_per *out)
 	for (size_t i = 0; s && i < s->items_cnt; i++) {
 		const struct offload_item *it = &s->items[i];
 
-		if (strcmp(it->name, out->function))
+		if (strcmp(offload_symbol(it), out->function) != 0) /* of a user's probe: its name ends so */
 			continue;
 		there = true;
 		calls += it->estimate;
@@ -165,12 +167,33 @@ static bool from_counts(const char *input, struct counts_built *known, struct fl
 	return there;
 }
 
+/* As advise has it. */
+static void from_time(const char *input, struct flow_per *out)
+{
+	struct gathered g;
+	struct err e = { 0 };
+	int err = gather(&g, input, NULL, &e);
+
+	for (size_t i = 0; i < g.input.functions && !err; i++) {
+		const struct advise_function *f = &g.input.function[i];
+		const struct figure *rate = &f->calls_per_s;
+
+		if (strcmp(f->name, out->function) != 0 || !f->calls_from || strcmp(f->calls_from, "time") != 0 ||
+		    !figure_bounded(rate) || !isfinite(rate->high))
+			continue;
+		if (narrower(rate->low, rate->high, out))
+			set_calls(out, "time", rate->value * g.input.seconds, rate->low * g.input.seconds,
+				  rate->high * g.input.seconds);
+	}
+	gathered_release(&g);
+}
+
 int flow_per_find(const char *function, const struct flow_per_of *of, struct flow_per *out, struct err *e)
 {
 	const struct flow_input *in = of->in;
 	struct meant meant = { .typed = function };
 	struct suggestion near = { 0 };
-	bool there;
+	bool there, probed;
 
 	for (uint32_t i = 0; i < in->func_count; i++)
 		meant_add(&meant, in->funcs[i].name);
@@ -183,9 +206,12 @@ int flow_per_find(const char *function, const struct flow_per_of *of, struct flo
 	there = in->has_x ? calls_from_exact(in, out) : from_stored(of->flow, out);
 	if (!in->has_x && !out->source) {
 		there |= flow_find(of->flow, function, NULL) != FLOW_NONE;
-		there |= from_probes(of->input, out);
+		probed = from_probes(of->input, out);
+		there |= probed;
 		if (!out->source || too_wide(out))
 			there |= from_counts(of->input, in->solved, out);
+		if (probed && (!out->source || too_wide(out)))
+			from_time(of->input, out);
 		refuse_wide(out);
 	}
 	for (uint32_t i = 0; i < in->func_count && !there; i++)
