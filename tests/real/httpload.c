@@ -34,7 +34,6 @@ static int whole(const char *in, size_t n)
 	if (!body)
 		return 0;
 	length = memmem(in, (size_t)(body - in), "Content-Length: ", 16);
-	length = length ? length : memmem(in, (size_t)(body - in), "content-length: ", 16);
 	if (length)
 		return n >= (size_t)(body + 4 - in) + strtoul(length + 16, NULL, 10);
 	return n >= 7 && !memcmp(in + n - 7, "\r\n0\r\n\r\n", 7);

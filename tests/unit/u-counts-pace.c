@@ -48,8 +48,8 @@ TEST(test_bulk)
 
 TEST(test_repeated)
 {
-	/* memset() of 64 KB by `rep stos`: ten instructions, of 4096 cycles together. One run of it in a burst tells: that
-	 * code of which little ran goes at the usual pace would make 400 times as many bytes of the same time. */
+	/* memset() of 64 KB by `rep stos`: ten instructions, of 4096 cycles together. One run of it in a burst tells:
+	 * that code of which little ran goes at the usual pace would make 400 times as many bytes of that time. */
 	double of_it = counts_pace_repeated(10, 4100, 0.5, 4, 409.6);
 
 	assert_true(fabs(of_it / (counts_pace(10, 4, 0.5, 4) + 819.2) - 1) < 0.01);
@@ -326,7 +326,7 @@ static void look_at_repeats(const struct counts_row *row)
 	if (row->addr == 0x1000) {
 		assert_true(s->value > 0.03 && s->value < 0.3 && s->high < 0.9);
 	} else {
-		/* how many bytes a cycle moves is known within a factor of four, and so is the rest's share of the whole */
+		/* bytes of a cycle are known within a factor of four, and so is the rest's share of the whole */
 		assert_true(s->low < s->value * 0.9 && s->low > 0.3);
 		assert_true(s->high > s->value * 1.02 && s->high <= 1);
 	}

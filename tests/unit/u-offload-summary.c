@@ -108,8 +108,8 @@ static struct offload_summary *end_at(struct store_writer *w, uint32_t library, 
 	return end(w);
 }
 
-/* Three stretches, a second of CPU time apart, that met calls unevenly: 5,789 were told, and at the least the 123 that were
- * seen. */
+/* Three stretches, a second of CPU time apart, that met calls unevenly: 5,789 were told, and at the least the 123 that
+ * were seen. */
 TEST_WITH(test_uneven, new_path, remove_path)
 {
 	static const uint64_t calls[] = { 60, 40, 23 };

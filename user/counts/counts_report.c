@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the logarithm of the bytes that a repeated string instruction moves in a cycle: the model has EMU_REPEAT_BYTES; of
- * memory that is far it is a quarter, in near caches four times as many; 95 %. */
+/* Of the logarithm of the bytes that a repeated string instruction moves in a cycle, for which the model has
+ * EMU_REPEAT_BYTES; of memory that is far it is a quarter, in near caches four times as many; 95 %. */
 #define REPEAT_SD 0.7
 #define UNSEEN_SAMPLES 3.0 /* that code may have had, 95 %, of which there is none */
 
@@ -153,7 +153,8 @@ static double of_whole(double share)
 	return share > 1 ? 1 : share;
 }
 
-/* How many times as large and as small the whole may be, 95 %, as it is not known how often `rep` instructions went on. */
+/* How many times as large and as small the whole may be, 95 %, as it is not known how often `rep` instructions went
+ * on. */
 struct whole {
 	double all, once, samples; /* once: of all, without repetitions */
 	double up2, down2;         /* squares of logarithms, over functions */
@@ -161,8 +162,8 @@ struct whole {
 
 /* Logarithms of 95 %: how far a function's instructions with repetitions may be above and below what is told. Above by
  * no more than repetitions fit into the time that its samples leave room for. */
-static void reach_of(const struct whole *w, const struct counts_group *g, const struct counts_repeats *r, double *up,
-		     double *down)
+static void repeats_reach(const struct whole *w, const struct counts_group *g, const struct counts_repeats *r,
+			  double *up, double *down)
 {
 	double var = Z95 * Z95 * r->log_var, high = log(g->high / g->instructions), low = log(g->instructions / g->low);
 	double k = (double)g->samples, time = (k + 2 * sqrt(k) + UNSEEN_SAMPLES) / w->samples, most;
@@ -181,7 +182,7 @@ static void add_whole(struct whole *w, const struct counts_group *g, const struc
 
 	if (!(part > 0))
 		return;
-	reach_of(w, g, r, &up, &down);
+	repeats_reach(w, g, r, &up, &down);
 	up = log(1 + part * (exp(up) - 1));
 	down = -log(1 - part * (1 - exp(-down)));
 	w->up2 += isnan(up) ? 0 : sign * up * up;
@@ -194,7 +195,7 @@ static struct counts_figure share_of(const struct counts_group *g, const struct 
 	double value = g->instructions * r->times / others.all, up, down;
 
 	add_whole(&others, g, r, -1);
-	reach_of(&others, g, r, &up, &down);
+	repeats_reach(&others, g, r, &up, &down);
 	return (struct counts_figure){ value, value * exp(-sqrt(down * down + fmax(0, others.up2))),
 				       of_whole(value * exp(sqrt(up * up + fmax(0, others.down2)))) };
 }

@@ -12,7 +12,7 @@
  * sample that comes late they are not read at all (`aged`).
  *
  * Code, registers and memory are untrusted: every address is looked up, work and memory are bounded.
- * Included by record and tests. To teach it an instruction: see emu_priv.h.
+ * Included by record, counts and tests. To teach it an instruction: see emu_priv.h.
  */
 #ifndef ACCPERF_EMU_EMU_H
 #define ACCPERF_EMU_EMU_H
@@ -112,7 +112,7 @@ struct emu_result {
 	bool changed;
 };
 
-#define EMU_CYCLE 4 /* as many instructions it begins in a cycle */
+#define EMU_CYCLE 4         /* as many instructions it begins in a cycle */
 #define EMU_REPEAT_BYTES 16 /* that a repeated string instruction moves in a cycle of the model, once it has begun */
 struct emu_count {
 	uint64_t ip;

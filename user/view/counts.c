@@ -150,7 +150,9 @@ static void why(const struct counts_row *row, struct buf *out)
 	if (row->flags & FMT_CF_VOLATILE)
 		buf_addstr(out, "      no counts: its code may change while it runs\n");
 	else if (row->flags & FMT_CF_BARE)
-		buf_addstr(out, "      no counts: where these functions begin is not in the file; `accperf report` names them\n");
+		buf_addstr(
+			out,
+			"      no counts: where these functions begin is not in the file; `accperf report` names them\n");
 	else if (row->flags & FMT_CF_TOO_BIG)
 		buf_addstr(out, "      no counts: more blocks than the analysis takes on\n");
 	else if (row->flags & FMT_CF_UNREADABLE)
