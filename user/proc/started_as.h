@@ -2,7 +2,7 @@
 /*
  * What a program was started as, where that is a link to its file: users look for the name that they typed. The text,
  * kept under META_STARTED_AS: the file's path, a newline, the name. Included by recorders and by what reads profiles
- * (profile, record and exact).
+ * (profile, record and exact), and tests.
  */
 #ifndef ACCPERF_PROC_STARTED_AS_H
 #define ACCPERF_PROC_STARTED_AS_H
