@@ -64,6 +64,8 @@ static const struct {
 	{ FMT_HEAP_BLOCK, sizeof(struct fmt_heap_block) },
 	{ FMT_HEAP_FREED, sizeof(struct fmt_heap_freed) },
 	{ FMT_BURST_REVISIT, sizeof(struct fmt_burst_revisit) },
+	{ FMT_EARLIER_SITE, sizeof(struct fmt_earlier_site) },
+	{ FMT_EARLIER_PAIR, sizeof(struct fmt_earlier_pair) },
 };
 
 static void write_profile(const char *path, const uint8_t *data, size_t size)

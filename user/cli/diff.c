@@ -94,7 +94,7 @@ static int even_lengths(struct flow_input in[2], struct flow_input part[2], cons
 static int cmd_diff(void *opts, int argc, char **argv)
 {
 	const struct diff_cmd *o = opts;
-	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main") };
+	struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"), .no_earlier = true };
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct text_style style = o->stdio ? (struct text_style){ 0 } : pager_style();
 	struct flow_input in[2] = { { 0 } }, part[2] = { { 0 } };

@@ -79,9 +79,9 @@ static int read_sizes(const char *text, struct loaded *l, unsigned count, struct
 
 static int load_one(const struct scale_cmd *o, const char *path, struct loaded *l, struct err *e)
 {
-	const struct flow_input_opts io = { .main_image = !strcmp(o->attribute, "main"),
-					    .compute = true,
-					    .filter = &l->filter };
+	const struct flow_input_opts io = {
+		.main_image = !strcmp(o->attribute, "main"), .no_earlier = true, .compute = true, .filter = &l->filter
+	};
 	struct est_opts est = EST_OPTS_DEFAULT;
 	struct flow_input *in = &l->in[l->count];
 	struct flow *f = &l->flow[l->count];

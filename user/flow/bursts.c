@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/bursts.h"
-#include "volume/block_balance.h"
-
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "flow/earlier_worth.h"
+#include "flow/resample.h"
+#include "volume/block_balance.h"
 
 #define LEAST_LEFT 0.05 /* of a load's bytes must have been able to see so far back, else nothing is said of it */
 #define FAR_BIN 12      /* 4096 instructions and more: a burst has ten thousand */
@@ -48,6 +51,7 @@ static double one_load(struct bursts *b, const struct burst_pair *p, size_t n, d
 				continue;
 			seen += p[k].bytes;
 			b->writer[p[k].writer].part += part;
+			b->writer[p[k].writer].then += p[k].bytes > 0 ? part * p[k].then / p[k].bytes : 0;
 			b->writer[p[k].writer].far += p[k].bin >= FAR_BIN ? part : 0;
 		}
 		older *= seen < could ? 1 - seen / could : 0;
@@ -81,8 +85,10 @@ static void weigh_blocks(struct bursts *b, const struct flow_input *in, const ui
 
 static void take_sums(struct bursts *b, const struct flow_input *in, const uint8_t *times)
 {
-	for (size_t i = 0; i < in->burst_pair_count && b->pairs; i++)
-		b->pair[b->pair_at[i]].bytes = times ? 0 : in->burst_pair[i].bytes;
+	for (size_t i = 0; i < b->pairs; i++)
+		b->pair[i].bytes = b->pair[i].then = 0;
+	for (size_t i = 0; i < in->burst_pair_count && b->pairs && !times; i++)
+		b->pair[b->pair_at[i]].bytes = in->burst_pair[i].bytes;
 	for (size_t i = 0; i < in->burst_site_count && !times; i++)
 		b->met[in->burst_site[i].site] += in->burst_site[i].bursts;
 	for (size_t i = 0; i < in->parts.pairs && times && b->pairs; i++)
@@ -90,6 +96,17 @@ static void take_sums(struct bursts *b, const struct flow_input *in, const uint8
 			times[in->parts.pair[i].part] * in->parts.pair[i].bytes;
 	for (size_t i = 0; i < in->parts.sites && times; i++)
 		b->met[in->parts.site[i].site] += times[in->parts.site[i].part] * (double)in->parts.site[i].bursts;
+	if (!b->worth)
+		return;
+	for (size_t i = 0; i < in->earlier_site_count; i++)
+		b->met[in->earlier_site[i].site] +=
+			in->earlier_site[i].bursts * b->worth[in->sites[in->earlier_site[i].site].func];
+	for (size_t i = 0; i < in->earlier_pair_count && b->pairs; i++) {
+		struct burst_pair *p = &b->pair[b->pair_at[in->burst_pair_count + i]];
+
+		p->then = in->earlier_pair[i].bytes * b->worth[in->sites[p->site].func] * b->drawn[i];
+		p->bytes += p->then;
+	}
 }
 
 void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *times)
@@ -98,7 +115,7 @@ void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *
 	for (uint32_t i = 0; i < b->sites; i++)
 		b->older[i] = b->volume[i] = 1;
 	for (size_t i = 0; i < b->count; i++)
-		b->writer[i].part = b->writer[i].far = 0;
+		b->writer[i].part = b->writer[i].far = b->writer[i].then = 0;
 	take_sums(b, in, times);
 	for (size_t i = 0, end; i < b->pairs; i = end) {
 		uint32_t site = b->pair[i].site;
@@ -111,43 +128,162 @@ void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *
 		weigh_blocks(b, in, times);
 }
 
+/* Pairs of this recording, then those of earlier ones. */
+static struct burst_pair nth_pair(const struct flow_input *in, size_t i)
+{
+	const struct in_burst_pair *p = &in->burst_pair[i];
+	const struct in_earlier_pair *e;
+
+	if (i < in->burst_pair_count)
+		return (struct burst_pair){ p->reader, p->bin,
+					    p->writer == FLOW_NONE ? FLOW_NONE : in->sites[p->writer].func, p->bytes,
+					    0 };
+	e = &in->earlier_pair[i - in->burst_pair_count];
+	return (struct burst_pair){ e->reader, e->bin, e->writer, 0, e->bytes };
+}
+
 /* Pairs by reader and bin, writers by reader and function. */
 static void put_in_order(struct bursts *b, const struct flow_input *in, struct bursts_order *o)
 {
-	size_t n = in->burst_pair_count;
+	size_t n = in->burst_pair_count + in->earlier_pair_count, writers = 0;
 
-	for (size_t i = 0; i < n; i++)
-		o[i] = (struct bursts_order){ in->burst_pair[i].reader, in->burst_pair[i].bin, (uint32_t)i };
+	for (size_t i = 0; i < n; i++) {
+		struct burst_pair p = nth_pair(in, i);
+
+		o[i] = (struct bursts_order){ p.site, p.bin, (uint32_t)i };
+	}
 	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
 		b->pair[i] = (struct burst_pair){ .site = o[i].site, .bin = o[i].by, .writer = FLOW_NONE };
 		b->pair_at[o[i].pair] = (uint32_t)i;
 	}
 	b->pairs = n;
-	n = 0;
-	for (size_t i = 0; i < in->burst_pair_count; i++)
-		if (in->burst_pair[i].writer != FLOW_NONE)
-			o[n++] = (struct bursts_order){ in->burst_pair[i].reader,
-							in->sites[in->burst_pair[i].writer].func, (uint32_t)i };
-	qsort(o, n, sizeof(*o), by_load_site);
 	for (size_t i = 0; i < n; i++) {
+		struct burst_pair p = nth_pair(in, i);
+
+		if (p.writer != FLOW_NONE)
+			o[writers++] = (struct bursts_order){ p.site, p.writer, (uint32_t)i };
+	}
+	qsort(o, writers, sizeof(*o), by_load_site);
+	for (size_t i = 0; i < writers; i++) {
 		if (!i || by_load_site(&o[i - 1], &o[i]))
 			b->writer[b->count++] = (struct burst_writer){ .site = o[i].site, .func = o[i].by };
 		b->pair[b->pair_at[o[i].pair]].writer = (uint32_t)b->count - 1;
 	}
 }
 
+/* By load: what this recording and earlier ones saw of each writer's part. part: writers, then one more by site. */
+static size_t compare_loads(const struct bursts *b, const struct flow_input *in, struct earlier_compared *load,
+			    struct earlier_part_of *part)
+{
+	struct earlier_part_of *sum = calloc(b->sites + (size_t)1, sizeof(*sum));
+	size_t n = 0, at = 0;
+
+	for (uint32_t i = 0; sum && i < b->sites; i++)
+		load[i] = (struct earlier_compared){ .func = in->sites[i].func };
+	for (size_t i = 0; sum && i < in->burst_site_count; i++)
+		load[in->burst_site[i].site].now += in->burst_site[i].bursts;
+	for (size_t i = 0; sum && i < in->earlier_site_count; i++)
+		load[in->earlier_site[i].site].then += in->earlier_site[i].bursts;
+	for (uint32_t i = 0; sum && i < b->sites; i++) {
+		load[i].first = n;
+		for (; at < b->count && b->writer[at].site == i; at++)
+			load[i].writers++;
+		n += ++load[i].writers;
+	}
+	/* the writers' parts lie as they do, each load's with one more: nobody */
+	for (size_t i = 0; sum && i < in->burst_pair_count + in->earlier_pair_count; i++) {
+		const struct burst_pair *p = &b->pair[b->pair_at[i]];
+		struct burst_pair of = nth_pair(in, i);
+		struct earlier_part_of *to =
+			&part[p->writer == FLOW_NONE ? load[p->site].first + load[p->site].writers - 1
+						     : p->writer + p->site];
+
+		to->now += of.bytes;
+		to->then += of.then;
+		sum[p->site].now += of.bytes;
+		sum[p->site].then += of.then;
+	}
+	for (uint32_t i = 0; sum && i < b->sites; i++)
+		for (size_t k = load[i].first; k < load[i].first + load[i].writers; k++) {
+			part[k].now /= sum[i].now > 0 ? sum[i].now : 1;
+			part[k].then /= sum[i].then > 0 ? sum[i].then : 1;
+		}
+	for (uint32_t i = 0; sum && i < b->sites; i++) {
+		load[i].now = sum[i].now > 0 ? load[i].now : 0;
+		load[i].then = sum[i].then > 0 ? load[i].then : 0;
+	}
+	free(sum);
+	return sum ? n : 0;
+}
+
+static void count_dropped(struct bursts *b, const struct flow_input *in, const struct earlier_compared *load)
+{
+	bool *met = calloc(in->func_count + (size_t)1, sizeof(*met));
+
+	for (uint32_t i = 0; met && i < b->sites; i++) {
+		if (!(load[i].now > 0) || !(load[i].then > 0) || met[load[i].func])
+			continue;
+		met[load[i].func] = true;
+		b->compared++;
+		b->dropped += b->worth[load[i].func] < EARLIER_DROPPED;
+	}
+	free(met);
+}
+
+static int weigh_earlier(struct bursts *b, const struct flow_input *in)
+{
+	struct earlier_compared *load = calloc(b->sites + (size_t)1, sizeof(*load));
+	struct earlier_part_of *part = calloc(b->count + b->sites + 1, sizeof(*part));
+	int err = -ENOMEM;
+
+	b->worth = calloc(in->func_count + (size_t)1, sizeof(*b->worth));
+	b->drawn = malloc((in->earlier_pair_count + 1) * sizeof(*b->drawn));
+	if (load && part && b->worth && b->drawn && compare_loads(b, in, load, part))
+		err = earlier_worth(load, b->sites, part, b->worth, in->func_count);
+	for (size_t i = 0; i < in->earlier_pair_count && !err; i++)
+		b->drawn[i] = 1;
+	if (!err)
+		count_dropped(b, in, load);
+	free(load);
+	free(part);
+	return err;
+}
+
+/* A pair that so many bursts saw, of those that met its load, is off by the root of that: with a mean of 1, and never
+ * below 0. */
+void bursts_draw_earlier(struct bursts *b, const struct flow_input *in, uint64_t *state)
+{
+	double *bytes = calloc(2 * ((size_t)b->sites + 1), sizeof(*bytes)), *met = bytes + b->sites + 1;
+
+	for (size_t i = 0; bytes && b->worth && i < in->earlier_pair_count; i++)
+		bytes[in->earlier_pair[i].reader] += in->earlier_pair[i].bytes;
+	for (size_t i = 0; bytes && b->worth && i < in->earlier_site_count; i++)
+		met[in->earlier_site[i].site] +=
+			in->earlier_site[i].bursts * b->worth[in->sites[in->earlier_site[i].site].func];
+	for (size_t i = 0; bytes && b->worth && i < in->earlier_pair_count; i++) {
+		uint32_t site = in->earlier_pair[i].reader;
+		double n = met[site] * in->earlier_pair[i].bytes / (bytes[site] > 0 ? bytes[site] : 1),
+		       var = n > 0 ? log1p(1 / n) : 0;
+
+		b->drawn[i] = exp(sqrt(var) * resample_normal(state) - var / 2);
+	}
+	free(bytes);
+}
+
 int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers)
 {
-	struct bursts_order *o = malloc((in->burst_pair_count + 1) * sizeof(*o));
+	size_t pairs = in->burst_pair_count + in->earlier_pair_count + 1;
+	struct bursts_order *o = malloc(pairs * sizeof(*o));
+	int err = 0;
 
 	*b = (struct bursts){ .sites = in->site_count };
 	b->older = malloc((in->site_count + 1) * sizeof(*b->older));
 	b->met = malloc((in->site_count + 1) * sizeof(*b->met));
 	b->volume = malloc((in->site_count + 1) * sizeof(*b->volume));
-	b->writer = malloc((in->burst_pair_count + 1) * sizeof(*b->writer));
-	b->pair = malloc((in->burst_pair_count + 1) * sizeof(*b->pair));
-	b->pair_at = malloc((in->burst_pair_count + 1) * sizeof(*b->pair_at));
+	b->writer = malloc(pairs * sizeof(*b->writer));
+	b->pair = malloc(pairs * sizeof(*b->pair));
+	b->pair_at = malloc(pairs * sizeof(*b->pair_at));
 	b->runs = malloc((in->parts.blocks + 1) * sizeof(*b->runs));
 	b->work = malloc((2 * in->parts.blocks + 1) * sizeof(*b->work));
 	if (!o || !b->older || !b->met || !b->volume || !b->writer || !b->pair || !b->pair_at || !b->runs || !b->work) {
@@ -156,9 +292,12 @@ int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers)
 	}
 	if (producers)
 		put_in_order(b, in, o);
-	bursts_again(b, in, NULL);
+	if (producers && in->earlier_site_count)
+		err = weigh_earlier(b, in);
+	if (!err)
+		bursts_again(b, in, NULL);
 	free(o);
-	return 0;
+	return err;
 }
 
 void bursts_release(struct bursts *b)
@@ -171,5 +310,7 @@ void bursts_release(struct bursts *b)
 	free(b->volume);
 	free(b->runs);
 	free(b->work);
+	free(b->worth);
+	free(b->drawn);
 	memset(b, 0, sizeof(*b));
 }

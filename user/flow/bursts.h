@@ -15,11 +15,12 @@ struct burst_writer {
 	uint32_t func; /* that wrote */
 	double part;   /* of the load's bytes */
 	double far;    /* of that, written nearly as long ago as bursts see */
+	double then;   /* of `part`, what earlier recordings saw */
 };
 
 struct burst_pair {
 	uint32_t site, bin, writer; /* writer: index into bursts.writer; FLOW_NONE */
-	double bytes;
+	double bytes, then;         /* then: of that, of earlier recordings */
 };
 
 struct bursts {
@@ -30,7 +31,11 @@ struct bursts {
 	/* what it is made of */
 	struct burst_pair *pair; /* by reader and bin */
 	size_t pairs;
-	uint32_t *pair_at;    /* by in->burst_pair: index into pair */
+	uint32_t *pair_at; /* by in->burst_pair, then in->earlier_pair: index into pair */
+	double *worth;     /* by function: of earlier recordings (earlier_worth.h) */
+	double *drawn;     /* by in->earlier_pair: how often it counts */
+	uint32_t compared,
+		dropped;      /* functions that they and this one met, and those of them that they are nothing for */
 	double *met, *volume; /* by site: bursts that met it; see bursts_again() */
 	double *runs, *work;  /* by in->parts.block: executions; by function: instructions */
 };
@@ -42,6 +47,8 @@ int bursts_learn(struct bursts *b, const struct flow_input *in, bool producers);
  * NULL: as bursts_learn(). Then volume[site] says how many times as much a site reads, as far as bursts tell.
  */
 void bursts_again(struct bursts *b, const struct flow_input *in, const uint8_t *times);
+/* From now on bursts_again() takes earlier recordings as others of as many bursts could have been. */
+void bursts_draw_earlier(struct bursts *b, const struct flow_input *in, uint64_t *state);
 void bursts_release(struct bursts *b);
 
 #endif

@@ -37,6 +37,9 @@ void flow_init(struct flow *f)
 			    .part = 1,
 			    .guessed = NAN,
 			    .unseen = NAN,
+			    .earlier = NAN,
+			    .earlier_compared = NAN,
+			    .earlier_dropped = NAN,
 			    .cut_stacks = NAN };
 }
 
@@ -480,6 +483,7 @@ int flow_add(struct flow *a, const struct flow *b, double weight)
 	}
 	a->guessed = isnan(a->guessed) ? b->guessed * weight : a->guessed + b->guessed * weight;
 	a->unseen = isnan(a->unseen) ? b->unseen * weight : a->unseen + b->unseen * weight;
+	a->earlier = isnan(a->earlier) ? b->earlier * weight : a->earlier + b->earlier * weight;
 	flow_finish(a);
 	return a->failed ? -ENOMEM : 0;
 }

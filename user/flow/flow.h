@@ -108,6 +108,9 @@ struct flow {
 	/* bytes whose writer was guessed among several, times the chance that it was another; and those read where no
 	 * store was seen, near or far: NaN unknown */
 	double guessed, unseen;
+	/* bytes whose writers earlier recordings told, of the functions that they and this one met, and of these those
+	 * in which this one contradicts them: NaN unknown */
+	double earlier, earlier_compared, earlier_dropped;
 	double cut_stacks; /* share of the bytes read on stacks that do not reach the thread's start; NaN unknown */
 	struct flow_func *funcs;
 	uint32_t func_count, func_cap;

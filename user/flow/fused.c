@@ -278,6 +278,8 @@ static int use_window(struct fused_fit *f, uint32_t index)
 /* What bursts tell is drawn by their parts, and what a burst read, with it. */
 static void draw_all(struct fused_fit *f, struct fused_drawn *d, uint64_t *state)
 {
+	uint64_t own; /* so that without earlier recordings all is drawn as ever */
+
 	resample_draw(d->read, f->c.read_count, state);
 	resample_draw(d->window, f->in->window_count, state);
 	resample_draw(d->part, f->in->parts.count, state);
@@ -285,9 +287,11 @@ static void draw_all(struct fused_fit *f, struct fused_drawn *d, uint64_t *state
 	call_draw(&f->in->calls, d->call, d->call_factor);
 	if (!f->in->parts.count || !f->bursts.sites)
 		return;
+	own = *state ^ 0x9e3779b97f4a7c15ull;
 	for (size_t i = 0; i < f->c.read_count; i++)
 		if (f->c.reads[i].burst)
 			d->read[i] = d->part[f->in->burst[f->c.reads[i].burst - 1].part];
+	bursts_draw_earlier(&f->bursts, f->in, &own);
 	bursts_again(&f->bursts, f->in, d->part);
 }
 
@@ -367,6 +371,7 @@ static int solve(struct fused_fit *f, enum fused_use use, struct flow *out)
 	}
 	fused_refit(f, USE_BOTH, NULL, &s);
 	memcpy(p.fused, s.edge, m * sizeof(double));
+	fused_earlier(f, &s, out);
 	if (f->read_first && fused_guesses(f, &s, out))
 		goto out;
 	fused_refit(f, USE_CASCADE, NULL, &s);

@@ -118,6 +118,8 @@ bool fused_scratch(struct fused_scratch *s, const struct fused_fit *f);
 /* fused_result.c */
 void fused_support(const struct fused_fit *f, double *n, double *near);
 int fused_writer_errors(const struct fused_fit *f, const double *edge, struct writer_error *we);
+/* What earlier recordings told, from the same refit. */
+void fused_earlier(const struct fused_fit *f, const struct fused_scratch *s, struct flow *out);
 /* `guessed` and `unseen` of a flow whose stores were drawn by time, from a refit of everything once. 0 or -ENOMEM. */
 int fused_guesses(const struct fused_fit *f, const struct fused_scratch *s, struct flow *out);
 int fused_result(const struct fused_fit *f, enum fused_use use, const struct parts *p, const struct resample_spread *sp,

@@ -80,6 +80,17 @@ int fused_guesses(const struct fused_fit *f, const struct fused_scratch *s, stru
 	return 0;
 }
 
+void fused_earlier(const struct fused_fit *f, const struct fused_scratch *s, struct flow *out)
+{
+	const struct bursts *b = &f->bursts;
+
+	out->earlier = 0;
+	for (size_t i = 0; i < b->count; i++)
+		out->earlier += b->writer[i].then * s->volume[b->writer[i].site];
+	out->earlier_compared = b->compared;
+	out->earlier_dropped = b->dropped;
+}
+
 int fused_result(const struct fused_fit *f, enum fused_use use, const struct parts *p, const struct resample_spread *sp,
 		 struct edge_sums *t, struct flow *out)
 {

@@ -322,6 +322,7 @@ static void raw_release(struct raw *r)
 	free(r->cell);
 	counts_record_release(&r->counts);
 	input_burst_release(r);
+	input_earlier_release(r);
 	free(r->local);
 	input_locals_release(r);
 	free(r->calls);
@@ -557,6 +558,8 @@ void flow_input_release(struct flow_input *in)
 	call_stretches_release(&in->calls);
 	free(in->burst_site);
 	free(in->burst_pair);
+	free(in->earlier_site);
+	free(in->earlier_pair);
 	free(in->burst);
 	free(in->burst_item);
 	free(in->revisit);

@@ -107,6 +107,18 @@ struct in_burst_pair {
 	double bytes;
 };
 
+/* The same of earlier recordings of these files. A load that this recording did not meet is not among them. */
+struct in_earlier_site {
+	uint32_t site;
+	double bursts;
+};
+
+struct in_earlier_pair {
+	uint32_t reader, writer; /* site; function, FLOW_NONE: written before the burst */
+	uint32_t bin;
+	double bytes;
+};
+
 /*
  * Bursts in parts, each with sums of its own: a part counts as a whole when bursts are resampled.
  * Blocks: pieces of functions whose loads are weighed by how often they ran in bursts.
@@ -259,6 +271,10 @@ struct flow_input {
 	size_t burst_site_count;
 	struct in_burst_pair *burst_pair;
 	size_t burst_pair_count;
+	struct in_earlier_site *earlier_site;
+	size_t earlier_site_count, earlier_site_cap;
+	struct in_earlier_pair *earlier_pair; /* their readers are among these sites */
+	size_t earlier_pair_count, earlier_pair_cap;
 	struct in_parts parts;
 	struct in_burst *burst; /* by time */
 	size_t burst_count, burst_cap;
@@ -324,6 +340,7 @@ struct flow_input {
 };
 
 struct flow_input_opts {
+	bool no_earlier; /* what earlier recordings saw is left aside */
 	bool bytes;      /* asked for bytes alone: samples of nothing but time are not told apart by function */
 	bool main_image; /* library functions stand as their nearest caller in the main image */
 	const struct filter *filter; /* what its processes read; NULL: all */

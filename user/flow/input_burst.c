@@ -164,6 +164,8 @@ static const struct section_row rows[] = {
 	{ FMT_BURST_DATA, 0, take_data, NULL },
 	{ FMT_BURST_PART, 0, take_part, NULL },
 	{ FMT_BURST_REVISIT, sizeof(struct fmt_burst_revisit), take_revisit, NULL },
+	{ FMT_EARLIER_SITE, sizeof(struct fmt_earlier_site), input_earlier_site, NULL },
+	{ FMT_EARLIER_PAIR, sizeof(struct fmt_earlier_pair), input_earlier_pair, NULL },
 };
 
 struct section_reader input_burst_reader(struct raw *r)

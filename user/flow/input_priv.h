@@ -37,6 +37,15 @@ struct raw_bursts {
 	struct map block_at; /* module << 44 ^ address of any access -> the block around it */
 };
 
+/* As read: by the file's ids, of which the last record of a site counts. */
+struct raw_earlier {
+	struct map site_at; /* fmt_earlier_site.id -> index */
+	struct fmt_earlier_site *site;
+	size_t sites, site_cap;
+	struct fmt_earlier_pair *pair;
+	size_t pairs, pair_cap;
+};
+
 struct site_key {
 	uint64_t ip;
 	uint32_t module, function; /* function: fmt_function.id where the engine knew it */
@@ -88,6 +97,7 @@ struct raw {
 	bool counts_asked;           /* for their solution: input_counts_solved() */
 	int counts_err;
 	struct raw_bursts bursts;
+	struct raw_earlier earlier;
 	struct raw_local *local;
 	size_t local_count, local_cap;
 	struct input_locals_places *places; /* of these, with their frames' variables */
@@ -164,6 +174,11 @@ struct section_reader input_burst_reader(struct raw *r);
 int input_burst_resolve(struct raw *r);
 void input_burst_release(struct raw *r);
 void input_parts_release(struct in_parts *p);
+/* What bursts of earlier recordings saw: as read; once all sites of this one are known; the end. */
+int input_earlier_site(void *ctx, const void *rec, size_t size);
+int input_earlier_pair(void *ctx, const void *rec, size_t size);
+int input_earlier_resolve(struct raw *r);
+void input_earlier_release(struct raw *r);
 /* Sites are renumbered by (address, module, resulting function). */
 int resolve_code(struct raw *r, uint32_t *site, uint32_t *func, uint32_t stack);
 /* Functions of all stacks; accesses then refer to them by index. */

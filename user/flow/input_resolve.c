@@ -200,6 +200,8 @@ int input_resolve(struct raw *r)
 		err = resolve_accesses(r);
 	if (!err)
 		err = input_burst_resolve(r);
+	if (!err)
+		err = input_earlier_resolve(r);
 	if (err)
 		return err;
 	name_cells(r);

@@ -280,7 +280,7 @@ static int read_input(struct merge *m, const char *path, struct profile **p, str
 	m->function_base = m->next_function;
 	readers[0] = SECTION_READER(rows, &c);
 	for (unsigned i = 0; !err && i < 2; i++) {
-		struct flow_input_opts io = { .main_image = i };
+		struct flow_input_opts io = { .main_image = i, .no_earlier = true };
 
 		raw[i] = flow_input_begin(&in[i], *p, &io, &readers[1 + i * FLOW_INPUT_READERS], m->e);
 		err = raw[i] ? 0 : -ENOMEM;

@@ -54,3 +54,8 @@ double farther_of(double a, double w, double fused)
 
 	return x > y ? x : y;
 }
+
+double resample_normal(uint64_t *state)
+{
+	return sqrt(-2 * log(random_unit(state))) * cos(2 * M_PI * random_unit(state));
+}

@@ -27,5 +27,7 @@ void spread_range(double value, double half, double *low, double *high);
 
 /* How far the farther one of two other estimates is; w may be NAN: unknown. */
 double farther_of(double a, double w, double fused);
+/* Of the normal distribution, with a mean of 0 and a deviation of 1. */
+double resample_normal(uint64_t *state);
 
 #endif

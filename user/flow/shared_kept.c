@@ -30,7 +30,7 @@ static bool same_but_inclusive(const struct est_opts *a, const struct est_opts *
 
 static bool asks_for_all(const struct flow_input_opts *o)
 {
-	return !o->main_image && !flow_input_in_part(o);
+	return !o->main_image && !o->no_earlier && !flow_input_in_part(o);
 }
 
 bool flow_take_shared(const struct profile *p, const struct flow_input_opts *o, struct flow_input *out)

@@ -110,6 +110,7 @@ static int rename_all(struct renaming *r)
 		return err;
 	/* who wrote in bursts was not added up by thread */
 	in->burst_count = in->burst_pair_count = in->burst_site_count = in->parts.pairs = in->parts.sites = 0;
+	in->earlier_site_count = in->earlier_pair_count = 0;
 	free(in->sites);
 	in->sites = r->site;
 	in->site_count = r->site_count;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/resample.h"
 #include "util/map.h"
-#include "util/random.h"
 
 #define UNCOUNTED_SD 0.7 /* of a function's log instructions per time, where nothing was counted: SPREAD_PRIOR */
 #define SD_MOST 2.0      /* a factor of 50: nothing is known, and refits shall be of use for the rest */
@@ -16,11 +16,6 @@
 #define PIECE_SD 0.4
 #define PIECE_TOLD_SD 0.1 /* where bursts part a function's time, which are resampled besides; by hand */
 #define PIECE_BYTES 6     /* 64 bytes of code are about a block */
-
-static double normal_draw(uint64_t *state)
-{
-	return sqrt(-2 * log(random_unit(state))) * cos(2 * M_PI * random_unit(state));
-}
 
 int volume_error_new(struct volume_error *v, const struct flow_input *in)
 {
@@ -67,10 +62,10 @@ void volume_error_draw(struct volume_error *v, const struct flow_input *in, uint
 	for (uint32_t f = 0; f < in->func_count; f++) {
 		double sd = in->funcs[f].executed_sd;
 
-		v->of_function[f] = normal_draw(state) * (sd > 0 ? fmin(sd, SD_MOST) : UNCOUNTED_SD);
+		v->of_function[f] = resample_normal(state) * (sd > 0 ? fmin(sd, SD_MOST) : UNCOUNTED_SD);
 	}
 	for (uint32_t p = 0; p < v->pieces; p++)
-		v->of_piece[p] = normal_draw(state);
+		v->of_piece[p] = resample_normal(state);
 	for (uint32_t i = 0; i < v->sites; i++) {
 		const struct in_site *s = &in->sites[i];
 
