@@ -30,7 +30,7 @@ struct flow_cmd {
 	struct filter_opts filter;
 	struct opt_list producer, consumer;
 	uint64_t top, rows, tid;
-	bool json, dot, svg, xml, no_census, no_windows, inclusive, threads, stdio, fresh;
+	bool json, dot, svg, xml, no_census, no_windows, no_earlier, inclusive, threads, stdio, fresh;
 };
 
 static const struct flow_cmd defaults = {
@@ -88,6 +88,7 @@ static const struct opt options[] = {
 	{ OPT_DOUBLE, 0, "level", AT(level), .arg = "PERCENT", .help = "of the intervals (95)" },
 	{ OPT_BOOL, 0, "no-census", AT(no_census), .help = "leave the store census aside" },
 	{ OPT_BOOL, 0, "no-windows", AT(no_windows), .help = "leave the watch windows aside" },
+	{ OPT_BOOL, 0, "no-earlier", AT(no_earlier), .help = "leave aside what earlier recordings of these files saw" },
 	STDIO_OPT(struct flow_cmd, stdio),
 	FRESH_OPT(struct flow_cmd, fresh),
 	OPT_END
@@ -309,6 +310,7 @@ static int cmd_flow(void *opts, int argc, char **argv)
 		return cli_fail(&e, e.code == -ENOENT || e.code == -EACCES ? EXIT_FAILED : EXIT_USAGE);
 	}
 	in_opts.main_image = !strcmp(o->attribute, "main");
+	in_opts.no_earlier = o->no_earlier;
 	in_opts.stacks = o->inclusive || tree;
 	in_opts.filter = &filter;
 	part = flow_input_in_part(&in_opts);

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "flow/earlier_kept.h"
 #include "util/cachedir.h"
 #include "util/log.h"
 
@@ -28,7 +30,7 @@ int counts_cache_folder(const char *option, struct err *e)
 	return dir;
 }
 
-void counts_cache_keep(const char *option, const char *profile)
+void counts_cache_keep(const char *option, const char *profile, bool counts)
 {
 	struct counts_record rec;
 	struct err e = { 0 };
@@ -36,12 +38,13 @@ void counts_cache_keep(const char *option, const char *profile)
 
 	if (dir < 0) {
 		if (e.code)
-			log_warn("counts are not kept for other recordings: %s", e.text);
+			log_warn("nothing is kept for other recordings: %s", e.text);
 		return;
 	}
-	if (!counts_record_load(&rec, profile, &e)) {
+	if (counts && !counts_record_load(&rec, profile, &e)) {
 		counts_cache_add(dir, &rec);
 		counts_record_release(&rec);
 	}
+	earlier_keep(dir, profile, (uint64_t)time(NULL), &e);
 	close(dir);
 }

@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "foreground/counts_keep.h"
 #include "record/breakpoint_gate.h"
 #include "record/effort.h"
 #include "record/ledger.h"
 #include "record/part_access.h"
 #include "record/part_counts.h"
+#include "record/part_earlier.h"
 #include "record/part_segments.h"
 #include "record/part_waits.h"
 #include "record/sources.h"
@@ -89,6 +91,15 @@ int asked_add_accesses(const struct record_opts *o, struct session *s, const str
 	if (o->windows_set || o->syscalls_set)
 		*status = EXIT_DEGRADED;
 	return 0;
+}
+
+/* A folder that cannot be used is told of when the recording is to be kept there. */
+int asked_add_earlier(const struct record_opts *o, struct session *s, struct err *e)
+{
+	struct err why = { 0 };
+	int dir = o->accesses ? counts_cache_folder(o->counts_cache, &why) : -1;
+
+	return dir < 0 ? 0 : earlier_part_add(s, dir, e);
 }
 
 /* A rate that was asked for is kept, whatever it costs; the others then have what it leaves. */

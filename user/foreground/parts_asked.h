@@ -20,6 +20,8 @@ bool asked_counts(const struct record_opts *o, const struct source *hw);
 int asked_add_accesses(const struct record_opts *o, struct session *s, const struct source *hw, int *status,
 		       struct err *e);
 int asked_add_counts(const struct record_opts *o, const struct session_opts *so, struct session *s, int *status);
+/* What earlier recordings of the same files saw, into the profile. */
+int asked_add_earlier(const struct record_opts *o, struct session *s, struct err *e);
 int asked_add_waits(const struct record_opts *o, struct session *s, int *status);
 /* Probes for offload calls; NULL without an error: none were asked for. */
 struct offload_part *asked_offload(const struct record_opts *o, int argc, char **argv, struct err *e);

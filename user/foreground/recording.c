@@ -333,7 +333,7 @@ int recording_once(const struct record_opts *asked, int argc, char **argv)
 		degraded = EXIT_DEGRADED;
 	if (!(s = begin_session(o, &so, argc, argv, &t, &e)) || asked_add_accesses(o, s, hw, &degraded, &e) ||
 	    (asked_counts(o, hw) && asked_add_counts(o, &so, s, &degraded)) || asked_add_waits(o, s, &degraded) ||
-	    record_heap_add(&o->heap, s, &degraded) ||
+	    record_heap_add(&o->heap, s, &degraded) || asked_add_earlier(o, s, &e) ||
 	    asked_add_offload(o, &t, argc > 0 ? argv[0] : NULL, &offload, &e))
 		status = cli_fail(&e, EXIT_FAILED);
 	else
@@ -347,8 +347,8 @@ int recording_once(const struct record_opts *asked, int argc, char **argv)
 	record_heap_tell(&o->heap, &status);
 	session_free(s);
 	breakpoint_gate_free(so.breakpoints);
-	if (status != EXIT_FAILED && asked_counts(o, hw))
-		counts_cache_keep(o->counts_cache, so.output);
+	if (status != EXIT_FAILED && (o->accesses || asked_counts(o, hw)))
+		counts_cache_keep(o->counts_cache, so.output, asked_counts(o, hw));
 	rotation_release(&rotation);
 	offload_part_free(offload);
 	targets_release(&t);

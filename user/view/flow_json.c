@@ -136,6 +136,11 @@ void flow_json(const struct flow_view *v, struct buf *out)
 	json_end(&j);
 	json_f64(&j, "cut_stacks", f->cut_stacks);
 	json_f64(&j, "cut_ranges", f->cut_ranges);
+	json_obj(&j, "from_earlier_recordings");
+	json_f64(&j, "share", flow_total(f) > 0 ? f->earlier / flow_total(f) : NAN);
+	text_json_whole(&j, "functions", f->earlier_compared);
+	text_json_whole(&j, "contradicted", f->earlier_dropped);
+	json_end(&j);
 	json_bool(&j, "amounts_known", flow_has_amounts(f));
 	json_str(&j, "amounts_note", flow_has_amounts(f) ? NULL : counts_speed_note(&note, f->speed_seconds));
 	trust_json(v->trust, &j);
@@ -181,7 +186,11 @@ const char flow_schema[] =
 	"\"attribute\":{\"enum\":[\"self\",\"main\"]},\"bias\":{\"enum\":[\"time\",null]},\"level\":{\"type\":[\"number\",\"null\"]},"
 	"\"began_ns\":" COUNT ",\"duration_ns\":" COUNT
 	",\"samples\":{\"type\":\"object\",\"properties\":{\"loads\":" COUNT ",\"stores\":" COUNT ",\"windows\":" COUNT
-	",\"lost\":" COUNT "}},\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
+	",\"lost\":" COUNT
+	"}},\"from_earlier_recordings\":{\"type\":\"object\",\"description\":\"bytes whose writers they told; functions of which both tell, and where this one contradicts them\","
+	"\"required\":[\"share\",\"functions\",\"contradicted\"],\"properties\":{\"share\":" SHARE
+	",\"functions\":" COUNT ",\"contradicted\":" COUNT "}},"
+	"\"cut_stacks\":{\"type\":[\"number\",\"null\"]},\"cut_ranges\":{\"type\":\"number\"},"
 	"\"amounts_known\":{\"type\":\"boolean\"},\"amounts_note\":{\"type\":[\"string\",\"null\"]}," TRUST_SCHEMA
 	"," FILTERED_SCHEMA ","
 	"\"per\":{\"type\":\"object\",\"description\":\"with --per: what edges' per_call is of\","

@@ -408,6 +408,19 @@ static void show_words(const struct flow *f, struct buf *out)
 		}
 }
 
+/* What this recording did not see itself. */
+static void show_earlier(const struct flow *f, double total, struct buf *out)
+{
+	if (f->earlier > 0)
+		buf_addf(out,
+			 "%.3g%% of the bytes: who wrote them is from earlier recordings (--no-earlier: without)\n",
+			 100 * f->earlier / total);
+	if (f->earlier_dropped > 0)
+		buf_addf(out,
+			 "earlier recordings are left aside for %.0f of %.0f functions, which this one contradicts\n",
+			 f->earlier_dropped, f->earlier_compared);
+}
+
 void flow_text(const struct flow_view *v, const struct text_style *s, struct buf *out)
 {
 	const struct flow *f = v->flow;
@@ -437,6 +450,7 @@ void flow_text(const struct flow_view *v, const struct text_style *s, struct buf
 	if (v->threads)
 		show_threads(v, s, out);
 	show_words(f, out);
+	show_earlier(f, total, out);
 	buf_addf(out, "%s engine, %s (--semantics %s), stack %sd", flow_engine_str(f->engine),
 		 f->semantics == FLOW_KE ? "each byte once for each call of its reader" : "every byte read counts",
 		 flow_semantics_str(f->semantics), flow_stack_str(f->stack));
