@@ -122,8 +122,8 @@ enum fmt_section {
 	FMT_HEAP_FREED = 74,
 	FMT_BURST_REVISIT = 76, /* struct fmt_burst_revisit: whether a word that was read changed later */
 	FMT_BURST_BRANCH = 75,  /* struct fmt_burst_branch: those of one place add up */
-	FMT_EARLIER_SITE = 77,  /* struct fmt_earlier_site: as the recorder's cache had it when this one began */
-	FMT_EARLIER_PAIR = 78,  /* struct fmt_earlier_pair */
+	FMT_EARLIER_SITE = 77,  /* user/store/earlier.h has the structs of these two */
+	FMT_EARLIER_PAIR = 78,
 	/* execution counts, 80..95 */
 	FMT_COUNTS_FUNC = 80,     /* struct fmt_counts_func: the last of an id wins */
 	FMT_COUNTS_NODE = 81,     /* struct fmt_counts_node: code that runs equally often; the last of an id wins */
@@ -755,22 +755,6 @@ struct fmt_burst_part_pair {
 	float bytes;
 };
 _Static_assert(sizeof(struct fmt_burst_part_pair) == 16, "fmt_burst_part_pair");
-
-/* What bursts of earlier recordings of the same files saw: sums, each recording's the less the longer it is ago. */
-struct fmt_earlier_site {
-	uint64_t ip;         /* as fmt_frame.addr */
-	uint32_t module, id; /* id: from 1 */
-	float bursts;        /* that met it; 0: it is a writer alone */
-	uint32_t pad;
-};
-_Static_assert(sizeof(struct fmt_earlier_site) == 24, "fmt_earlier_site");
-
-struct fmt_earlier_pair {
-	uint32_t reader, writer; /* fmt_earlier_site.id; writer 0, and bin: as fmt_burst_pair */
-	uint32_t bin;
-	float bytes;
-};
-_Static_assert(sizeof(struct fmt_earlier_pair) == 16, "fmt_earlier_pair");
 
 enum fmt_branch_kind {
 	FMT_BRANCH_TAKEN = 1,    /* the instruction at `from` led to `to` */

@@ -17,6 +17,7 @@
 #include "flow/objects.h"
 #include "flow/threads.h"
 #include "flow/timeline.h"
+#include "store/earlier.h"
 #include "store/write.h"
 #include "view/flow.h"
 #include "view/flow_diff.h"

@@ -10,6 +10,7 @@
 #include "flow/bursts.h"
 #include "flow/earlier_kept.h"
 #include "flow/earlier_worth.h"
+#include "store/earlier.h"
 #include "store/write.h"
 #include "unit/unit.h"
 #include "util/cachedir.h"

@@ -7,6 +7,7 @@
 #include "counts/counts_windows.h"
 #include "flow/input.h"
 #include "profile/profile.h"
+#include "store/earlier.h"
 #include "util/grow.h"
 
 struct raw_part_site {

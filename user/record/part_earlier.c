@@ -8,6 +8,7 @@
 
 #include "flow/earlier_kept.h"
 #include "proc/module.h"
+#include "store/earlier.h"
 #include "util/grow.h"
 
 struct earlier_told {
