@@ -29,9 +29,10 @@ enum probe_op {
 	PX_DIM3 = 12,       /* of two structs of three ints passed by value from argument a on */
 	PX_FIELD_PAIR = 13, /* at entry: the field times the next one */
 	/* value of these two: where a job's bytes are told, see PX_JOB_VALUE */
-	PX_JOB = 14,    /* of the job at argument a + off + the 32-bit number just before a + off */
-	PX_JOBS = 15,   /* sum over the 64-bit array of pointers to jobs at argument a, of argument b items */
-	PX_OBJECT = 16, /* of `level` alone: what a PK_LEVEL last said of the object at argument a */
+	PX_JOB = 14,  /* of the job at argument a + off + the 32-bit number just before a + off */
+	PX_JOBS = 15, /* sum over the 64-bit array of pointers to jobs at argument a, of argument b items */
+	/* of `level` alone: what a PK_LEVEL said of the object at argument a; with off, what zlib's state there says */
+	PX_OBJECT = 16,
 };
 
 /* A job's bytes: its field at `first`, or, where the 32-bit field at `tells` is `is`, that at `other`. */

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 cat >levels.py <<'END'
-import ctypes, random, sys, zlib
+import ctypes, random, sys, time, zlib
 data = bytes(i * i % 251 for i in range(30000))
 if sys.argv[1] == 'zlib':
     for level, times in ((1, 40), (6, 20), (-1, 10), (9, 10)):
@@ -12,6 +12,10 @@ if sys.argv[1] == 'zlib':
             c = zlib.compressobj(level); c.compress(data); c.flush()
     for _ in range(20):  # its copy is at its level
         c = zlib.compressobj(1); d = c.copy(); d.compress(data); d.flush()
+elif sys.argv[1] == 'kept':
+    streams = [zlib.compressobj(3), zlib.compressobj(7)]; print('made', flush=True)
+    while True:
+        for s in streams: s.compress(data); s.flush(zlib.Z_SYNC_FLUSH); time.sleep(.002)
 elif sys.argv[1] == 'sizes':
     text = bytes(random.Random(1).choices(b'abcdefgh', k=2000 << 6)); packed = [zlib.compress(text[:2000 << i], 1) for i in range(7)]
     for n in range(7 * 12):
@@ -56,6 +60,12 @@ check "its calls are told level by level: counts, sizes and times of each" jq -e
 	'[.calls[] | select(.name == "deflate")] | sort_by(.level) | map([.level, .counted_calls, (.histogram | map(.calls) | add)]) == [[1, 120, 120], [6, 60, 60], [9, 20, 20]]' one.json
 check "in words" bash -c "accperf offload -i z.data -x deflate/card --catalogue cat.json | grep -q 'level 6: 30.0 % of its calls, compared; other levels 70.0 %, level not seen 0.0 %'"
 check "an old file, which has no levels: all are compared, and that is said" bash -c "accperf offload '$TOP/tests/golden/offload-deflate.prof' -x deflate/card --catalogue cat.json --json 2>/dev/null | jq -e '.what_if[0] | .same_level == null and .calls > 0 and (.note | test(\"theirs is not recorded\"))'"
+
+# streams that were made before anybody looked
+python3 levels.py kept >kept.pids & kept=$!; STARTED+=($kept); until grep -q . kept.pids; do sleep .1; done
+accperf record -q -p $kept --duration 2s --offload zlib -o kept.data 2>/dev/null
+check "zlib: of a process that is attached to, too: a stream says its level itself" bash -c 'accperf offload -i kept.data --json 2>/dev/null | jq -e "[.calls[] | select(.name == \"deflate\") | .level] | sort == [3, 7]"'
+kill $kept; wait $kept 2>/dev/null
 
 if python3 -c 'import ctypes; ctypes.CDLL("libzstd.so.1")' 2>/dev/null; then
 	accperf record -q -o zstd.data --offload zstd --offload-exact -- python3 levels.py zstd 2>err.txt

@@ -4,7 +4,7 @@
 
 static const struct offload_row zlib_rows[] = {
 	/* z_stream: avail_in at 8, avail_out at 32; zlib-ng's own names have the same layout. */
-	CALL("deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32), .level = OF_OBJECT(0)),
+	CALL("deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32), .level = OF_STREAM(0)),
 	CALL("inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
 	CALL("zng_deflate", ST, .in = USED32(0, 8), .out = USED32(0, 32), .level = OF_OBJECT(0)),
 	CALL("zng_inflate", ST, .in = USED32(0, 8), .out = USED32(0, 32)),
@@ -13,7 +13,7 @@ static const struct offload_row zlib_rows[] = {
 	LEVEL("zng_deflateInit2", QUEUE(0), .level = ARG32(1)),
 	LEVEL("deflateParams", QUEUE(0), .level = ARG32(1)),
 	LEVEL("zng_deflateParams", QUEUE(0), .level = ARG32(1)),
-	LEVEL("deflateCopy", QUEUE(0), .level = OF_OBJECT(1)),
+	LEVEL("deflateCopy", QUEUE(0), .level = OF_STREAM(1)),
 	LEVEL("zng_deflateCopy", QUEUE(0), .level = OF_OBJECT(1)),
 	CALL("compress", Z, .in = ARG(3), .out = AFTER64(1, 0), .level = ALWAYS(6)),
 	CALL("compress2", Z, .in = ARG(3), .out = AFTER64(1, 0), .level = ARG32(4)),

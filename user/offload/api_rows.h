@@ -34,6 +34,11 @@
 	{                                                                                                              \
 		.op = PX_OBJECT, .a = (n)                                                                              \
 	}
+/* A stream of zlib's, whose state it points to. */
+#define OF_STREAM(n)                                                                                                   \
+	{                                                                                                              \
+		.op = PX_OBJECT, .a = (n), .off = 56                                                                   \
+	}
 #define ALWAYS(v)                                                                                                      \
 	{                                                                                                              \
 		.op = PX_CONST, .value = (v)                                                                           \
