@@ -16,7 +16,7 @@ gcc -O2 -shared -fPIC -o library.so "$SRC/library.c" && strip library.so || exit
 record() { accperf record -q -F 499 -o p.data "$@" 2>record.err || { cat record.err; return 1; }; }
 folded() { accperf export --collapsed -i p.data -o - --inline 2>/dev/null; }
 # share PATTERN: whole percent of the time whose stack, outermost first, matches
-share() { folded | awk -v p="$1" '{ n = $NF; sum += n; if ($0 ~ p) hit += n } END { print sum ? int(100 * hit / sum) : -1 }'; }
+share() { folded | PATTERN=$1 awk '{ n = $NF; sum += n; if ($0 ~ ENVIRON["PATTERN"]) hit += n } END { print sum ? int(100 * hit / sum) : -1 }'; }
 at_least() { local got; got=$(share "$2"); [ "$got" -ge "$1" ] || { echo "$got % match $2"; folded | sort -t' ' -k2 -n | cut -c1-300 | tail -n 5; return 1; }; }
 complete() { # FILE: percent of samples with a complete stack, from the counters
 	accperf report -i p.data | grep -q 'incomplete stack: [0-5]\.[0-9]%' || { accperf report -i p.data | head -n 12; return 1; }

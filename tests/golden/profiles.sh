@@ -86,8 +86,10 @@ record_offload() {
 	live offload-probe --offload none --offload-exact --offload-probe "$FROM/off_own:encode(bytes=arg3)" -- "$FROM/off_own" plain 200
 	live offload-uring --offload auto --offload-exact -- "$FROM/off_uring" 300 4096
 	# libisal's assembler cuts most stacks short
-	! wanted offload-cut || { place offloadable; cp -L /usr/lib/x86_64-linux-gnu/libisal.so.2 "$FROM/"; }
+	! wanted offload-cut && ! wanted offload-level || { place offloadable; cp -L /usr/lib/x86_64-linux-gnu/libisal.so.2 "$FROM/"; }
 	LD_LIBRARY_PATH=$FROM live offload-cut -F 99 --effort high --no-accesses --offload none --counts off --offload-probe "$FROM/offloadable:job(bytes=arg2,host)" -- "$FROM/offloadable" deflate accelerated 300000 whole
+	# at the catalogue's level, which is seen
+	LD_LIBRARY_PATH=$FROM live offload-level -F 99 --effort high --offload zlib --no-accesses --counts off -- "$FROM/offloadable" deflate host 120000 whole
 	live offload-paced --offload zlib --counts off -- "$FROM/off_paced" 800 1.5
 }
 record_exact() {

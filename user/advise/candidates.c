@@ -24,7 +24,7 @@
 #define COUNT_WIDE 100.  /* highest over lowest, ten times each way: nothing of a call is known then; by hand */
 #define NARROWEST 1e-6   /* half an interval, in logarithms: of an exact rate */
 #define ENDS_AGREE .9    /* the lower over the upper: the value may be taken for known */
-#define NOTHING_COUNTED "nothing counted its calls; record with --counts auto for 60 s"
+#define NOTHING_COUNTED "nothing counted its calls; record for 60 s or longer"
 
 const char *candidate_kind_str(enum candidate_kind k)
 {

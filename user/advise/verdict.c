@@ -258,8 +258,8 @@ static const char *remedy(const char *lacks)
 		const char *word, *helps;
 	} all[] = {
 		{ "size", "record with --offload auto, or probe it with --offload-probe" },
-		{ "time of its calls", "record with --counts auto for 60 s" },
-		{ "rate", "record with --counts auto for 60 s" },
+		{ "time of its calls", "record for 60 s or longer, with --counts auto (the default)" },
+		{ "rate", "record for 60 s or longer, with --counts auto (the default)" },
 		{ "share", "record longer" },
 		{ "overhead o", "measure the device with `accperf calibrate`, or give o in the catalogue" },
 		{ "latency L", "measure the device with `accperf calibrate`, or give L in the catalogue" },

@@ -307,6 +307,8 @@ int recording_once(const struct record_opts *asked, int argc, char **argv)
 	struct err e = { 0 };
 	const struct source *hw = NULL;
 	int sigfd, status, degraded;
+	/* What the environment names is not for who was lent rights: nothing was read from there, either. */
+	bool keeps = !rights_lent();
 
 	so.breakpoints = breakpoints_of(o, &e);
 	if (e.code || session_opts_of(o, &so, &e) || rotation_of(o, &so, &rotation, &e)) {
@@ -347,7 +349,7 @@ int recording_once(const struct record_opts *asked, int argc, char **argv)
 	record_heap_tell(&o->heap, &status);
 	session_free(s);
 	breakpoint_gate_free(so.breakpoints);
-	if (status != EXIT_FAILED && (o->accesses || asked_counts(o, hw)))
+	if (keeps && status != EXIT_FAILED && (o->accesses || asked_counts(o, hw)))
 		counts_cache_keep(o->counts_cache, so.output, asked_counts(o, hw));
 	rotation_release(&rotation);
 	offload_part_free(offload);

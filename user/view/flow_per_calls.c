@@ -132,7 +132,7 @@ static void take_row(const struct counts_report *r, const struct counts_row *row
 			set_calls(out, "counts", row->calls, low, high);
 	} else if (!out->source) {
 		snprintf(out->reason, sizeof(out->reason),
-			 "execution counts do not say how often it was entered; record with --counts auto for 60 s");
+			 "execution counts do not say how often it was entered; record for 60 s or longer");
 	}
 }
 
