@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include "flow/earlier_kept.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -62,6 +65,32 @@ void earlier_release(struct earlier_kept *k)
 static void earlier_file_name(uint64_t key, char name[32])
 {
 	snprintf(name, 32, "w%016lx", (unsigned long)key);
+}
+
+int earlier_list(int dir, struct map *keys)
+{
+	int own = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+	DIR *list = own >= 0 ? fdopendir(own) : NULL;
+	const struct dirent *entry;
+
+	if (!list) {
+		err = -errno;
+		if (own >= 0)
+			close(own);
+		return err;
+	}
+	while (!err && (entry = readdir(list))) {
+		unsigned long key;
+		char name[32];
+
+		if (sscanf(entry->d_name, "w%16lx", &key) != 1)
+			continue;
+		earlier_file_name(key, name);
+		if (!strcmp(name, entry->d_name) && !map_put(keys, key, NULL))
+			err = -ENOMEM;
+	}
+	closedir(list);
+	return err;
 }
 
 /* Its index; UINT32_MAX: no room. */

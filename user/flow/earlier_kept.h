@@ -37,7 +37,7 @@ struct earlier_kept {
 	size_t loads, load_cap;
 	struct earlier_writer *writer;
 	size_t writers, writer_cap;
-	struct map load_at;      /* ip -> index + 1 */
+	struct map load_at;      /* ip -> index */
 	struct intern writer_at; /* what tells writers apart -> index + 1 */
 };
 
@@ -48,6 +48,8 @@ uint64_t earlier_key(const uint8_t *build_id, uint32_t len, uint64_t content);
 uint64_t earlier_key_in(uint64_t program, uint64_t module);
 /* Not a library. Libraries' loads are kept for the one program that bursts met most. */
 bool earlier_is_program(const char *path);
+/* Keys of all that is kept there: where programs and libraries are many, few of their pairs are. 0 or -errno. */
+int earlier_list(int dir, struct map *keys);
 /* Zero where nothing is kept, or what is there cannot be used. now: seconds since 1970; what is old counts less. */
 void earlier_load(int dir, uint64_t key, uint64_t now, struct earlier_kept *k);
 void earlier_release(struct earlier_kept *k);

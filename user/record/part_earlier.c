@@ -18,6 +18,7 @@ struct earlier_told {
 
 struct earlier_part {
 	int dir;
+	struct map kept;             /* keys of what is there */
 	struct earlier_told *module; /* by id */
 	uint32_t modules;
 	bool found;            /* the first program */
@@ -80,10 +81,14 @@ static int tell_of_first(struct earlier_part *p, struct store_writer *w, uint32_
 
 	for (uint32_t i = 1; i < p->modules && !m->told && !err; i++) {
 		struct earlier_kept k;
+		uint64_t key;
 
 		if (!p->module[i].program || (m->program && i != module))
 			continue;
-		earlier_load(p->dir, earlier_key_in(p->module[i].key, m->key), (uint64_t)time(NULL), &k);
+		key = earlier_key_in(p->module[i].key, m->key);
+		if (!map_get(&p->kept, key))
+			continue;
+		earlier_load(p->dir, key, (uint64_t)time(NULL), &k);
 		m->told = k.loads > 0;
 		err = tell_of_module(p, w, module, &k);
 		earlier_release(&k);
@@ -134,6 +139,7 @@ static void earlier_part_release(void *part)
 	struct earlier_part *p = part;
 
 	close(p->dir);
+	map_release(&p->kept);
 	free(p->module);
 	intern_release(&p->site_at);
 	free(p);
@@ -155,5 +161,9 @@ int earlier_part_add(struct session *s, int dir, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	p->dir = dir;
+	if (earlier_list(dir, &p->kept) == -ENOMEM) {
+		earlier_part_release(p);
+		return err_set(e, -ENOMEM, "out of memory");
+	}
 	return session_add(s, &earlier_source, p, e);
 }
