@@ -58,11 +58,11 @@ TEST(test_repeated)
 	assert_true(counts_pace_repeated(10, 0, 0.5, 0, 409.6) > 0);
 }
 
-static void load(struct counts_record *r, const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
-		 const struct fmt_counts_link *l, int links)
+/* A profile of two functions, to which more may be added. */
+static struct store_writer *begin_two(char *path, const struct fmt_counts_func *f, const struct fmt_counts_node *n,
+				      int nodes)
 {
 	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
-	char path[] = "/tmp/accperf-u-pace.XXXXXX";
 	struct store_writer *s;
 	struct err e = { 0 };
 
@@ -74,6 +74,17 @@ static void load(struct counts_record *r, const struct fmt_counts_func *f, const
 		store_put(s, FMT_COUNTS_FUNC, &f[i], sizeof(f[i]));
 	for (int i = 0; i < nodes; i++)
 		store_put(s, FMT_COUNTS_NODE, &n[i], sizeof(n[i]));
+	return s;
+}
+
+static void load(struct counts_record *r, const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
+		 const struct fmt_counts_link *l, int links)
+{
+	char path[] = "/tmp/accperf-u-pace.XXXXXX";
+	struct store_writer *s;
+	struct err e = { 0 };
+
+	s = begin_two(path, f, n, nodes);
 	for (int i = 0; i < links; i++)
 		store_put(s, FMT_COUNTS_LINK, &l[i], sizeof(l[i]));
 	assert_int_equal(store_close(s, &e), 0);
@@ -286,7 +297,6 @@ TEST(test_cycle)
 static void report_of(const struct fmt_counts_func *f, const struct fmt_counts_node *n, int nodes,
 		      const struct fmt_counts_repeats *rep, void (*look)(const struct counts_row *))
 {
-	const struct fmt_module m = { .id = 1, .kind = FMT_MOD_FILE };
 	char path[] = "/tmp/accperf-u-pace.XXXXXX";
 	struct counts_record r = { 0 };
 	struct counts_report told;
@@ -294,14 +304,7 @@ static void report_of(const struct fmt_counts_func *f, const struct fmt_counts_n
 	struct profile *p;
 	struct err e = { 0 };
 
-	close(mkstemp(path));
-	s = store_create(path, 0, &e);
-	assert_non_null(s);
-	store_put(s, FMT_MODULE, &m, sizeof(m));
-	for (int i = 0; i < 2; i++)
-		store_put(s, FMT_COUNTS_FUNC, &f[i], sizeof(f[i]));
-	for (int i = 0; i < nodes; i++)
-		store_put(s, FMT_COUNTS_NODE, &n[i], sizeof(n[i]));
+	s = begin_two(path, f, n, nodes);
 	if (rep)
 		store_put(s, FMT_COUNTS_REPEATS, rep, sizeof(*rep));
 	assert_int_equal(store_close(s, &e), 0);

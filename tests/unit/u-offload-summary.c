@@ -108,11 +108,14 @@ static struct offload_summary *end_at(struct store_writer *w, uint32_t library, 
 	return end(w);
 }
 
-/* Three stretches, a second of CPU time apart, that met calls unevenly: 5,789 were told, and at the least the 123 that
- * were seen. */
-TEST_WITH(test_uneven, new_path, remove_path)
+/* Of three stretches: each lasts `length` and takes `busy` besides its calls; the next begins `apart` later, when `used` of
+ * CPU time are gone. */
+struct three_stretches {
+	uint64_t length, busy, apart, used; /* ns */
+};
+
+static struct offload_summary *of_three(const uint64_t *calls, const struct three_stretches *t)
 {
-	static const uint64_t calls[] = { 60, 40, 23 };
 	uint32_t library;
 	struct store_writer *w = begin(&library);
 	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
@@ -121,7 +124,7 @@ TEST_WITH(test_uneven, new_path, remove_path)
 
 	for (unsigned i = 0; i < 3; i++) {
 		struct fmt_offload_window one = { .armed = clock,
-						  .disarmed = clock + 20 * MS,
+						  .disarmed = clock + t->length,
 						  .calls = calls[i],
 						  .hits = 2 * calls[i],
 						  .library = library,
@@ -129,18 +132,27 @@ TEST_WITH(test_uneven, new_path, remove_path)
 						  .hits_ns = (uint64_t)(CALL_NS * (double)calls[i]),
 						  .gap_mean = 10 * MS };
 
-		cpu += calls[i] * 10300 + 15 * MS;
+		cpu += calls[i] * 10300 + t->busy;
 		one.cpu_disarmed = cpu;
 		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
 		total.calls += calls[i];
-		clock += 1000 * MS;
-		cpu += 900 * MS;
+		clock += t->apart;
+		cpu += t->used;
 	}
 	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
 	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
 	s = end_at(w, library, clock, cpu);
 	assert_int_equal(s->items_cnt, 1);
 	print_message("calls %.0f [%.0f, %.0f]\n", s->items[0].estimate, s->items[0].low, s->items[0].high);
+	return s;
+}
+
+/* A second of CPU time apart, calls met unevenly: 5,789 were told, and at the least the 123 that were seen. */
+TEST_WITH(test_uneven, new_path, remove_path)
+{
+	static const uint64_t calls[] = { 60, 40, 23 };
+	struct offload_summary *s = of_three(calls, &(struct three_stretches){ 20 * MS, 15 * MS, 1000 * MS, 900 * MS });
+
 	assert_true(isnan(s->items[0].estimate) && s->items[0].low >= 123);
 	offload_summary_free(s);
 }
@@ -235,34 +247,8 @@ TEST_WITH(test_put_off, new_path, remove_path)
  * What may be any number, down to what was seen, is no rate. */
 static void batches(const uint64_t *calls, uint64_t length, double least)
 {
-	uint32_t library;
-	struct store_writer *w = begin(&library);
-	struct fmt_offload_total total = { .pid = 1, .api = 1, .site_addr = 1 };
-	uint64_t clock = MS, cpu = MS;
-	struct offload_summary *s;
+	struct offload_summary *s = of_three(calls, &(struct three_stretches){ length, 0, 3000 * MS, 3000 * 20 * 300 });
 
-	for (unsigned i = 0; i < 3; i++) {
-		struct fmt_offload_window one = { .armed = clock,
-						  .disarmed = clock + length,
-						  .calls = calls[i],
-						  .hits = 2 * calls[i],
-						  .library = library,
-						  .cpu_armed = cpu,
-						  .hits_ns = (uint64_t)(CALL_NS * (double)calls[i]),
-						  .gap_mean = 10 * MS };
-
-		cpu += calls[i] * 10300;
-		one.cpu_disarmed = cpu;
-		assert_int_equal(store_put(w, FMT_OFFLOAD_WINDOW, &one, sizeof(one)), 0);
-		total.calls += calls[i];
-		clock += 3000 * MS;
-		cpu += 3000 * 20 * 300;
-	}
-	total.ns = total.cpu_ns = (uint64_t)((CALL_NS + 300) * (double)total.calls);
-	assert_int_equal(store_put(w, FMT_OFFLOAD_TOTAL, &total, sizeof(total)), 0);
-	s = end_at(w, library, clock, cpu);
-	assert_int_equal(s->items_cnt, 1);
-	print_message("calls %.0f [%.0f, %.0f]\n", s->items[0].estimate, s->items[0].low, s->items[0].high);
 	assert_true(isnan(s->items[0].estimate) && s->items[0].low >= least && isnan(s->items[0].high));
 	offload_summary_free(s);
 }
