@@ -34,7 +34,8 @@ static __always_inline void level_key_of(struct level_key *key, const struct pro
 	key->library = spec->library;
 }
 
-/* zlib's state of a stream that compresses, as 1.2.11 and all later ones keep it: where its fields lie. */
+/* zlib's state of a stream that compresses: where fields lie in 1.2.13's. Where another's lie elsewhere, what
+ * zlib_level() asks is not so. */
 #define ZLIB_WINDOW 80 /* its size, the size's logarithm, the size less one */
 #define ZLIB_LEVEL 196
 #define ZLIB_LEVEL_MOST 9

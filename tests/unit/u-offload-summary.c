@@ -108,8 +108,8 @@ static struct offload_summary *end_at(struct store_writer *w, uint32_t library, 
 	return end(w);
 }
 
-/* Of three stretches: each lasts `length` and takes `busy` besides its calls; the next begins `apart` later, when `used` of
- * CPU time are gone. */
+/* Of three stretches: each lasts `length` and takes `busy` besides its calls; the next begins `apart` later, when
+ * `used` of CPU time are gone. */
 struct three_stretches {
 	uint64_t length, busy, apart, used; /* ns */
 };
